@@ -26,6 +26,12 @@ class InvalidFieldsError(HooklineError):
         super().__init__(" ".join(error.message for error in self.errors))
 
 
+def check_fields(errors: Sequence[FieldError]) -> None:
+    """InvalidFieldsError if there are any."""
+    if errors:
+        raise InvalidFieldsError(errors)
+
+
 class PlanLimitError(HooklineError):
     """The account's plan does not allow this."""
 

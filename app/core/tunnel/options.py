@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
-from app.core.errors import InvalidFieldsError
+from app.core.errors import check_fields
 from app.core.rules import FieldError
 from app.core.tunnel.spec import COMMAND, AddressHeader, ProgramSpec, TunnelOption, TunnelProgram, filled
 
@@ -27,8 +27,7 @@ def saved_after(program: TunnelProgram, saved: Mapping[str, str], given: Mapping
         message = _error(options[name], value) if name in options else _unknown(program, name)
         if message:
             errors.append(FieldError(field=name, message=message))
-    if errors:
-        raise InvalidFieldsError(errors)
+    check_fields(errors)
     values = {name: value for name, value in {**saved, **given}.items() if name in options}
     return {name: value.strip() for name, value in values.items() if value.strip()}
 
@@ -42,8 +41,7 @@ def values_to_run(spec: ProgramSpec, saved: Mapping[str, str]) -> dict[str, str]
         for option in program.options
         if option.required and not values[option.name]
     ]
-    if errors:
-        raise InvalidFieldsError(errors)
+    check_fields(errors)
     return values
 
 

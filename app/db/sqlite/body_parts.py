@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from peewee import SqliteDatabase, fn
 
 from app.core.model import PART_SIZE
-from app.db.sqlite.counts import LOOSE, Freed, grow
+from app.db.sqlite.counts import LOOSE, Deleted, grow
 from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.schema import KEYS_PER_BODY, BodyModel, LooseBodyModel
 
@@ -101,7 +101,7 @@ def drop_all(database: SqliteDatabase) -> None:
     LooseBodyModel.update(dropped=True).execute(database)
 
 
-def delete_dropped(database: SqliteDatabase, limit: int) -> Freed | None:
+def delete_dropped(database: SqliteDatabase, limit: int) -> Deleted | None:
     """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
     dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped).limit(1)
     number = next((number for (number,) in dropped.tuples().execute(database)), None)
@@ -117,4 +117,4 @@ def delete_dropped(database: SqliteDatabase, limit: int) -> Freed | None:
         LooseBodyModel.delete().where(LooseBodyModel.number == number).execute(database)
     freed = sum(size for _, size in parts)
     grow(raw(database), {LOOSE: -freed})
-    return Freed(bytes=0, loose=-freed)
+    return Deleted(loose=-freed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 
@@ -13,13 +13,12 @@ import msgspec
 from peewee import JOIN, SqliteDatabase
 
 from app.core.deletion import Mark, MarkedIds
-from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import RequestNoted, RequestsChanged, RequestsStarred
-from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, DeliveryState, Description, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Description, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
-from app.core.search.query import Query
 from app.core.target import Target
 from app.db.encoded_headers import encode_headers
 from app.db.sqlite import body_parts
@@ -32,8 +31,7 @@ from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads import queries
 from app.db.sqlite.reads.queries import visible, visible_sql
 from app.db.sqlite.schema import CaptureModel, NoteModel, StarModel
-from app.db.sqlite.search.indexing import Index
-from app.db.sqlite.search.search import matching, search
+from app.db.sqlite.search.search import Search
 from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
@@ -93,11 +91,7 @@ class ResponseTimes:
             else:
                 log.error("times of answers could not be stored", exc_info=error)
 
-        self._writer.put(Job(lambda database: _write(database, waiting), _written, failed))
-
-
-def _written(_: object) -> None:
-    """Nobody waits for it."""
+        self._writer.put(Job(lambda database: _write(database, waiting), lambda _: None, failed))
 
 
 def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
@@ -109,10 +103,8 @@ def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
     )
 
 
-class Marked(Record, frozen=True):
-    """The requests whose mark changed, by endpoint."""
-
-    ids: dict[int, list[str]]
+Marked = dict[int, list[str]]
+"""The requests whose mark changed, by endpoint."""
 
 
 class MarkStep(Record, frozen=True):
@@ -161,12 +153,12 @@ def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Mark
         raise NotFoundError("This request is no longer stored.")
     seq, endpoint_id, before = row
     if note == before:
-        return Marked(ids={})
+        return {}
     if note is None:
         NoteModel.delete().where(NoteModel.capture == seq).execute(database)
     else:
         NoteModel.insert(capture=seq, text=note).on_conflict_replace().execute(database)
-    return Marked(ids={endpoint_id: [capture_id]})
+    return {endpoint_id: [capture_id]}
 
 
 def mark_next_read(
@@ -197,10 +189,10 @@ def mark_next_read(
 
 
 def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
-    marked: dict[int, list[str]] = {}
+    marked: Marked = {}
     for endpoint_id, capture_id in rows:
         marked.setdefault(endpoint_id, []).append(capture_id)
-    return Marked(ids=marked)
+    return marked
 
 
 IDS_PER_STEP = 100
@@ -210,7 +202,7 @@ class Captures(Part):
     def __init__(
         self,
         shared: Shared,
-        index: Index,
+        search: Search,
         trash: Trash,
         *,
         cleanup: Cleanup,
@@ -219,8 +211,10 @@ class Captures(Part):
     ) -> None:
         super().__init__(shared)
         self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
-        self._index, self._trash = index, trash
+        self._trash, self.search, self.matching = trash, search.search, search.matching
         self._response_times = ResponseTimes(self._writer)
+        self.responded, self.close = self._response_times.add, self._response_times.close
+        self.check_room, self.counts = self._limits.check, self._request_counts.of
         self._loop = asyncio.get_running_loop()
 
     async def load(self) -> None:
@@ -272,10 +266,6 @@ class Captures(Part):
         self._removed_targets.check(target.id for target in targets)
         return seq
 
-    def check_room(self, endpoint_id: int, size: int) -> None:
-        """StorageLimitError when a body of `size` bytes would not be stored now."""
-        self._limits.check(endpoint_id, size)
-
     async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
         """Store the bytes from `offset` of a long body ahead of its capture, and return the body's key: None for the
         first part, at most `PART_SIZE` bytes. They count towards the limit of the endpoint they are for.
@@ -302,14 +292,6 @@ class Captures(Part):
 
         await self._writer.run(partial(body_parts.drop, body_key=body_key), after)
 
-    def responded(self, seq: int, ms: float) -> None:
-        """Record that the response was sent `ms` milliseconds after the request; written with a later commit."""
-        self._response_times.add(seq, ms)
-
-    async def close(self) -> None:
-        """Write the response times that were not written yet."""
-        await self._response_times.close()
-
     async def page(
         self,
         endpoint_id: int | None,
@@ -330,39 +312,6 @@ class Captures(Part):
             lambda database: queries.page(database, endpoint_id, before, after, limit, beginning=beginning)
         )
 
-    def search(
-        self,
-        query: Query,
-        endpoint_id: int | None,
-        *,
-        before: PageKey | None = None,
-        limit: int = 100,
-        searched: Callable[[int], None] | None = None,
-        unexamined: Callable[[int], None] | None = None,
-        secret_headers: SecretHeaders | None = None,
-    ) -> AsyncGenerator[list[Summary], None]:
-        """The requests that match the query, newest first: at most `limit` summaries, older than
-        `before`.
-
-        They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
-        the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
-        examined. `unexamined` receives the numbers of requests, as they are found, that may match and are left out:
-        what their bodies unpack to is too long. With `secret_headers`, requests are examined without their secrets.
-        """
-        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
-            limit = 0
-        return search(
-            self._readers,
-            self._index,
-            query,
-            endpoint_id,
-            before=before,
-            limit=limit,
-            searched=searched,
-            unexamined=unexamined,
-            secret_headers=secret_headers,
-        )
-
     @property
     def newest_seq(self) -> int:
         """The number of the newest stored request, from memory."""
@@ -375,12 +324,6 @@ class Captures(Part):
     async def between(self, after: int, upto: int, limit: int) -> Sequence[Summary]:
         """The first `limit` requests numbered above `after` and at most `upto`, in the order of storing."""
         return await self._readers.run(lambda database: queries.between(database, after, upto, limit))
-
-    async def matching(
-        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
-    ) -> set[str]:
-        """Which of these requests match the query."""
-        return await matching(self._readers, query, ids, secret_headers)
 
     async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
         """By the ids of those that are stored."""
@@ -425,11 +368,11 @@ class Captures(Part):
         """Mark requests read, or unread; publishes RequestsChanged with those that changed."""
 
         def after(marked: Marked) -> None:
-            for endpoint_id, names in marked.ids.items():
+            for endpoint_id, names in marked.items():
                 self._request_counts.marked(endpoint_id, -len(names) if read else len(names))
-            if marked.ids:
-                changed = tuple(name for names in marked.ids.values() for name in names)
-                self._publish(RequestsChanged(endpoint_ids=tuple(marked.ids), ids=changed, read=read))
+            if marked:
+                changed = tuple(name for names in marked.values() for name in names)
+                self._publish(RequestsChanged(endpoint_ids=tuple(marked), ids=changed, read=read))
 
         for some in _in_steps(ids):
             await self._writer.run(partial(mark_ids, ids=some, read=read), after)
@@ -454,9 +397,9 @@ class Captures(Part):
         """
 
         def after(marked: Marked) -> None:
-            if marked.ids:
-                changed = tuple(name for names in marked.ids.values() for name in names)
-                self._publish(RequestsStarred(ids=changed, endpoint_ids=tuple(marked.ids), starred=starred))
+            if marked:
+                changed = tuple(name for names in marked.values() for name in names)
+                self._publish(RequestsStarred(ids=changed, endpoint_ids=tuple(marked), starred=starred))
 
         for some in _in_steps(ids):
             await self._writer.run(partial(star_ids, ids=some, starred=starred), after)
@@ -467,12 +410,11 @@ class Captures(Part):
         InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored.
         """
         message = note_error(note)
-        if message:
-            raise InvalidFieldsError([FieldError(field="note", message=message)])
+        check_fields([FieldError(field="note", message=message)] if message else [])
         kept = trimmed_note(note)
 
         def after(marked: Marked) -> None:
-            for endpoint_id in marked.ids:
+            for endpoint_id in marked:
                 self._publish(RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept))
 
         await self._writer.run(partial(note_id, capture_id=capture_id, note=kept), after)
@@ -493,10 +435,6 @@ class Captures(Part):
     async def stored(self, ids: Collection[str]) -> frozenset[str]:
         """Those of these requests that are stored."""
         return await self._readers.run(lambda database: queries.stored_ids(database, ids))
-
-    def counts(self, endpoint_id: int) -> Counts:
-        """The endpoint's counts, from memory."""
-        return self._request_counts.of(endpoint_id)
 
 
 def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:

@@ -9,10 +9,9 @@ from typing import Any
 
 from peewee import SQL, SqliteDatabase
 
-from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.sqlite import body_parts
-from app.db.sqlite.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, Tally, all_uses
+from app.db.sqlite.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
 from app.db.sqlite.deliveries.unsent import BY_LIMIT, Unsent, keep_unsent
 from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
@@ -20,27 +19,15 @@ from app.db.sqlite.reads.queries import trashed_sql, visible_sql
 from app.db.sqlite.schema import CaptureModel
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
-
-class MadeRoom(Record, frozen=True):
-    """The totals of deleted requests by endpoint, how many of the candidates were examined, and what was to be sent of
-    the deleted ones."""
-
-    removed: dict[int, Removed]
-    examined: int
-    unsent: Unsent
-
-
 LONG_SPAN = 10_000
 """Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""
-
-NOTHING = Removed(total=0, seen=(0, 0), trashed={}, last_received_at=None, freed=Freed(bytes=0))
 
 
 def delete_selected(
     database: SqliteDatabase, selected: str, values: Mapping[str, Any], *, unsent_error: str | None = None
-) -> dict[int, Removed]:
-    """Delete the requests whose numbers the query `selected` gives; what was deleted, by endpoint. What was still to be
-    sent of them is kept with the error `unsent_error`, unless that is None; it is counted once."""
+) -> Deleted:
+    """Delete the requests whose numbers the query `selected` gives. What was still to be sent of them is kept with the
+    error `unsent_error`, unless that is None."""
     connection = raw(database)
     tallies: dict[int, dict[int | None, Tally]] = {}
     for endpoint_id, deletion, total, unread in connection.execute(
@@ -50,13 +37,11 @@ def delete_selected(
     ).fetchall():
         tallies.setdefault(endpoint_id, {})[deletion] = (total, unread)
     if not tallies:
-        return {}
+        return Deleted()
     unsent = Unsent() if unsent_error is None else keep_unsent(connection, selected, values, unsent_error)
     before = all_uses(database)
     connection.execute(f"DELETE FROM capture WHERE seq IN ({selected})", values)
     after = all_uses(database)
-    # counted once; the endpoint does not matter
-    loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
     removed = {}
     for endpoint_id, by_deletion in tallies.items():
         seen = by_deletion.get(None, (0, 0))
@@ -65,16 +50,15 @@ def delete_selected(
             seen=seen,
             trashed={number: tally for number, tally in by_deletion.items() if number is not None},
             last_received_at=newest_received_at(database, endpoint_id) if seen[0] else None,
-            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose, responses=responses),
-            unsent=unsent,
+            bytes=before[endpoint_id] - after[endpoint_id],
         )
-        loose, responses, unsent = 0, 0, Unsent()
-    return removed
+    loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
+    return Deleted(removed=removed, loose=loose, responses=responses, unsent=unsent)
 
 
 def delete_oldest(
     database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int = 2**63 - 1, unsent_error: str | None = None
-) -> Removed:
+) -> Deleted:
     """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`; the rest as
     `delete_selected`."""
     selected = (
@@ -82,10 +66,10 @@ def delete_oldest(
         " ORDER BY received_at, id LIMIT :limit"
     )
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
-    return delete_selected(database, selected, values, unsent_error=unsent_error).get(endpoint_id, NOTHING)
+    return delete_selected(database, selected, values, unsent_error=unsent_error)
 
 
-def delete_trashed(database: SqliteDatabase, limit: int, *, deletion: int) -> dict[int, Removed] | None:
+def delete_trashed(database: SqliteDatabase, limit: int, *, deletion: int) -> Deleted | None:
     """Delete at most `limit` of the requests that a deletion hides; None when none are left."""
     connection = raw(database)
     query = (
@@ -93,7 +77,7 @@ def delete_trashed(database: SqliteDatabase, limit: int, *, deletion: int) -> di
     )
     spans = connection.execute(query, (deletion, limit)).fetchall()
     seqs: list[int] = []
-    deleted = []
+    done = []
     for endpoint_id, first, last in spans:
         wanted = limit - len(seqs)
         within = _OF_SHORT_SPAN if last - first < LONG_SPAN else _OF_LONG_SPAN
@@ -101,10 +85,10 @@ def delete_trashed(database: SqliteDatabase, limit: int, *, deletion: int) -> di
         seqs += (seq for (seq,) in found)
         if len(found) == wanted:
             break  # there may be more of it
-        deleted.append((endpoint_id, last))
-    removed = delete_numbers(database, seqs)
-    connection.executemany("DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", deleted)
-    return removed if spans else None
+        done.append((endpoint_id, last))
+    deleted = delete_numbers(database, seqs)
+    connection.executemany("DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", done)
+    return deleted if spans else None
 
 
 # The plus keeps SQLite from the other index.
@@ -114,9 +98,7 @@ _OF_LONG_SPAN = (
 )
 
 
-def delete_numbers(
-    database: SqliteDatabase, seqs: Sequence[int], *, unsent_error: str | None = None
-) -> dict[int, Removed]:
+def delete_numbers(database: SqliteDatabase, seqs: Sequence[int], *, unsent_error: str | None = None) -> Deleted:
     """As `delete_selected`."""
     values = {"seqs": json_list(seqs)}
     return delete_selected(database, "SELECT value FROM json_each(:seqs)", values, unsent_error=unsent_error)
@@ -142,9 +124,9 @@ def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None, sen
     return [seq for (seq,) in raw(database).execute(query, values).fetchall()]
 
 
-def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], needed: int) -> MadeRoom:
-    """Delete the first of these requests, at most `limit`, until `needed` bytes are freed. What was still to be sent of
-    them is kept."""
+def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], needed: int) -> tuple[int, Deleted]:
+    """Delete the first of these requests, at most `limit`, until `needed` bytes are freed; how many were examined, and
+    what was deleted. What was still to be sent of them is kept."""
     candidates = seqs[:limit]
     sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(sql_list(candidates)))
     selected: list[int] = []
@@ -154,9 +136,7 @@ def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], need
         if needed <= 0:
             break
     examined = candidates.index(selected[-1]) + 1 if needed <= 0 and selected else len(candidates)
-    removed = delete_numbers(database, selected, unsent_error=BY_LIMIT)
-    unsent = next((one.unsent for one in removed.values() if one.unsent), {})
-    return MadeRoom(removed=removed, examined=examined, unsent=dict(unsent))
+    return examined, delete_numbers(database, selected, unsent_error=BY_LIMIT)
 
 
 def newest_received_at(database: SqliteDatabase, endpoint_id: int) -> int | None:
@@ -171,7 +151,7 @@ _NEWEST = (
 )
 
 
-def delete_removed_endpoints(database: SqliteDatabase, limit: int) -> Freed | None:
+def delete_removed_endpoints(database: SqliteDatabase, limit: int) -> Deleted | None:
     """Delete at most `limit` requests of removed endpoints, and if they had fewer, these endpoints, as many at most;
     None when there are no removed endpoints."""
     connection = raw(database)
@@ -182,16 +162,11 @@ def delete_removed_endpoints(database: SqliteDatabase, limit: int) -> Freed | No
     # In no order: to sort the requests of several endpoints, each step would read all of them.
     query = "SELECT seq FROM json_each(?) CROSS JOIN capture ON endpoint_id = value LIMIT ?"
     seqs = [seq for (seq,) in connection.execute(query, (ids, limit)).fetchall()]
-    deleted = delete_numbers(database, seqs).values()
+    deleted = delete_numbers(database, seqs)
     if len(seqs) < limit:
         for table, column in (("trash", "endpoint_id"), ("endpoint", "id")):
             connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
-    freed = [one.freed for one in deleted]
-    return Freed(
-        bytes=sum(one.bytes for one in freed),
-        loose=sum(one.loose for one in freed),
-        responses=sum(one.responses for one in freed),
-    )
+    return deleted
 
 
 SOON_S = 1.0
@@ -271,19 +246,15 @@ class Cleanup(Part):
     async def run(self) -> None:
         """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
         async with self._lock:
-            while await self._writer.between(delete_removed_endpoints, self._rows, self._count_freed):
+            while await self._writer.between(delete_removed_endpoints, self._rows, self._limits.deleted):
                 pass
-            while await self._writer.between(body_parts.delete_dropped, self._parts, self._count_freed):
+            while await self._writer.between(body_parts.delete_dropped, self._parts, self._limits.deleted):
                 pass
 
     def wake_soon(self) -> None:
         """Endpoints that are removed within `SOON_S` are deleted together."""
         if self._timer is None or self._timer.when() < self._loop.time():
             self._timer = self._loop.call_later(SOON_S, self.wake)
-
-    def _count_freed(self, freed: Freed | None) -> None:
-        if freed is not None:
-            self._limits.freed(freed)
 
     async def _run(self) -> None:
         await self.run()

@@ -30,15 +30,6 @@ SIZE = f"{REQUEST_OVERHEAD} + size + length(headers) + length(target) + coalesce
 """The bytes of a row of `capture`, without its deliveries."""
 
 
-class Freed(Record, frozen=True):
-    """What a deletion freed: `bytes` of an endpoint. `loose` bytes became body parts without a request, which a later
-    step deletes (then it is negative), `responses` those of what targets responded."""
-
-    bytes: int
-    loose: int = 0
-    responses: int = 0
-
-
 def request_bytes(capture: Capture, headers: bytes, *, deliveries: int) -> int:
     """The bytes of a request without trailers, whose headers are stored as `headers`, with so many queued
     deliveries."""
@@ -64,14 +55,28 @@ Tally = tuple[int, int]
 class Removed(Record, frozen=True):
     """What was deleted for good from an endpoint: `total` requests, of them `trashed` by the deletion that hid them
     already, and `seen`, which were not hidden. `last_received_at` is when the newest one left was received (None: there
-    is none), if any were seen. `unsent` counts, by target, what was still to be sent."""
+    is none), if any were seen. `bytes` were freed."""
 
     total: int
     seen: Tally
     trashed: Mapping[int, Tally]
     last_received_at: int | None
-    freed: Freed
+    bytes: int
+
+
+class Deleted(Record, frozen=True):
+    """What a step deleted for good, by endpoint. `loose` bytes became body parts without a request, which a later step
+    deletes (then it is negative), `responses` of what targets responded were freed. `unsent` counts, by target, what
+    was still to be sent."""
+
+    removed: Mapping[int, Removed] = {}
+    loose: int = 0
+    responses: int = 0
     unsent: Mapping[int, int] = {}
+
+    @property
+    def total(self) -> int:
+        return sum(one.total for one in self.removed.values())
 
 
 class RequestCounts:
@@ -126,7 +131,7 @@ class RequestCounts:
                 total=old.total - total,
                 unread=old.unread - unread,
                 last_received_at=removed.last_received_at if total else old.last_received_at,
-                stored_bytes=old.stored_bytes - removed.freed.bytes,
+                stored_bytes=old.stored_bytes - removed.bytes,
             )
         for deletion, (total, unread) in removed.trashed.items():
             self._trash(deletion, endpoint_id, -total, -unread)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NoReturn
 
 from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
-from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
+from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, check_fields
 from app.core.events import EndpointSaved, EndpointsReordered, PlanChanged
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
@@ -31,28 +31,17 @@ class Endpoints(Part):
     ) -> None:
         super().__init__(shared)
         self._removed_targets, self._trash, self._retention_changed = removed_targets, trash, retention_changed
+        self.all, self.by_id = self._directory.all, self._directory.by_id
+        self.by_slug, self.capturing = self._directory.by_slug, self._directory.capturing
 
     async def load(self) -> None:
         """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
         for endpoint in await self._writer.run(all_endpoints):
             self._directory.keep(endpoint)
 
-    def all(self) -> tuple[Endpoint, ...]:
-        """Every endpoint, in the user's order; new ones last."""
-        return self._directory.all()
-
-    def by_slug(self, slug: str) -> Endpoint | None:
-        return self._directory.by_slug(slug)
-
-    def capturing(self, slug: str) -> Endpoint | None:
-        return self._directory.capturing(slug)
-
-    def by_id(self, endpoint_id: int) -> Endpoint | None:
-        return self._directory.by_id(endpoint_id)
-
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
-        self._check(endpoint_errors(draft, self._shared.own_bases()))
+        check_fields(endpoint_errors(draft, self._shared.own_bases()))
         columns = {**from_draft(draft), "slug": draft.slug or new_slug(), "created_at": now_us()}
 
         def job(database: SqliteDatabase) -> Endpoint:
@@ -89,7 +78,7 @@ class Endpoints(Part):
         errors = endpoint_errors(draft, self._shared.own_bases())
         if draft.slug not in (None, old.slug):
             errors.append(FieldError(field="slug", message=f"Slug cannot be changed; it stays {old.slug!r}."))
-        self._check(errors)
+        check_fields(errors)
         columns = from_draft(draft)
 
         def job(database: SqliteDatabase) -> Endpoint:
@@ -117,7 +106,7 @@ class Endpoints(Part):
         """
         self._directory.require(endpoint_id)
         wrong = position_error(position, len(self._directory.all()))
-        self._check([FieldError(field="position", message=wrong)] if wrong else [])
+        check_fields([FieldError(field="position", message=wrong)] if wrong else [])
 
         def job(database: SqliteDatabase) -> list[int]:
             # Read from the database, not the directory: endpoints may have been added or removed since.
@@ -143,12 +132,7 @@ class Endpoints(Part):
 
         NotFoundError, or StorageUnavailableError.
         """
-        await self._trash.delete_endpoint(endpoint_id, for_good=True)
-
-    @staticmethod
-    def _check(errors: Sequence[FieldError]) -> None:
-        if errors:
-            raise InvalidFieldsError(errors)
+        await self._trash.purge(await self._trash.delete_endpoint(endpoint_id))
 
 
 _COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
@@ -180,7 +164,7 @@ class Account(Part):
     def __init__(self, shared: Shared, trash: Trash) -> None:
         super().__init__(shared)
         self._trash = trash
-        self._plan = Plan.FREE
+        self.plan = Plan.FREE
         self.instance_id = ""
 
     async def load(self) -> None:
@@ -191,11 +175,7 @@ class Account(Part):
             return row.plan, row.instance_id
 
         plan, self.instance_id = await self._writer.run(job)
-        self._plan = Plan(plan)
-
-    @property
-    def plan(self) -> Plan:
-        return self._plan
+        self.plan = Plan(plan)
 
     async def set_plan(self, plan: Plan) -> None:
         """Change the plan; PlanLimitError when more endpoints exist than it allows, or StorageUnavailableError."""
@@ -210,8 +190,8 @@ class Account(Part):
                 raise PlanLimitError(plan_refusal(plan, count) or str(error)) from error
 
         def after(_: None) -> None:
-            if plan is not self._plan:
-                self._plan = plan
+            if plan is not self.plan:
+                self.plan = plan
                 self._publish(PlanChanged())
 
         try:

@@ -28,9 +28,7 @@ from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
 from app.db.background_worker import BackgroundWorker
 from app.db.sqlite.cleanup import (
-    NOTHING,
     Cleanup,
-    MadeRoom,
     Reclaim,
     delete_oldest,
     delete_selected,
@@ -39,7 +37,7 @@ from app.db.sqlite.cleanup import (
 )
 from app.db.sqlite.clock_check import ClockCheck
 from app.db.sqlite.connection import is_damage
-from app.db.sqlite.counts import Freed, Removed
+from app.db.sqlite.counts import Deleted
 from app.db.sqlite.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.sqlite.deliveries.unsent import BY_AGE, UnsentReport
 from app.db.sqlite.part import Part, Shared
@@ -148,7 +146,7 @@ class Retention(Part):
         problem = self._clock_check.problem
         if problem is not None:
             limits = self._cutoffs()
-            expired = await self._readers.run(lambda database: count_expired(database, limits))
+            expired, _ = await self._readers.run(lambda database: count_expired(database, limits))
             problem = msgspec.structs.replace(problem, expired=expired)
         self.problem = problem
         kind = None if problem is None else problem.kind
@@ -179,18 +177,16 @@ class Retention(Part):
         return deleted
 
     async def _purge_endpoint(self, endpoint: Endpoint, now: int) -> int:
-        before, number, total = _cutoff(endpoint, now), endpoint.id, 0
+        total = 0
 
-        def after(removed: Removed) -> None:
-            self._limits.removed(number, removed)
-            self._unsent.add(removed.unsent)
+        def after(deleted: Deleted) -> None:
+            self._limits.deleted(deleted)
+            self._unsent.add(deleted.unsent)
 
-        job = partial(delete_expired, endpoint_id=number, before=before)
-        while True:
-            removed = await self._writer.between(job, self._rows, after)
-            if not removed.total:
-                return total
-            total += removed.total
+        job = partial(delete_expired, endpoint_id=endpoint.id, before=_cutoff(endpoint, now))
+        while deleted := (await self._writer.between(job, self._rows, after)).total:
+            total += deleted
+        return total
 
     async def _run(self) -> None:
         if self._timer is not None:
@@ -208,12 +204,8 @@ def _cutoff(endpoint: Endpoint, now: int) -> int:
 
 def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
     free = int(database.pragma("freelist_count")) * int(database.pragma("page_size"))
-    expired = 0
-    for endpoint_id, before in limits:
-        rows, taken = expired_size(database, endpoint_id, before)
-        expired += rows
-        free += taken + rows * ROW_OVERHEAD
-    return StorageSize(file_bytes=size_on_disk(path), free_bytes=free, expired=expired)
+    expired, taken = count_expired(database, limits, f"{ROW_OVERHEAD} + size + length(headers) + length(target)")
+    return StorageSize(file_bytes=size_on_disk(path), free_bytes=free + taken, expired=expired)
 
 
 _PLAIN = (
@@ -226,7 +218,7 @@ _MISDATED = (
 )
 
 
-def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Removed:
+def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Deleted:
     """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
     connection = raw(database)
     if not _any_misdated(connection):
@@ -234,30 +226,19 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
     selections = (f"{_PLAIN} ORDER BY received_at, id", _MISDATED)
     selected = " UNION ".join(f"SELECT seq FROM (SELECT seq {selection} LIMIT :limit)" for selection in selections)
-    return delete_selected(database, selected, values, unsent_error=BY_AGE).get(endpoint_id, NOTHING)
+    return delete_selected(database, selected, values, unsent_error=BY_AGE)
 
 
-def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:
-    """How many requests `delete_expired` would delete in total; `limits` are endpoint ids with their `before`."""
-    connection, total = raw(database), 0
+def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]], size: str = "0") -> tuple[int, int]:
+    """How many requests `delete_expired` would delete in total, and the sum of `size` over them; `limits` are endpoint
+    ids with their `before`."""
+    connection, total, taken = raw(database), 0, 0
     for endpoint_id, before in limits:
         for selection in _selections(connection):
             values = {"endpoint": endpoint_id, "before": before}
-            total += connection.execute(f"SELECT count(*) {selection}", values).fetchone()[0]
-    return total
-
-
-def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tuple[int, int]:
-    """How many requests `delete_expired` would delete, and the bytes of their bodies, headers and targets."""
-    connection = raw(database)
-    rows = taken = 0
-    for selection in _selections(connection):
-        values = {"endpoint": endpoint_id, "before": before}
-        number, size = connection.execute(
-            f"SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) {selection}", values
-        ).fetchone()
-        rows, taken = rows + number, taken + size
-    return rows, taken
+            number, sizes = connection.execute(f"SELECT count(*), total({size}) {selection}", values).fetchone()
+            total, taken = total + number, taken + int(sizes)
+    return total, taken
 
 
 def forget_misdated(database: SqliteDatabase, now: int) -> None:
@@ -325,7 +306,7 @@ class StorageEviction(Part):
                 return
 
     def _removed_responses(self, removed: RemovedResponses) -> None:
-        self._limits.freed(Freed(bytes=0, responses=removed.freed))
+        self._limits.deleted(Deleted(responses=removed.freed))
 
     async def _evict(self, endpoint_id: int | None) -> None:
         """Delete until there is room below this limit again, or nothing is left to delete."""
@@ -339,7 +320,7 @@ class StorageEviction(Part):
                     return
             job = partial(make_room, seqs=seqs, needed=needed)
             try:
-                made = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
+                examined, _ = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
             except StorageUnavailableError as error:
                 if not is_damage(error.__cause__):
                     raise
@@ -348,7 +329,7 @@ class StorageEviction(Part):
                 else:
                     self._damaged.add(seqs.pop(0))  # a request on a damaged page must not block the others
                 continue
-            del seqs[: made.examined]
+            del seqs[:examined]
             if self._limits.pending_deletion():
                 await self._cleanup.run()
             if time.monotonic() - self._published_at > PUBLISH_INTERVAL_S:
@@ -362,13 +343,14 @@ class StorageEviction(Part):
                 return seqs
         return []
 
-    def _made_room(self, limit: int | None, made: MadeRoom) -> None:
-        for endpoint_id, removed in made.removed.items():
-            self._limits.removed(endpoint_id, removed)
+    def _made_room(self, limit: int | None, made: tuple[int, Deleted]) -> None:
+        deleted = made[1]
+        self._limits.deleted(deleted)
+        self._unsent.add(deleted.unsent)
+        for endpoint_id, removed in deleted.removed.items():
             self._deleted[endpoint_id] += removed.total
-            self._freed += removed.freed.bytes
-        self._unsent.add(made.unsent)
-        if made.removed:
+            self._freed += removed.bytes
+        if deleted.removed:
             self._limits.evicting(limit)
 
     def _publish_purged(self) -> None:

@@ -19,7 +19,7 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
 from app.core.model import Endpoint, StorageUse, WhenFull
 from app.core.sizes import KIB, LARGEST, MIB, exact_size
-from app.db.sqlite.counts import LOOSE, RESPONSES, Freed, Removed, RequestCounts
+from app.db.sqlite.counts import LOOSE, RESPONSES, Deleted, RequestCounts
 
 RETRY_S = 60
 
@@ -280,15 +280,16 @@ class StorageLimits:
         if self._responses.is_exceeded():
             self._on_excess()
 
-    def removed(self, endpoint_id: int, removed: Removed) -> None:
-        """Requests were deleted for good: fewer are counted, and there is more room."""
-        self._request_counts.removed(endpoint_id, removed)
-        self.freed(removed.freed, endpoint_id)
-
-    def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
-        self._loose += freed.loose
-        self._responses.allocated -= freed.responses
-        self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
+    def deleted(self, deleted: Deleted | None) -> None:
+        """Something was deleted for good: fewer requests are counted, and there is more room."""
+        if deleted is None:
+            return
+        self._loose += deleted.loose
+        self._responses.allocated -= deleted.responses
+        self._give_back(None, 0, -deleted.loose)  # first, so that what is still to be deleted gives no room
+        for endpoint_id, removed in deleted.removed.items():
+            self._request_counts.removed(endpoint_id, removed)
+            self._give_back(endpoint_id, removed.bytes, removed.bytes)
 
     # -- for the eviction -----------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.reads.statistics import Activity, ProviderStats
 from app.db.sqlite.retention import Retention, StorageEviction
 from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.search.search import Search
 from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.trash import Trash
 from app.db.sqlite.tunnels import Tunnels
@@ -117,7 +118,7 @@ class Store:
         self.targets = Targets(shared, self._removed_targets)
         self.captures = Captures(
             shared,
-            self._index,
+            Search(shared, self._index),
             self.trash,
             cleanup=self._cleanup,
             identification=self._identification,

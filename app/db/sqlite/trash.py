@@ -21,7 +21,6 @@ from app.core.model import Endpoint
 from app.core.record import Record
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.sqlite.cleanup import Cleanup, delete_trashed, newest_received_at
-from app.db.sqlite.counts import Removed
 from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, newest_seq, raw, sql_list
 from app.db.sqlite.reads.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
@@ -116,25 +115,22 @@ class Trash(Part):
         deletion = Deletion(number=number, endpoint_ids=frozenset((endpoint_id,)), requests=requests, kept=kept)
         return self._hidden(deletion)
 
-    async def delete_endpoint(self, endpoint_id: int, *, for_good: bool = False) -> Deletion:
-        """Hide an endpoint with its requests, or purge it at once if it is `for_good`. Until it is purged it answers as
-        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. Raises
-        NotFoundError."""
+    async def delete_endpoint(self, endpoint_id: int) -> Deletion:
+        """Hide an endpoint with its requests. Until it is purged it answers as one that is switched off: what it
+        acknowledged would be deleted. Publishes EndpointRemoved. Raises NotFoundError."""
         endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
         requests = self._request_counts.of(endpoint_id).total
         self._directory.stop_capturing(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
-            statement = "UPDATE endpoint SET trashed = ?, removed = ? WHERE id = ? AND trashed IS NULL"
-            if not raw(database).execute(statement, (number, for_good, endpoint_id)).rowcount:
+            query = EndpointModel.update(trashed=number).where(EndpointModel.id == endpoint_id)
+            if not query.where(EndpointModel.trashed.is_null()).execute(database):
                 raise endpoint_not_found()
 
         def after(_: None) -> None:
             self._directory.trash(endpoint)
             self._limits.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
-            if for_good:
-                self._endpoint_purged(endpoint)
 
         try:
             await self._writer.run(job, after)
@@ -143,8 +139,7 @@ class Trash(Part):
                 self._directory.resume_capturing(endpoint_id)
             raise
         ids = frozenset((endpoint_id,))
-        deletion = Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint)
-        return deletion if for_good else self._hidden(deletion)
+        return self._hidden(Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint))
 
     # -- undo and purge ---------------------------------------------------------------------------------------------
 
@@ -212,13 +207,9 @@ class Trash(Part):
 
     async def _purge_requests(self, number: int) -> None:
         batch = AdaptiveBatch(64)
-
-        def after(deleted: dict[int, Removed] | None) -> None:
-            for endpoint_id, removed in (deleted or {}).items():
-                self._limits.removed(endpoint_id, removed)
-
+        step = partial(delete_trashed, deletion=number)
         try:
-            while await self._writer.between(partial(delete_trashed, deletion=number), batch, after) is not None:
+            while await self._writer.between(step, batch, self._limits.deleted):
                 pass
         finally:
             self._cleanup.wake()
@@ -305,11 +296,8 @@ def spans_between(taken: Iterable[Span], upto: int) -> Iterator[Span]:
 def show_spans(database: SqliteDatabase, limit: int, *, deletion: int) -> int:
     """Restore what at most `limit` spans of a deletion hide; how many that were."""
     chosen = "SELECT endpoint_id, last_seq FROM trash WHERE deletion = ? LIMIT ?"
-    return (
-        raw(database)
-        .execute(f"DELETE FROM trash WHERE (endpoint_id, last_seq) IN ({chosen})", (deletion, limit))
-        .rowcount
-    )
+    statement = f"DELETE FROM trash WHERE (endpoint_id, last_seq) IN ({chosen})"
+    return raw(database).execute(statement, (deletion, limit)).rowcount
 
 
 def restore_endpoint(database: SqliteDatabase, *, deletion: int) -> tuple[Endpoint, list[int]]:

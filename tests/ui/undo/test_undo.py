@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,11 +129,7 @@ def stored(desk: Desk, endpoint: Endpoint) -> int:
 async def expire(desk: Desk, capture: Capture) -> None:
     """Delete it as retention does, which sees deleted requests too."""
     (found,) = query(desk.folder, "SELECT seq FROM capture WHERE id = ?", capture.id)
-    after = partial(desk.store._request_counts.removed, capture.endpoint_id)
-    await desk.store._writer.run(
-        lambda database: delete_numbers(database, found)[capture.endpoint_id],
-        after,
-    )
+    await desk.store._writer.run(lambda database: delete_numbers(database, found), desk.store.limits.deleted)
 
 
 def in_window(window: MainWindow, endpoint: Endpoint) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from peewee import SQL, SqliteDatabase, fn
 
 from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, ok, warning
-from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.errors import NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
@@ -40,10 +40,7 @@ class Targets(Part):
 
     def __init__(self, shared: Shared, removed: RemovedTargets) -> None:
         super().__init__(shared)
-        self._removed = removed
-
-    def by_id(self, target_id: int) -> Target | None:
-        return self._directory.target(target_id)
+        self._removed, self.by_id = removed, self._directory.target
 
     async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
         self._directory.require(endpoint_id)
@@ -65,7 +62,7 @@ class Targets(Part):
     async def move(self, target_id: int, position: int) -> None:
         endpoint = self._directory.require(self._require(target_id).endpoint_id)
         wrong = position_error(position, len(endpoint.targets))
-        self._check([FieldError(field="position", message=wrong)] if wrong else [])
+        check_fields([FieldError(field="position", message=wrong)] if wrong else [])
 
         def job(database: SqliteDatabase) -> tuple[Target, ...]:
             ids = [target.id for target in targets_of(database, endpoint.id)]
@@ -139,12 +136,7 @@ class Targets(Part):
         return target
 
     async def _check_draft(self, draft: TargetDraft, before: TargetDraft | None = None) -> None:
-        self._check(target_errors(draft, self._shared.own_bases()) or await client_file_errors(draft, before))
-
-    @staticmethod
-    def _check(errors: Sequence[FieldError]) -> None:
-        if errors:
-            raise InvalidFieldsError(errors)
+        check_fields(target_errors(draft, self._shared.own_bases()) or await client_file_errors(draft, before))
 
 
 def targets_of(database: SqliteDatabase, endpoint_id: int) -> tuple[Target, ...]:

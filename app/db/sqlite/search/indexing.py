@@ -222,15 +222,9 @@ def next_entries(database: SqliteDatabase, after: int, limit: int) -> list[Index
 def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
     """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
     received."""
-    row = (
-        raw(database)
-        .execute(
-            "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)",
-            (upto, most),
-        )
-        .fetchone()
-    )
-    return row[0], row[1]
+    statement = "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)"
+    count, oldest = raw(database).execute(statement, (upto, most)).fetchone()
+    return count, oldest
 
 
 def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:

@@ -25,6 +25,7 @@ from app.db.search.index.planner import to_index_query
 from app.db.search.redacted import indexed_terms, shown_events
 from app.db.search.row_filter import meets_all
 from app.db.sqlite import body_parts
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.reads.queries import any_trashed, numbers_of, visible_sql
 from app.db.sqlite.reads.readers import Readers
@@ -119,14 +120,8 @@ class Scan(Record, frozen=True):
     def _bottom(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int) -> PageKey | None:
         """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
         where, values = self._between(place, section.floor)
-        row = (
-            raw(database)
-            .execute(
-                f"SELECT received_at, id FROM capture WHERE {where} ORDER BY {self._order()} LIMIT 1 OFFSET ?",
-                (*values, rows - 1),
-            )
-            .fetchone()
-        )
+        statement = f"SELECT received_at, id FROM capture WHERE {where} ORDER BY {self._order()} LIMIT 1 OFFSET ?"
+        row = raw(database).execute(statement, (*values, rows - 1)).fetchone()
         return section.floor if row is None else PageKey(received_at=row[0], id=row[1])
 
     def _rows_between(
@@ -241,72 +236,124 @@ UNINDEXED_MAX = 20_000
 """With this many requests not yet indexed, the index is not used."""
 
 
-async def search(
-    readers: Readers,
-    index: Index,
-    query: Query,
-    endpoint_id: int | None,
-    *,
-    before: PageKey | None,
-    limit: int,
-    searched: Callable[[int], None] | None = None,
-    unexamined: Callable[[int], None] | None = None,
-    secret_headers: SecretHeaders | None = None,
-) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in total, in batches that are never empty. Closing the generator cancels the search.
+class Search(Part):
+    def __init__(self, shared: Shared, index: Index) -> None:
+        super().__init__(shared)
+        self._index = index
 
-    During a long search, `searched` receives how many of the list's newest requests have been examined. `unexamined`
-    receives the numbers of requests, as they are found, that may match and are left out: what their bodies unpack to is
-    too long. With `secret_headers`, requests are examined without their secrets.
-    """
-    scan = _scan(query, endpoint_id, secret_headers)
-    narrowing = query.terms if secret_headers is None else indexed_terms(query)
-    place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
-    progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
-    try:
-        rows, left = FIRST_ROWS, limit
-        async for section in _sections(readers, index, scan.sql_filter, narrowing, place):
-            if section.floor is not None and _key(section.floor) >= _key(place):
-                continue  # scanned already, along with requests received after the clock was set back
-            at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
-            while at is not None and at != section.floor:
-                if left <= 0 or at.received_at < scan.sql_filter.since:
+    async def search(
+        self,
+        query: Query,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        searched: Callable[[int], None] | None = None,
+        unexamined: Callable[[int], None] | None = None,
+        secret_headers: SecretHeaders | None = None,
+    ) -> AsyncGenerator[list[Summary], None]:
+        """The requests that match the query, newest first: at most `limit` summaries in total, older than `before`, in
+        batches that are never empty. Closing the generator cancels the search.
+
+        During a long search, `searched` receives how many of the list's newest requests have been examined.
+        `unexamined` receives the numbers of requests, as they are found, that may match and are left out: what their
+        bodies unpack to is too long. With `secret_headers`, requests are examined without their secrets.
+        """
+        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
+            return  # a reader would pass each of those that are deleted
+        scan = _scan(query, endpoint_id, secret_headers)
+        narrowing = query.terms if secret_headers is None else indexed_terms(query)
+        place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
+        progress = ScanProgress(self._readers, scan, place_before(scan.sql_filter.before), searched)
+        try:
+            rows, left = FIRST_ROWS, limit
+            async for section in self._sections(scan.sql_filter, narrowing, place):
+                if section.floor is not None and _key(section.floor) >= _key(place):
+                    continue  # scanned already, along with requests received after the clock was set back
+                at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
+                while at is not None and at != section.floor:
+                    if left <= 0 or at.received_at < scan.sql_filter.since:
+                        return
+                    begin = time.perf_counter()
+                    job = partial(scan.step, section=section, place=at, rows=rows, limit=left)
+                    step = await self._readers.run(job, slow=True)
+                    rows = _next_rows(rows, time.perf_counter() - begin)
+                    at, left = step.reached, left - len(step.found)
+                    if step.unexamined and unexamined is not None:
+                        unexamined(step.unexamined)
+                    await progress.reached(at, found=bool(step.found))
+                    if step.found:
+                        yield step.found
+                if section.floor is None:
                     return
-                begin = time.perf_counter()
-                job = partial(scan.step, section=section, place=at, rows=rows, limit=left)
-                step = await readers.run(job, slow=True)
-                rows = _next_rows(rows, time.perf_counter() - begin)
-                at, left = step.reached, left - len(step.found)
-                if step.unexamined and unexamined is not None:
-                    unexamined(step.unexamined)
-                await progress.reached(at, found=bool(step.found))
-                if step.found:
-                    yield step.found
-            if section.floor is None:
+                place = section.floor
+                await progress.reached(place)
+        finally:
+            scan.cancelled.set()
+
+    async def matching(
+        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+    ) -> set[str]:
+        """Which of these requests match the query, at most `FEW`; `secret_headers` as in a search."""
+        scan = _scan(query, None, secret_headers)
+        section = ListSection(seqs=await self._readers.run(lambda database: numbers_of(database, ids)))
+        found: set[str] = set()
+        place: PageKey | None = NEWEST
+        try:
+            while place is not None and section.seqs:
+                job = partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
+                step = await self._readers.run(job, slow=True)
+                found.update(summary.id for summary in step.found)
+                place = step.reached
+        finally:
+            scan.cancelled.set()
+        return found
+
+    async def _sections(
+        self, sql_filter: SqlFilter, narrowing: Sequence[Term], place: PageKey
+    ) -> AsyncIterator[ListSection]:
+        """The list in sections, newest first, to where nothing more can be found. `narrowing` are the terms that the
+        index is asked about."""
+        rows: list[MarkedRow] | None = None
+        if sql_filter.sparse_selects:
+            job = partial(marked_rows, selects=sql_filter.sparse_selects, place=place)
+            rows = await self._readers.run(job, slow=True)
+        if rows == []:
+            return
+        if rows is not None:
+            place = PageKey(received_at=rows[0][0], id=rows[0][1])
+        async for section in self._by_index(narrowing, place):
+            if rows is None:
+                yield section
+                continue
+            for part in split(section, rows):
+                yield part
+            rows = rows_after(section, rows)
+            if not rows:
                 return
-            place = section.floor
-            await progress.reached(place)
-    finally:
-        scan.cancelled.set()
 
-
-async def matching(
-    readers: Readers, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
-) -> set[str]:
-    """Which of these requests match, at most `FEW`. `secret_headers` as in `search`."""
-    scan = _scan(query, None, secret_headers)
-    section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
-    found: set[str] = set()
-    place: PageKey | None = NEWEST
-    try:
-        while place is not None and section.seqs:
-            job = partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
-            step = await readers.run(job, slow=True)
-            found.update(summary.id for summary in step.found)
-            place = step.reached
-    finally:
-        scan.cancelled.set()
-    return found
+    async def _by_index(self, narrowing: Sequence[Term], place: PageKey) -> AsyncIterator[ListSection]:
+        """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed,
+        any request of a section may match."""
+        contents, index_query = self._index.contents, to_index_query(narrowing)
+        unindexed, oldest = 0, None
+        if index_query is not None and contents.spans:
+            job = partial(oldest_above, upto=contents.upto, most=UNINDEXED_MAX)
+            unindexed, oldest = await self._readers.run(job, slow=True)
+        if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
+            yield ListSection()
+            return
+        if oldest is not None and place.received_at >= oldest:
+            yield ListSection(floor=place_before(oldest))
+        zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
+        while zones:
+            found = await self._index.find(index_query, [numbers for _, numbers in zones])
+            if found is None:
+                yield ListSection()
+                return
+            for (floor, _), seqs in zip(zones, found, strict=False):
+                yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
+            zones = zones[len(found) :]
 
 
 def _scan(query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
@@ -321,57 +368,6 @@ def _scan(query: Query, endpoint_id: int | None, secret_headers: SecretHeaders |
 
 def _key(place: PageKey) -> tuple[int, str]:
     return place.received_at, place.id
-
-
-async def _sections(
-    readers: Readers, index: Index, sql_filter: SqlFilter, narrowing: Sequence[Term], place: PageKey
-) -> AsyncIterator[ListSection]:
-    """The list in sections, newest first, to where nothing more can be found. `narrowing` are the terms that the index
-    is asked about."""
-    rows = (
-        await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place), slow=True)
-        if sql_filter.sparse_selects
-        else None
-    )
-    if rows == []:
-        return
-    if rows is not None:
-        place = PageKey(received_at=rows[0][0], id=rows[0][1])
-    async for section in _by_index(readers, index, narrowing, place):
-        if rows is None:
-            yield section
-            continue
-        for part in split(section, rows):
-            yield part
-        rows = rows_after(section, rows)
-        if not rows:
-            return
-
-
-async def _by_index(
-    readers: Readers, index: Index, narrowing: Sequence[Term], place: PageKey
-) -> AsyncIterator[ListSection]:
-    """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed, any
-    request of a section may match."""
-    contents, index_query = index.contents, to_index_query(narrowing)
-    unindexed, oldest = 0, None
-    if index_query is not None and contents.spans:
-        job = partial(oldest_above, upto=contents.upto, most=UNINDEXED_MAX)
-        unindexed, oldest = await readers.run(job, slow=True)
-    if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
-        yield ListSection()
-        return
-    if oldest is not None and place.received_at >= oldest:
-        yield ListSection(floor=place_before(oldest))
-    zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
-    while zones:
-        found = await index.find(index_query, [numbers for _, numbers in zones])
-        if found is None:
-            yield ListSection()
-            return
-        for (floor, _), seqs in zip(zones, found, strict=False):
-            yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
-        zones = zones[len(found) :]
 
 
 def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:
