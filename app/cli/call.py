@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from app.cli.errors import CliError, Exit
+from app.cli.identifiers import with_short_ids
 from app.cli.output import JsonList, Output
 from app.cli.services import CliServices
-from app.cli.table import Column, Row, Table
+from app.cli.table import Column, Table
 
 if TYPE_CHECKING:
     from app.cli.client import Answer, ApiClient
@@ -35,6 +36,14 @@ class Call(NamedTuple):
             text(self.out, answer.value)
         return Exit.DONE
 
+    def done(self, json: Any, text: str | None) -> int:
+        """Print what a command has done, as JSON or in a sentence (None: nothing); returns the exit code."""
+        if self.out.as_json:
+            self.out.json(json)
+        elif text is not None:
+            self.out.line(text)
+        return Exit.DONE
+
     async def send(self, asked: ApiCall[T], text: Callable[[Output, T], None]) -> int:
         """Make a call of the API and print what it answers; returns the exit code."""
         return self.show(await self.api.answer(asked), text)
@@ -42,14 +51,15 @@ class Call(NamedTuple):
     async def show_list(
         self,
         pages: Pages[T],
-        columns: Sequence[Column],
-        rows: Callable[[AsyncIterator[T]], AsyncIterator[Row]],
+        columns: Sequence[Column[T]],
         nothing: str | CliError = "",
         unexamined: Callable[[int], None] | None = None,
+        *,
+        short_ids: bool = False,
     ) -> int:
         """Read a list and print it as it comes, because there may be a million: as a table or as JSON. Returns how many
         there are; `nothing` says that there are none, as an error also with JSON. `unexamined` gets each page's
-        number."""
+        number. With `short_ids`, the first column has the records' IDs, which a terminal shows in part."""
         answers, count = self.api.answers(pages, unexamined), 0
         if self.out.as_json:
             array = JsonList(self.out)
@@ -61,18 +71,21 @@ class Call(NamedTuple):
             array.end()
             return count
         with Table(self.out, columns) as table:
-            async for cells, codes in rows(answer.value async for answer in answers):
-                table.row(*cells, codes=codes)
-                count += 1
+            values: AsyncIterator[Any] = (answer.value async for answer in answers)
+            if short_ids:
+                async for identity, one in with_short_ids(self.out, values):
+                    table.add(one, identity)
+                    count += 1
+            else:
+                async for one in values:
+                    table.add(one)
+                    count += 1
         if count or not nothing:
             return count
         if isinstance(nothing, CliError):
             raise nothing
         self.out.message(nothing)
         return 0
-
-
-Command = Callable[[Call], Awaitable[int]]
 
 
 class LocalCall(NamedTuple):

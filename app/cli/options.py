@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.argument_types import whole_number
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.option_names import as_typed
 from app.core.errors import HooklineError
@@ -157,9 +158,8 @@ def start_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
-    text = "capture without a window until Ctrl-C"
-    serve = commands.add_parser("serve", parents=parents, help=text, description=text, examples=SERVE_EXAMPLES)
+def add_serve(commands: Commands) -> None:
+    serve = commands.add("serve", "capture without a window until Ctrl-C", examples=SERVE_EXAMPLES)
     serve.add_argument(
         "--endpoint",
         dest="endpoints",
@@ -210,13 +210,13 @@ LISTEN_EXAMPLES = (
 )
 
 
-def add_listen(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add_listen(commands: Commands) -> None:
     text = "forward requests to a URL, and print requests and deliveries, until Ctrl-C"
     details = (
         f"{text}. Without SLUG it takes the first endpoint that forwards there already, or else creates one. It starts"
         " capturing unless Hookline is running. The endpoint and what it captured are kept."
     )
-    listen = commands.add_parser("listen", parents=parents, help=text, description=details, examples=LISTEN_EXAMPLES)
+    listen = commands.add("listen", text, details, LISTEN_EXAMPLES)
     listen.add_argument("slug", metavar="SLUG", nargs="?", help="the endpoint, created if it does not exist")
     listen.add_argument("url", metavar="URL", help="where to forward: 3000, localhost:3000/hooks or a whole URL")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.option_names import names_of
 from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
@@ -59,14 +60,10 @@ _MODULES = {
     "tail": ("tail",),
     "wait": ("wait",),
     "show": ("show",),
-    "mark": ("mark",),
-    "delete": ("rm", "clear"),
+    "mark": ("mark", "rm", "clear"),
     "target": ("targets", "target"),
-    "deliveries": ("deliveries",),
-    "delivery": ("delivery",),
-    "retry": ("retry", "send-now"),
-    "replay": ("replay",),
-    "replays": ("replays",),
+    "deliveries": ("deliveries", "delivery", "retry", "send-now"),
+    "replay": ("replay", "replays"),
     "compare": ("compare",),
     "refused": ("refused",),
     "tunnel": ("tunnel",),
@@ -74,8 +71,7 @@ _MODULES = {
     "plan": ("plan",),
     "settings": ("settings",),
     "retention": ("retention",),
-    "backup": ("backup",),
-    "restore": ("restore",),
+    "backup": ("backup", "restore"),
     "doctor": ("doctor",),
     "logs": ("logs",),
     "completion": ("completion",),
@@ -171,18 +167,19 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
     commands: Any = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
-    add_serve(commands, [folder, listen])
-    add_listen(commands, [as_json, folder, listen])
+    add_serve(Commands(commands, [folder, listen]))
+    add_listen(Commands(commands, [as_json, folder, listen]))
     parents = {"mcp": [folder], "selftest": [as_json]}
     if words is None or (("--help" in words or "-h" in words) and COMMANDS.isdisjoint(words)):
         words = COMMANDS
     for module, names in _MODULES.items():
         if not set(names).isdisjoint(words):
-            import_module(f"app.cli.commands.{module}").add_parser(commands, parents.get(module, [as_json, folder]))
+            shared = parents.get(module, [as_json, folder])
+            import_module(f"app.cli.commands.{module}").add_parser(Commands(commands, shared))
         else:
             for name in names:
                 commands.add_parser(name)
-    commands.add_parser(VERSION, parents=[as_json], help=text, description=text)
+    Commands(commands, [as_json]).add(VERSION, text)
     return parser
 
 

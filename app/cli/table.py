@@ -5,28 +5,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
 from app.cli.output import BOLD, Output
 from app.cli.text import visible
 
+T = TypeVar("T")
+
 GAP = "  "
 ROWS_MEASURED = 500
 """Rows that determine the widths of the columns; those after them are printed as they come."""
 
 
-class Column(msgspec.Struct, frozen=True):
-    """A table's column. It is as wide as its cells, but is cut down to `least` terminal cells where there is not enough
-    room.
+class Column(msgspec.Struct, Generic[T], frozen=True):
+    """A table's column: `cell` is what a record has in it (itself, if that is a text), in the colour `code` ("" for
+    none); `on_terminal` is what a terminal shows instead.
 
-    Without `least` it is never cut. If that is not enough, columns are left out: first those whose cells are all
-    `empty`, then those with the highest `left_out`, never one with 0. In the same order, at `shortened`, cells are
-    written as `short` returns them.
+    It is as wide as its cells, but is cut down to `least` terminal cells where there is not enough room. Without
+    `least` it is never cut. If that is not enough, columns are left out: first those whose cells are all `empty`, then
+    those with the highest `left_out`, never one with 0. In the same order, at `shortened`, cells are written as `short`
+    returns them.
     """
 
     title: str
+    cell: Callable[[T], str] = str
+    on_terminal: Callable[[T], str] | None = None
+    code: Callable[[T], str] | None = None
     least: int | None = None
     left_out: int = 0
     empty: str | None = None
@@ -38,10 +44,6 @@ class Column(msgspec.Struct, frozen=True):
         return width if self.least is None else min(width, max(self.least, len(self.title)))
 
 
-Row = tuple[Sequence[str], Sequence[str]]
-"""Cells and their colours, "" for none."""
-
-
 class Measured(msgspec.Struct, frozen=True):
     """The width of a column's widest text, full and shortened; `empty` if all its cells are."""
 
@@ -50,10 +52,10 @@ class Measured(msgspec.Struct, frozen=True):
     empty: bool
 
 
-class Table:
+class Table(Generic[T]):
     """A context manager: rows may be buffered until its end."""
 
-    def __init__(self, output: Output, columns: Sequence[Column]) -> None:
+    def __init__(self, output: Output, columns: Sequence[Column[T]]) -> None:
         self._output, self._columns = output, columns
         self._pending: list[tuple[list[str], Sequence[str]]] = []
         self._widths: list[int] | None = None
@@ -66,6 +68,13 @@ class Table:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._print_pending()
+
+    def add(self, record: T, first: str | None = None) -> None:
+        """Add the row of a record; `first` stands in place of its first cell."""
+        terminal = self._output.terminal
+        cells = [(one.on_terminal if terminal and one.on_terminal else one.cell)(record) for one in self._columns]
+        codes = [one.code(record) if one.code else "" for one in self._columns]
+        self.row(*(cells if first is None else [first, *cells[1:]]), codes=codes)
 
     def row(self, *cells: str, codes: Sequence[str] = ()) -> None:
         """Add one row. `codes` are the cells' colours, "" for none."""
@@ -113,7 +122,7 @@ class Table:
         print(GAP.join(parts).rstrip(), file=self._output.out)
 
 
-def fit(columns: Sequence[Column], measured: Sequence[Measured], room: int) -> tuple[list[int], set[int]]:
+def fit(columns: Sequence[Column[Any]], measured: Sequence[Measured], room: int) -> tuple[list[int], set[int]]:
     """The columns' widths in cells, so that a line takes at most `room`, 0 for one that is left out; and which are
     shortened."""
     given: dict[int, int] = {}
@@ -134,7 +143,7 @@ def fit(columns: Sequence[Column], measured: Sequence[Measured], room: int) -> t
     return widths, {number for number, width in given.items() if width < measured[number].full}
 
 
-def _by_importance(columns: Sequence[Column], measured: Sequence[Measured]) -> list[tuple[int, int, int]]:
+def _by_importance(columns: Sequence[Column[Any]], measured: Sequence[Measured]) -> list[tuple[int, int, int]]:
     """What can be shown: a rank (0: always), the column's number and its width."""
     last = max(max(column.left_out, column.shortened) for column in columns)
     steps = []
@@ -146,7 +155,7 @@ def _by_importance(columns: Sequence[Column], measured: Sequence[Measured]) -> l
     return sorted(steps)
 
 
-def _measure(column: Column, cells: Sequence[str]) -> Measured:
+def _measure(column: Column[Any], cells: Sequence[str]) -> Measured:
     def widest(texts: Iterable[str]) -> int:
         return max(map(cell_count, (column.title, *texts)))
 

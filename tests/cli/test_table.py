@@ -160,7 +160,7 @@ WIDEST = {
 }
 """Cells of columns that are never cut, by title."""
 TABLES = {
-    **dict.fromkeys(("deliveries", "delivery", "replays", "requests", "settings", "tunnel"), WIDEST),
+    **dict.fromkeys(("deliveries", "replay", "requests", "settings", "tunnel"), WIDEST),
     "endpoint": {**WIDEST, "STATE": "off"},
     "refused": {**WIDEST, "ID": "1000"},
     "target": {**WIDEST, "ID": "1000", "STATE": "paused (failures)"},

@@ -1,18 +1,19 @@
-"""`hookline backup`: write a backup of the database, also while Hookline captures."""
+"""`hookline backup`: write a backup of the database; `hookline restore`: put one in its place."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from app.cli.call import Call
+from app.cli.call import Call, LocalCall
+from app.cli.command import Commands
+from app.cli.confirm import add_yes, confirm
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
 from app.cli.output import Output
-from app.cli.progress import uncancel, until_ended
-from app.core.backup import damaged_text, progress_text
+from app.cli.progress import ProgressLine, uncancel, until_ended
+from app.core.backup import BackupContents, BackupStep, contents_text, damaged_text, progress_text, start_text
 from app.core.text import size_text
 
 if TYPE_CHECKING:
@@ -30,10 +31,14 @@ EXAMPLES = (
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("backup", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=backup, waits=True)
+def add_parser(commands: Commands) -> None:
+    """Add both commands to the command line."""
+    _add_backup(commands)
+    _add_restore(commands)
+
+
+def _add_backup(commands: Commands) -> None:
+    parser = commands.add("backup", HELP, DETAILS, EXAMPLES, run=backup, waits=True)
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
     parser.add_argument("--force", action="store_true", default=False, help="replace the file if it exists")
 
@@ -53,7 +58,7 @@ async def backup(call: Call) -> int:
         raise CliError(ended.problem or "The backup failed.", Exit.ENVIRONMENT)
     if ended.state == "cancelled":
         raise CliError("The backup was cancelled. No file was written.", Exit.INTERRUPTED)
-    return call.show(answer, _print)
+    return call.show(answer, _print_backup)
 
 
 def _progress(backup: Backup) -> str | None:
@@ -69,7 +74,69 @@ async def _cancel(call: Call, path: Path) -> Answer[Backup]:
     raise CliError("The backup was cancelled before it began.", Exit.INTERRUPTED)
 
 
-def _print(out: Output, backup: Backup) -> None:
+def _print_backup(out: Output, backup: Backup) -> None:
     out.line(f"Backed up to {backup.path} ({size_text(backup.size)}).")
     if backup.damaged_bodies:
         out.message(damaged_text(backup.damaged_bodies) + " To see the first: hookline doctor --full")
+
+
+RESTORE_HELP = "replace the database by a backup; the database is kept beside it"
+RESTORE_DETAILS = (
+    "Checks the backup, asks, and puts it in the place of the database, which is kept in the data folder under another"
+    " name. Hookline must not be running on that folder. A backup of an older version is upgraded, the file itself is"
+    " not changed. Ctrl-C cancels."
+)
+RESTORE_EXAMPLES = (
+    ("Restore a backup", "hookline restore /mnt/backup/hookline.db"),
+    ("Look at a backup in a folder of its own", "hookline restore backup.db --data-dir /tmp/look --yes"),
+)
+
+
+def _add_restore(commands: Commands) -> None:
+    parser = commands.add("restore", RESTORE_HELP, RESTORE_DETAILS, RESTORE_EXAMPLES, run_local=restore)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file that hookline backup has written")
+    add_yes(parser)
+
+
+async def restore(call: LocalCall) -> int:
+    file, accepted = absolute_path(call.options.file), []
+    with ProgressLine(call.out) as line:
+
+        def report(step: BackupStep, done: int, total: int) -> None:
+            line.show(progress_text(step, done, total))
+
+        def accept(contents: BackupContents) -> None:
+            line.show("")
+            confirm(call.options, _question(call.folder, file, contents), "Restoring", "Nothing was restored.")
+            accepted.append(contents)
+
+        kept = call.services.restore(call.folder, file, report, accept)
+    contents = accepted[0]
+    if call.out.as_json:
+        call.out.json(
+            {
+                "data_folder": str(call.folder),
+                "endpoints": contents.endpoints,
+                "requests": contents.requests,
+                "expired": contents.expired,
+                "queued": contents.queued,
+                "damaged_bodies": contents.damaged_bodies,
+                "previous_database": None if kept is None else str(kept),
+            }
+        )
+        return Exit.DONE
+    call.out.line(f"Restored {contents_text(contents)}.")
+    if contents.damaged_bodies:
+        call.out.message(damaged_text(contents.damaged_bodies))
+    if start_text(contents):
+        call.out.line(start_text(contents))
+    if kept is not None:
+        call.out.line(f"The previous database is kept as {kept}. Delete it when you no longer need it.")
+    return Exit.DONE
+
+
+def _question(folder: Path, file: Path, contents: BackupContents) -> str:
+    holds = f"{file} holds {contents_text(contents)}."
+    question = f"Replace the database in {folder} by it? The database is kept beside it."
+    damage = damaged_text(contents.damaged_bodies)
+    return " ".join(filter(None, (holds, damage, start_text(contents), question)))

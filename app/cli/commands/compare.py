@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList
@@ -30,10 +30,9 @@ TARGET_HELP = "as hookline targets lists it (default: the endpoint's first two t
 SAME, DIFFERENT, NEITHER = "=", "≠", "-"
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("compare", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=compare)
+    parser = commands.add("compare", HELP, DETAILS, EXAMPLES, run=compare)
     parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
     for name in ("first", "second"):
         parser.add_argument(

@@ -6,8 +6,8 @@ Each script asks `hookline --complete` at each Tab (see `app/cli/complete.py`), 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
+from app.cli.command import Commands
 from app.cli.output import Output
 
 HELP = "print the script that completes hookline's commands in a shell"
@@ -91,10 +91,9 @@ Register-ArgumentCompleter -Native -CommandName hookline -ScriptBlock {
 """By shell."""
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("completion", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_alone=write_script)
+    parser = commands.add("completion", HELP, DETAILS, EXAMPLES, run_alone=write_script)
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SCRIPTS), help=", ".join(SCRIPTS))
 
 

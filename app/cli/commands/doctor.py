@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import textwrap
-from typing import Any
 
 from app.cli.call import LocalCall
+from app.cli.command import Commands
 from app.cli.errors import Exit
 from app.cli.output import DIM, GREEN, RED, YELLOW, Output
 from app.cli.text import visible
@@ -31,10 +30,9 @@ INDENT = STATE_WIDTH + NAME_WIDTH + 4
 MIN_WIDTH = 30
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("doctor", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=doctor)
+    parser = commands.add("doctor", HELP, DETAILS, EXAMPLES, run_local=doctor)
     text = "check all of the database and its indexes, however long it takes"
     parser.add_argument("--full", action="store_true", default=False, help=text)
 

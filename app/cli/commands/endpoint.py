@@ -6,20 +6,20 @@ import argparse
 import getpass
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.commands.target_text import CODES, state_text, worst_state
+from app.cli.command import Commands
+from app.cli.commands.target import CODES, state_text, worst_state
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, slug_given
-from app.cli.noun import Noun
 from app.cli.output import DIM, GREEN, RED, Output
-from app.cli.table import Column, Row
+from app.cli.table import Column
 from app.cli.text import when_text
 from app.core.fields import fields_of
 from app.core.forward_target import full_url
@@ -71,20 +71,33 @@ FIELD_NAMES = {
     "forward": "forward timeout",
     "auth": "credentials",
 }
-COLUMNS = (
-    Column("SLUG"),
-    Column("NAME", least=7, left_out=1),
-    Column("STATE"),
-    Column("FORWARDING", left_out=1, empty="-"),
-    Column("REQUESTS", left_out=1),
-    Column("LAST REQUEST", left_out=3),
-    Column("URL", left_out=2),
+
+
+def url_text(endpoint: Endpoint) -> str:
+    """Its URL, marked while it begins with that of a tunnel that is not up."""
+    return marked_url(endpoint.url, endpoint.tunnel)
+
+
+COLUMNS: tuple[Column[Endpoint], ...] = (
+    Column("SLUG", lambda one: one.slug),
+    Column("NAME", lambda one: one.name, least=7, left_out=1),
+    Column("STATE", lambda one: "on" if one.active else "off", code=lambda one: GREEN if one.active else DIM),
+    Column(
+        "FORWARDING",
+        lambda one: worst_state(one.targets),
+        code=lambda one: CODES.get(worst_state(one.targets), RED),
+        left_out=1,
+        empty="-",
+    ),
+    Column("REQUESTS", lambda one: str(one.request_count), left_out=1),
+    Column("LAST REQUEST", lambda one: when_text(one.last_request_at), left_out=3),
+    Column("URL", url_text, left_out=2),
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the noun and its verbs to the command line."""
-    verb = Noun(commands, "endpoint", HELP, shared, examples=EXAMPLES, which=("SLUG", SLUG_HELP)).verb
+    verb = commands.noun("endpoint", HELP, examples=EXAMPLES, which=("SLUG", SLUG_HELP)).verb
     listed = verb("list", list_all, "list all endpoints", which=False)
     listed.add_argument("--tag", metavar="TAG", default="", help="only those with this tag")
     add = verb("add", make, "create an endpoint and print its URL", which=False)
@@ -108,17 +121,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def list_all(call: Call) -> int:
     tag = call.options.tag
     nothing = f"No endpoint has the tag {tag}." if tag else "No endpoints yet. Create one: hookline endpoint add NAME"
-    await call.show_list(call.api.endpoints.asked.list(tag=tag or None), COLUMNS, _rows, nothing)
+    await call.show_list(call.api.endpoints.asked.list(tag=tag or None), COLUMNS, nothing)
     return Exit.DONE
-
-
-async def _rows(found: AsyncIterator[Endpoint]) -> AsyncIterator[Row]:
-    async for endpoint in found:
-        state, code = ("on", GREEN) if endpoint.active else ("off", DIM)
-        count, last = str(endpoint.request_count), when_text(endpoint.last_request_at)
-        forwarding = worst_state(endpoint.targets)
-        cells = (endpoint.slug, endpoint.name, state, forwarding, count, last, url_text(endpoint))
-        yield cells, ("", "", code, CODES.get(forwarding, RED))
 
 
 async def make(call: Call) -> int:
@@ -196,16 +200,7 @@ async def remove(call: Call) -> int:
     count = count_of(endpoint.request_count, "request")
     confirm_delete(call.options, f"Delete {endpoint.name} ({slug}) with {count}?")
     await call.api.endpoints.delete(slug)
-    if call.out.as_json:
-        call.out.json({"deleted": slug})
-    else:
-        call.out.line(f"Deleted {endpoint.name} with {count}.")
-    return Exit.DONE
-
-
-def url_text(endpoint: Endpoint) -> str:
-    """Its URL, marked while it begins with that of a tunnel that is not up."""
-    return marked_url(endpoint.url, endpoint.tunnel)
+    return call.done({"deleted": slug}, f"Deleted {endpoint.name} with {count}.")
 
 
 def _describe(out: Output, endpoint: Endpoint) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.core.log_file import FILE_NAME, OLD_FILES
 
@@ -25,10 +24,9 @@ LINES = 50
 POLL_S = 0.25
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("logs", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=logs)
+    parser = commands.add("logs", HELP, DETAILS, EXAMPLES, run_local=logs)
     parser.add_argument("-f", "--follow", action="store_true", help="go on printing new lines until Ctrl-C")
     parser.add_argument(
         "-n", dest="count", type=row_limit, metavar="N", default=LINES, help=f"how many lines to print first ({LINES})"

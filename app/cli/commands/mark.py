@@ -1,19 +1,24 @@
-"""`hookline mark`: mark requests read or unread, star them, write a note."""
+"""`hookline mark`: mark requests read or unread, star them, write a note; `hookline rm` and `hookline clear`: delete
+single requests, or all of an endpoint."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from app.cli.call import Call
+from app.cli.command import Commands
+from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, each_id, request_id, slug_given
+from app.cli.identifiers import ID_HELP, SLUG_HELP, each_id, request_id, slug_given
+from app.core.deletion import Mark
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
 
 if TYPE_CHECKING:
-    from app.cli.client import Answer
-    from hookline.records import Request
+    pass
+
+T = TypeVar("T")
 
 HELP = "mark requests as read or unread, star them, or add a note"
 DETAILS = f"{HELP}. Marks do not protect a request from retention."
@@ -25,18 +30,15 @@ EXAMPLES = (
 MARKS = ("read", "starred", "note")
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    # Absent options are missing from the namespace, so that those marks stay.
-    parser = commands.add_parser(
-        "mark",
-        parents=shared,
-        help=HELP,
-        description=DETAILS,
-        examples=EXAMPLES,
-        argument_default=argparse.SUPPRESS,
-    )
-    parser.set_defaults(run=mark)
+def add_parser(commands: Commands) -> None:
+    """Add the commands to the command line."""
+    _add_mark(commands)
+    _add_deleting(commands)
+
+
+def _add_mark(commands: Commands) -> None:
+    # Marks that are not given stay.
+    parser = commands.add("mark", HELP, DETAILS, EXAMPLES, only_given=True, run=mark)
     parser.add_argument("ids", metavar="ID", nargs="*", default=[], help=ID_HELP)
     text = "with --read, in place of IDs: all requests of this endpoint"
     parser.add_argument("--endpoint", metavar="SLUG", help=text)
@@ -62,21 +64,12 @@ async def mark(call: Call) -> int:
     if not call.options.ids:
         raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
     ids, missing = await each_id(call.api, request_id, call.options.ids)
-    marked: list[Answer[Request]] = []
-    for identity in ids:
-        try:
-            marked.append(await call.api.answer(call.api.requests.asked.mark(identity, **marks)))
-        except CliError as error:
-            if error.code is not Exit.FAILURE:
-                raise
-            missing.append(error)
-    if call.out.as_json:
-        call.out.json([answer.json for answer in marked])
-    elif marked:
-        call.out.line(f"Marked {count_of(len(marked), 'request')}.")
-    for refusal in missing:
-        call.out.message(str(refusal))
-    return Exit.FAILURE if missing else Exit.DONE
+    marked = await _each(
+        ids, missing, lambda identity: call.api.answer(call.api.requests.asked.mark(identity, **marks))
+    )
+    text = f"Marked {count_of(len(marked), 'request')}." if marked else None
+    call.done([answer.json for answer in marked.values()], text)
+    return _end(call, missing)
 
 
 async def _mark_endpoint(call: Call, marks: dict[str, Any]) -> int:
@@ -85,8 +78,86 @@ async def _mark_endpoint(call: Call, marks: dict[str, Any]) -> int:
         raise CliError("--endpoint works only with --read, and without IDs.", Exit.USAGE)
     endpoint = await call.api.endpoints.get(slug_given(call.options.endpoint))
     await call.api.requests.mark_all_read(endpoint.slug)
-    if call.out.as_json:
-        call.out.json({"read": endpoint.slug, "requests": endpoint.unread_count})
-    else:
-        call.out.line(f"Marked {count_of(endpoint.unread_count, 'request')}.")
-    return Exit.DONE
+    count = endpoint.unread_count
+    return call.done({"read": endpoint.slug, "requests": count}, f"Marked {count_of(count, 'request')}.")
+
+
+KEPT = {
+    ("starred",): "starred requests",
+    ("noted",): "requests with notes",
+    ("starred", "noted"): "starred requests and those with notes",
+}
+RM_HELP = "delete captured requests with their bodies and delivery results"
+RM_EXAMPLES = (
+    ("Delete the newest request", "hookline rm @last"),
+    ("Delete every request that a search finds", "hookline rm --yes $(hookline requests -q is:read | cut -f1)"),
+)
+CLEAR_HELP = "delete all requests of an endpoint; the endpoint is kept"
+CLEAR_EXAMPLES = (
+    ("Start a test with an empty endpoint", "hookline clear stripe --yes"),
+    ("Delete all requests except those you marked", "hookline clear stripe --keep-starred --keep-noted"),
+)
+
+
+def _add_deleting(commands: Commands) -> None:
+    rm = commands.add("rm", RM_HELP, examples=RM_EXAMPLES, run=remove)
+    rm.add_argument("ids", metavar="ID", nargs="+", help=ID_HELP)
+    add_yes(rm)
+    clear = commands.add("clear", CLEAR_HELP, examples=CLEAR_EXAMPLES, run=clear_endpoint)
+    clear.add_argument("which", metavar="SLUG", help=SLUG_HELP)
+    clear.add_argument("--keep-starred", action="store_true", default=False, help="keep starred requests")
+    clear.add_argument("--keep-noted", action="store_true", default=False, help="keep requests with a note")
+    add_yes(clear)
+
+
+async def remove(call: Call) -> int:
+    """Delete the requests that exist; exit code 1 when one does not."""
+    ids, missing = await each_id(call.api, request_id, call.options.ids)
+    found = await _each(ids, missing, call.api.requests.head)
+    if found:
+        first = next(iter(found.values()))
+        only = f"{first.method} {first.target} ({first.id})"
+        confirm_delete(call.options, f"Delete {only if len(found) == 1 else count_of(len(found), 'request')}?")
+    for identity in found:
+        await call.api.requests.delete(identity)
+    call.done({"deleted": list(found)}, f"Deleted {count_of(len(found), 'request')}." if found else None)
+    return _end(call, missing)
+
+
+async def clear_endpoint(call: Call) -> int:
+    """Delete every request of the endpoint, except those kept for their marks."""
+    endpoint = await call.api.endpoints.get(slug_given(call.options.which))
+    count, slug = endpoint.request_count, endpoint.slug
+    keep = [mark for mark in get_args(Mark) if getattr(call.options, f"keep_{mark}")]
+    but = f" except {KEPT[tuple(keep)]}" if keep else ""
+    confirm_delete(
+        call.options, f"Delete {count_of(count, 'request')} of {endpoint.name} ({slug}){but}? The endpoint is kept."
+    )
+    await call.api.requests.clear(slug, keep)
+    kept = (await call.api.endpoints.get(slug)).request_count if keep else 0
+    deleted = max(0, count - kept)
+    also = f" Kept {kept:,}." if keep else ""
+    return call.done(
+        {"cleared": slug, "requests": deleted} | ({"kept": kept} if keep else {}),
+        f"Deleted {count_of(deleted, 'request')} of {endpoint.name}.{also}",
+    )
+
+
+async def _each(ids: Iterable[str], missing: list[CliError], change: Callable[[str], Awaitable[T]]) -> dict[str, T]:
+    """What `change` returns for the requests that exist, by their ids; `missing` gets an error for each other one."""
+    changed: dict[str, T] = {}
+    for identity in ids:
+        try:
+            changed[identity] = await change(identity)
+        except CliError as error:
+            if error.code is not Exit.FAILURE:
+                raise
+            missing.append(error)
+    return changed
+
+
+def _end(call: Call, missing: list[CliError]) -> int:
+    """Print what is wrong; returns the exit code."""
+    for error in missing:
+        call.out.message(str(error))
+    return Exit.FAILURE if missing else Exit.DONE

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from importlib.util import find_spec
-from typing import Any
 
 from app.cli.call import LocalCall
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 
 HELP = "offer requests and deliveries to an agent (Model Context Protocol on standard input and output)"
@@ -27,10 +26,9 @@ _PACKAGED = (
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("mcp", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=serve)
+    parser = commands.add("mcp", HELP, DETAILS, EXAMPLES, run_local=serve)
     for flag, text in (
         ("--allow-replay", "let the agent send captured requests again, to the targets or any URL"),
         ("--allow-send", "let the agent send requests to your endpoints"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.output import Output
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
@@ -18,10 +18,9 @@ DETAILS = f"{HELP}: Free allows up to {FREE_ENDPOINTS} endpoints, Pro any number
 EXAMPLES = (("Show the plan", "hookline plan"), ("Switch to Pro", "hookline plan pro"))
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("plan", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=plan)
+    parser = commands.add("plan", HELP, DETAILS, EXAMPLES, run=plan)
     parser.add_argument(
         "plan",
         metavar="PLAN",

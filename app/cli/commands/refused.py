@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.output import RED, write_bytes
-from app.cli.table import Column, Row
+from app.cli.table import Column
 from app.cli.text import when_text
 
 if TYPE_CHECKING:
@@ -23,21 +22,20 @@ EXAMPLES = (
     ("See why the latest requests were refused", "hookline refused -n 5"),
     ("Show the third refused request as received", "hookline refused --raw 3"),
 )
-COLUMNS = (
-    Column("ID"),
-    Column("TIME", left_out=2),
-    Column("STATUS"),
-    Column("FROM", left_out=4),
-    Column("METHOD", least=6, left_out=3),
-    Column("TARGET", least=12, left_out=1),
-    Column("REASON", least=20),
+COLUMNS: tuple[Column[Refusal], ...] = (
+    Column("ID", lambda one: str(one.id)),
+    Column("TIME", lambda one: when_text(one.at), left_out=2),
+    Column("STATUS", lambda one: str(one.status), code=lambda one: RED),
+    Column("FROM", lambda one: one.source.address, left_out=4),
+    Column("METHOD", lambda one: one.method or "-", least=6, left_out=3),
+    Column("TARGET", lambda one: one.target or "-", least=12, left_out=1),
+    Column("REASON", lambda one: one.reason, least=20),
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("refused", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=list_refused)
+    parser = commands.add("refused", HELP, DETAILS, EXAMPLES, run=list_refused)
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
     parser.add_argument(
         "--raw", type=whole_number, metavar="N", help="write one refused request as received, up to 64 KiB"
@@ -48,26 +46,12 @@ async def list_refused(call: Call) -> int:
     """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
-    if not await call.show_list(call.api.asked.refused(call.options.count), COLUMNS, _rows) and not call.out.as_json:
+    if not await call.show_list(call.api.asked.refused(call.options.count), COLUMNS) and not call.out.as_json:
         is_running = (await call.api.status()).capture_url is not None
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )
     return Exit.DONE
-
-
-async def _rows(found: AsyncIterator[Refusal]) -> AsyncIterator[Row]:
-    async for refusal in found:
-        cells = (
-            str(refusal.id),
-            when_text(refusal.at),
-            str(refusal.status),
-            refusal.source.address,
-            refusal.method or "-",
-            refusal.target or "-",
-            refusal.reason,
-        )
-        yield cells, ("", "", RED)
 
 
 async def _write_raw(call: Call, refusal_id: int) -> int:

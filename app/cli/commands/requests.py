@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import LAST, is_last, request_id, with_short_ids
+from app.cli.identifiers import LAST, is_last, request_id
 from app.cli.output import Output
-from app.cli.table import Column, Row
+from app.cli.table import Column
 from app.cli.text import brief_time, state_text, visible, when_text
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
@@ -35,19 +34,32 @@ EXAMPLES = (
     ("Find unread Stripe requests in all endpoints", 'hookline requests -q "provider:stripe is:unread"'),
     ("List the newest request", "hookline requests @last"),
 )
-COLUMNS = (
-    Column("ID"),
-    Column("RECEIVED", left_out=2, short=brief_time, shortened=7),
-    Column("METHOD"),
-    Column("STATUS", left_out=6),
-    Column("DELIVERY", left_out=5, empty="-"),
-    Column("SIZE", left_out=10),
-    Column("PROVIDER", least=8, left_out=8, empty="-"),
-    Column("TITLE", least=20, left_out=1),
-    Column("MARK", left_out=9, empty="-"),
-    Column("TARGET", least=12, left_out=4, empty="/"),
+
+
+def sent_size(request: Summary) -> str:
+    """`12 kB`, or `>12 kB` if the sender disconnected there."""
+    return ("" if request.complete else ">") + size_text(request.size)
+
+
+COLUMNS: tuple[Column[Summary], ...] = (
+    Column("ID", lambda one: one.id),
+    Column("RECEIVED", lambda one: when_text(one.received_at), left_out=2, short=brief_time, shortened=7),
+    Column("ENDPOINT", lambda one: one.endpoint, least=10, left_out=3),
+    Column("METHOD", lambda one: one.method),
+    Column(
+        "STATUS",
+        lambda one: str(one.response.status),
+        code=lambda one: Output.status_code(one.response.status),
+        left_out=6,
+    ),
+    Column("DELIVERY", lambda one: "-" if one.delivery == "none" else state_text(one.delivery), left_out=5, empty="-"),
+    Column("SIZE", sent_size, left_out=10),
+    Column("PROVIDER", lambda one: one.provider or "-", least=8, left_out=8, empty="-"),
+    Column("TITLE", lambda one: one.event or one.gist, least=20, left_out=1),
+    Column("MARK", lambda one: ("*" if one.starred else "") + ("+" if one.note else "") or "-", left_out=9, empty="-"),
+    Column("TARGET", lambda one: one.target, lambda one: below_slug(one.target), least=12, left_out=4, empty="/"),
 )
-OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=3), *COLUMNS[2:])
+OF_ONE = tuple(column for column in COLUMNS if column.title != "ENDPOINT")
 QUERY_HELP = (
     "only requests that match these words and filters: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
     " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR combines terms"
@@ -58,10 +70,9 @@ WHICH_HELP = (
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("requests", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=list_requests)
+    parser = commands.add("requests", HELP, DETAILS, EXAMPLES, run=list_requests)
     parser.add_argument("which", metavar="SLUG", nargs="?", help=WHICH_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
@@ -79,21 +90,12 @@ async def list_requests(call: Call) -> int:
         asked = call.api.requests.asked.list(id_start=which, count=call.options.count)
     else:
         asked = call.api.requests.asked.list(which, query, call.options.count)
-    of_all = which is None or by_id
-
-    async def rows(found: AsyncIterator[Summary]) -> AsyncIterator[Row]:
-        async for identity, request in with_short_ids(call.out, found):
-            yield _row(call.out, request, identity, of_all)
-
+    columns = COLUMNS if which is None or by_id else OF_ONE
     nothing = _no_such_id(which) if by_id else _nothing(which, query)
-    await call.show_list(asked, OF_ALL if of_all else COLUMNS, rows, nothing, unexamined.append)
-    _say_unexamined(call, sum(unexamined))
-    return Exit.DONE
-
-
-def _say_unexamined(call: Call, count: int) -> None:
-    if count:
+    await call.show_list(asked, columns, nothing, unexamined.append, short_ids=True)
+    if count := sum(unexamined):
         call.out.message(unexamined_text(count))
+    return Exit.DONE
 
 
 async def _is_id(call: Call, which: str) -> bool:
@@ -128,22 +130,3 @@ def _nothing(slug: str | None, query: str) -> str:
     if slug is None:
         return "No requests are stored yet."
     return f"This endpoint has no requests yet. To see its URL: hookline endpoint show {slug}"
-
-
-def _row(out: Output, request: Summary, identity: str, of_all: bool) -> Row:
-    response = request.response.status
-    endpoint = (request.endpoint,) if of_all else ()
-    cells = (
-        identity,
-        when_text(request.received_at),
-        *endpoint,
-        request.method,
-        str(response),
-        "-" if request.delivery == "none" else state_text(request.delivery),
-        ("" if request.complete else ">") + size_text(request.size),
-        request.provider or "-",
-        request.event or request.gist,
-        ("*" if request.starred else "") + ("+" if request.note else "") or "-",
-        below_slug(request.target) if out.terminal else request.target,
-    )
-    return cells, ("", "", "", *("" for _ in endpoint), out.status_code(response))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import Exit
-from app.cli.noun import Noun
 from app.cli.output import Output
 
 if TYPE_CHECKING:
@@ -25,11 +24,11 @@ EXAMPLES = {
 }
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the noun and its verbs to the command line."""
-    noun = Noun(commands, "retention", HELP, shared, details=DETAILS, examples=EXAMPLES)
-    noun.verb("status", status, "show whether requests are deleted by age")
-    noun.verb("resume", resume, RESUME_HELP)
+    verb = commands.noun("retention", HELP, DETAILS, examples=EXAMPLES).verb
+    verb("status", status, "show whether requests are deleted by age")
+    verb("resume", resume, RESUME_HELP)
 
 
 async def status(call: Call) -> int:

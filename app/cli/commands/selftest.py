@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from app.cli.argument_types import seconds
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.options import SelftestOptions
 
@@ -18,9 +18,9 @@ DESCRIPTION = (
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser(NAME, parents=shared, help=HELP, description=DESCRIPTION, examples=EXAMPLES)
+    parser = commands.add(NAME, HELP, DESCRIPTION, EXAMPLES)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--on-screen", action="store_true", help="show the window while testing")
     where.add_argument(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import types
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
 from app.core.resources import tunnel_ids
@@ -22,15 +22,18 @@ EXAMPLES = (
     ("List the settings", "hookline settings"),
     ("Store at most 50 GB in total", "hookline settings storage_limit 50GB"),
 )
-COLUMNS = (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24, left_out=1))
+COLUMNS: tuple[Column[str], ...] = (
+    Column("SETTING"),
+    Column("VALUE", least=12),
+    Column("MEANING", least=24, left_out=1),
+)
 NONE = "none"
 SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("settings", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=settings)
+    parser = commands.add("settings", HELP, DETAILS, EXAMPLES, run=settings)
     parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(Settings.__struct_fields__))
     parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value")
 

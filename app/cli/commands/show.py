@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import codecs
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.commands.deliveries import next_text, result_text
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_id
@@ -32,10 +32,9 @@ PREVIEW = 16 * 1024
 """Bytes of a text body that are printed with the rest of the request."""
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("show", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
-    parser.set_defaults(run=show, part=None)
+    parser = commands.add("show", HELP, examples=EXAMPLES, run=show, part=None)
     parser.add_argument("id", metavar="ID", help=ID_HELP)
     part = parser.add_mutually_exclusive_group()
     for name, text in (

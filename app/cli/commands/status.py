@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
+from app.cli.command import Commands
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
@@ -27,10 +27,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("status", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=status)
+    parser = commands.add("status", HELP, DETAILS, EXAMPLES, run_local=status)
     text = "first wait until Hookline captures, for up to this many seconds"
     parser.add_argument("--wait", type=seconds, metavar="S", default=None, help=text)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
-from app.cli.commands.requests import QUERY_HELP, checked_query
+from app.cli.command import Commands
+from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
 from app.cli.delivery_line import ARROW, PausedTargets, delivery_line, news_of_record
 from app.cli.errors import CliError, Exit
 from app.cli.output import DIM, Output
@@ -19,7 +19,6 @@ from app.cli.text import visible, when_text
 from app.core.clock import now_us
 from app.core.delivery_text import result_text
 from app.core.raw_request import below_slug
-from app.core.text import size_text
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
@@ -45,10 +44,9 @@ REMEMBERED = 10_000
 SLUG_CELLS, METHOD_CELLS, SIZE_CELLS = 16, 7, 8
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("tail", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=tail)
+    parser = commands.add("tail", HELP, DETAILS, EXAMPLES, run_local=tail)
     parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
     text = "print requests only"
@@ -199,15 +197,11 @@ def _fields(request: Summary) -> tuple[str, ...]:
         request.endpoint,
         request.method,
         str(request.response.status),
-        _size(request),
+        sent_size(request),
         request.provider or "-",
         request.event or request.gist,
         request.target,
     )
-
-
-def _size(request: Summary) -> str:
-    return ("" if request.complete else ">") + size_text(request.size)
 
 
 def terminal_line(out: Output, request: Summary, width: int, *, of_all: bool) -> str:
@@ -219,7 +213,7 @@ def terminal_line(out: Output, request: Summary, width: int, *, of_all: bool) ->
         *([(request.endpoint, SLUG_CELLS, "")] if of_all else []),
         (request.method, METHOD_CELLS, ""),
         (str(status), 0, out.status_code(status)),
-        (_size(request), -SIZE_CELLS, ""),
+        (sent_size(request), -SIZE_CELLS, ""),
         (request.provider or "", 0, ""),
         ("" if title == path else title, 0, ""),
         (path, 0, DIM),

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.commands.target_text import described, retry_text, state_code, state_text
+from app.cli.command import Commands
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
-from app.cli.noun import Noun
-from app.cli.output import Output
-from app.cli.table import Column, Row
+from app.cli.output import DIM, GREEN, RED, Output
+from app.cli.table import Column
 from app.core.fields import fields_of
 from app.core.target import RETRY_ON, RetryRule, TargetDraft, is_retry_on
-from app.core.text import count_of
+from app.core.text import count_of, exact_duration, ms_text
 
 if TYPE_CHECKING:
     from hookline.calls import Call as ApiCall
     from hookline.records import Endpoint, Target
+    from hookline.records import RetryRule as RetryOut
 
 LIST_HELP = "list the targets of an endpoint: the URLs to which its requests are forwarded"
 HELP = "create and change targets"
@@ -43,24 +43,40 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "pause": (("Keep what comes in queued while your server is down", "hookline target pause 3"),),
 }
-COLUMNS = (
-    Column("ID"),
-    Column("URL", least=14),
-    Column("STATE"),
-    Column("QUEUED", left_out=2, empty="0"),
-    Column("RETRIES", least=8, left_out=1),
-    Column("LAST ERROR", least=12, left_out=3, empty="-"),
+CODES = {"on": GREEN, "off": DIM, "-": DIM}
+WORST = ("paused", "failing", "on", "off")
+"""The words for a target, the worst first. Failing: the last delivery to it failed."""
+
+
+def state_text(target: Target) -> str:
+    """`on`, `off`, `paused` or `paused (failures)`."""
+    if not target.active:
+        return "off"
+    if target.paused is None:
+        return "on"
+    return "paused (failures)" if target.paused == "failures" else "paused"
+
+
+def state_code(target: Target) -> str:
+    """The colour of its state."""
+    return CODES.get(state_text(target), RED)
+
+
+COLUMNS: tuple[Column[Target], ...] = (
+    Column("ID", lambda one: str(one.id)),
+    Column("URL", lambda one: one.url, least=14),
+    Column("STATE", state_text, code=state_code),
+    Column("QUEUED", lambda one: str(one.queued), left_out=2, empty="0"),
+    Column("RETRIES", lambda one: retry_text(one.retry), least=8, left_out=1),
+    Column("LAST ERROR", lambda one: one.last_error or "-", least=12, left_out=3, empty="-"),
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `hookline targets`, and the noun with its verbs, to the command line."""
-    parser = commands.add_parser(
-        "targets", parents=shared, help=LIST_HELP, description=LIST_HELP, examples=LIST_EXAMPLES
-    )
-    parser.set_defaults(run=list_targets)
+    parser = commands.add("targets", LIST_HELP, examples=LIST_EXAMPLES, run=list_targets)
     parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
-    verb = Noun(commands, "target", HELP, shared, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
+    verb = commands.noun("target", HELP, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
     add = verb("add", make, "add a target to an endpoint", which=False)
     add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
     add.add_argument(f"{PREFIX}url", metavar="URL", help="where to forward each request")
@@ -80,14 +96,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def list_targets(call: Call) -> int:
     slug = slug_given(call.options.which)
     nothing = f"No targets yet. Add one: hookline target add {slug} URL"
-    await call.show_list(call.api.targets.asked.list(slug), COLUMNS, _rows, nothing)
+    await call.show_list(call.api.targets.asked.list(slug), COLUMNS, nothing)
     return Exit.DONE
-
-
-async def _rows(found: AsyncIterator[Target]) -> AsyncIterator[Row]:
-    async for target in found:
-        cells = (str(target.id), target.url, state_text(target), str(target.queued))
-        yield (*cells, retry_text(target.retry), target.last_error or "-"), ("", "", state_code(target))
 
 
 async def make(call: Call) -> int:
@@ -139,11 +149,7 @@ async def remove(call: Call) -> int:
     lost = f" {queued} will not be sent." if target.queued else ""
     confirm_delete(call.options, f"Delete the target {target.url} of {endpoint.name}?{lost}")
     await call.api.targets.delete(endpoint.slug, target.id)
-    if call.out.as_json:
-        call.out.json({"deleted": target.id})
-    else:
-        call.out.line(f"Deleted the target {target.url} of {endpoint.name}.")
-    return Exit.DONE
+    return call.done({"deleted": target.id}, f"Deleted the target {target.url} of {endpoint.name}.")
 
 
 async def _named(call: Call) -> tuple[Endpoint, Target]:
@@ -202,3 +208,93 @@ def _kinds(text: str) -> list[str]:
             known = ", ".join(RETRY_ON)
             raise argparse.ArgumentTypeError(f"{name!r} is not a result; use any of {known}, or a status such as 503")
     return list(dict.fromkeys(names))
+
+
+def worst_state(targets: Sequence[Target]) -> str:
+    """The worst state of an endpoint's targets, in one word; `-` without any."""
+    words = {_word(target) for target in targets}
+    return next((word for word in WORST if word in words), "-")
+
+
+def _word(target: Target) -> str:
+    word = state_text(target).partition(" ")[0]
+    return "failing" if word == "on" and target.failures else word
+
+
+def retry_text(retry: RetryOut) -> str:
+    """`4 times on connection, 5xx`."""
+    if not retry.retries or not retry.on:
+        return "never"
+    return f"{'once' if retry.retries == 1 else count_of(retry.retries, 'time')} on {', '.join(retry.on)}"
+
+
+def full_retry_text(retry: RetryOut) -> str:
+    """The same, with its delays."""
+    text = retry_text(retry)
+    if text == "never":
+        return text
+    first, longest = exact_duration(retry.first_delay_ms), exact_duration(retry.longest_delay_ms)
+    return f"{text}; first after up to {first}, then up to {longest}, within {exact_duration(retry.total_ms)}"
+
+
+def described(target: Target) -> Iterator[tuple[str, str]]:
+    """Name and value of what a target is set to, those that are off left out."""
+    yield "URL", target.url
+    yield "State", _full_state(target)
+    yield from _deliveries(target)
+    added = [what for what, kept in (("path", target.append_path), ("query", target.keep_query)) if kept]
+    yield "Adds", " and ".join(added) + " of the request" if added else "nothing of the request's path or query"
+    if target.host == "sender":
+        yield "Host", "as the sender sent it"
+    for label, headers in (("Sets header", target.set_headers), ("Adds header", target.add_headers)):
+        for name, value in headers.pairs:
+            yield label, f"{name}: {value}"
+    if target.remove_headers:
+        yield "Removes", ", ".join(target.remove_headers)
+    yield "Timeout", ms_text(target.timeout_ms)
+    yield "Retries", full_retry_text(target.retry)
+    yield "Parallel", "no, in order" if target.parallel is None else f"up to {target.parallel}"
+    yield from _limits(target)
+    yield "Pauses", _pauses_text(target)
+    if not target.verify_tls:
+        yield "TLS", "certificate not verified"
+    for label, file in (
+        ("Certificate", target.client_certificate),
+        ("Key", target.client_key),
+        ("CA", target.ca_certificate),
+    ):
+        if file:
+            yield label, file
+    if target.follow_redirects:
+        yield "Redirects", "followed"
+
+
+def _pauses_text(target: Target) -> str:
+    if not target.pause_after:
+        return "never by itself"
+    text = f"after {count_of(target.pause_after, 'failed delivery', 'failed deliveries')} in a row"
+    return f"{text}, resumes by itself" if target.auto_resume else text
+
+
+def _limits(target: Target) -> Iterator[tuple[str, str]]:
+    if target.rate_limit is not None:
+        yield "Rate limit", f"{target.rate_limit:g} a second"
+    if target.attempt_header:
+        yield "Attempt", f"its number is sent as {target.attempt_header}"
+
+
+def _deliveries(target: Target) -> Iterator[tuple[str, str]]:
+    yield "Queued", f"{target.queued:,}"
+    if target.last_error:
+        yield "Last error", target.last_error
+    if target.deleted:
+        yield "Deleted", f"{count_of(target.deleted, 'request')} before being sent"
+
+
+def _full_state(target: Target) -> str:
+    state = state_text(target)
+    if state == "off":
+        return "off (nothing is queued for it)"
+    if state == "paused (failures)":
+        return "paused after too many failures in a row; deliveries stay queued"
+    return "paused (deliveries stay queued)" if state == "paused" else state

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
+from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
-from app.cli.noun import Noun
 from app.cli.output import GREEN, RED, Output
-from app.cli.table import Column, Row, Table
+from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
 from app.core.resources import tunnel_ids
 from app.core.text import ms_text
@@ -41,24 +40,41 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Start the tunnel again unless it works", "hookline tunnel status || hookline tunnel start ngrok"),
     ),
 }
-LIST_COLUMNS = (
-    Column("PROGRAM"),
-    Column("INSTALLED"),
-    Column("SAME URL", left_out=3),
-    Column("SUMMARY", least=20, left_out=1),
-    Column("OPTIONS", least=10, left_out=2, empty=""),
+
+
+def _options_text(program: TunnelProgram) -> str:
+    texts = []
+    for option in program.options:
+        value = option.value if option.value is not None else "(saved)" if option.is_set else option.default
+        needed = " (required)" if option.required and not value else ""
+        texts.append(f"{option.name}={value}{needed}")
+    return ", ".join(texts)
+
+
+LIST_COLUMNS: tuple[Column[TunnelProgram], ...] = (
+    Column("PROGRAM", lambda one: one.id),
+    Column(
+        "INSTALLED",
+        lambda one: "no" if one.path is None else "via ssh" if is_ssh(one.path) else "yes",
+        code=lambda one: "" if one.path is None else GREEN,
+    ),
+    Column("SAME URL", lambda one: "yes" if one.fixed_url else "no", left_out=3),
+    Column("SUMMARY", lambda one: one.summary, least=20, left_out=1),
+    Column("OPTIONS", _options_text, least=10, left_out=2, empty=""),
 )
-HISTORY_COLUMNS = (
-    Column("SINCE", short=brief_time, shortened=2),
-    Column("UNTIL", left_out=1, short=brief_time, shortened=2),
-    Column("PROGRAM", left_out=1),
-    Column("URL", least=20),
+HISTORY_COLUMNS: tuple[Column[TunnelUrl], ...] = (
+    Column("SINCE", lambda one: when_text(one.since), short=brief_time, shortened=2),
+    Column(
+        "UNTIL", lambda one: when_text(one.until) if one.until else "now", left_out=1, short=brief_time, shortened=2
+    ),
+    Column("PROGRAM", lambda one: one.program, left_out=1),
+    Column("URL", lambda one: one.url, least=20),
 )
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the noun and its verbs to the command line."""
-    verb = Noun(commands, "tunnel", HELP, shared, examples=EXAMPLES).verb
+    verb = commands.noun("tunnel", HELP, examples=EXAMPLES).verb
     verb("list", list_programs, "list the tunnel programs that Hookline can run").set_defaults(without_data=True)
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
     begin.set_defaults(waits=True)
@@ -92,30 +108,13 @@ async def list_programs(call: Call) -> int:
     programs = answer.value
     with Table(out, LIST_COLUMNS) as table:
         for program in programs:
-            path = program.path
-            table.row(
-                program.id,
-                "no" if path is None else "via ssh" if is_ssh(path) else "yes",
-                "yes" if program.fixed_url else "no",
-                program.summary,
-                _options_text(program),
-                codes=("", GREEN if path is not None else ""),
-            )
+            table.add(program)
     missing = [program for program in programs if program.path is None and program.id != "own"]
     if missing and out.terminal:
         out.line()
         for program in missing:
             out.line(f"To install {program.id}: {program.install}")
     return Exit.DONE
-
-
-def _options_text(program: TunnelProgram) -> str:
-    texts = []
-    for option in program.options:
-        value = option.value if option.value is not None else "(saved)" if option.is_set else option.default
-        needed = " (required)" if option.required and not value else ""
-        texts.append(f"{option.name}={value}{needed}")
-    return ", ".join(texts)
 
 
 async def start(call: Call) -> int:
@@ -206,14 +205,8 @@ def _print_probe(out: Output, result: Probe) -> None:
 
 async def show_history(call: Call) -> int:
     asked = call.api.tunnel.asked.history(call.options.count)
-    await call.show_list(asked, HISTORY_COLUMNS, _history_rows, "There has been no tunnel yet.")
+    await call.show_list(asked, HISTORY_COLUMNS, "There has been no tunnel yet.")
     return Exit.DONE
-
-
-async def _history_rows(found: AsyncIterator[TunnelUrl]) -> AsyncIterator[Row]:
-    async for one in found:
-        until = when_text(one.until) if one.until else "now"
-        yield (when_text(one.since), until, one.program, one.url), ()
 
 
 async def set_options(call: Call) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
-from typing import Any
 
 from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
+from app.cli.command import Commands
 from app.cli.commands.requests import QUERY_HELP, checked_query
 from app.cli.commands.show import print_request
 from app.cli.commands.tail import SLUG_HELP
@@ -36,10 +35,9 @@ FROM_START = "0-0-0"
 _POSITION = re.compile(r"[0-9a-z]+-\d+-\d+")
 
 
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("wait", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run_local=wait)
+    parser = commands.add("wait", HELP, DETAILS, EXAMPLES, run_local=wait)
     parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
     text = f"how long to wait, in seconds ({TIMEOUT_S:.0f}); 0 only looks"
