@@ -11,32 +11,15 @@ from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.server.api.inputs import BackupIn
 from app.server.api.problems import Problem
-from app.server.api.routes import Body, Returns, Route, json_response
-from app.server.api.services import ApiServices
+from app.server.api.routes import Calls, Returns, can_fail, json_response, route, takes
 
 
-class BackupCalls:
+class BackupCalls(Calls):
     """Handlers of `/backup`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        latest = Returns(Backup)
-        return [
-            Route(
-                "POST",
-                "/backup",
-                self.start,
-                "Start a backup",
-                Returns(Backup, 202),
-                body=Body(BackupIn, {"path": "/home/me/hookline-backup.db"}),
-                problems=("cannot-back-up",),
-            ),
-            Route("GET", "/backup", self.read, "Read the latest backup", latest, problems=("not-found",)),
-            Route("POST", "/backup/cancel", self.cancel, "Cancel the backup", latest, problems=("not-found",)),
-        ]
-
+    @route("POST", "/backup", "Start a backup", Returns(Backup, 202))
+    @takes(BackupIn, {"path": "/home/me/hookline-backup.db"})
+    @can_fail("cannot-back-up")
     async def start(self, request: web.Request, given: BackupIn) -> web.Response:
         """Begins to write a backup: 202 with its state. 409 when it cannot be made there, or another one is running."""
         path = Path(given.path)
@@ -45,6 +28,8 @@ class BackupCalls:
             raise InvalidFieldsError([FieldError(field="path", message=message)])
         return json_response(await self._services.store.backups.start(path, overwrite=given.overwrite), status=202)
 
+    @route("GET", "/backup", "Read the latest backup", Returns(Backup))
+    @can_fail("not-found")
     async def read(self, request: web.Request) -> web.Response:
         """The running backup, else the last one since the program started; 404 without one."""
         latest = self._services.store.backups.latest
@@ -52,6 +37,8 @@ class BackupCalls:
             raise Problem(404, "not-found", "No backup was made since Hookline started.")
         return json_response(latest)
 
+    @route("POST", "/backup/cancel", "Cancel the backup", Returns(Backup))
+    @can_fail("not-found")
     async def cancel(self, request: web.Request) -> web.Response:
         """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
         await self._services.store.backups.cancel()

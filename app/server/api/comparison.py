@@ -26,9 +26,8 @@ from app.server.api.parameters import (
     text,
 )
 from app.server.api.problems import Problem, parameter_problem
-from app.server.api.routes import Returns, Route, endpoint_named, json_response
+from app.server.api.routes import Calls, Returns, can_fail, json_response, route
 from app.server.api.serializers import made, summary_out
-from app.server.api.services import ApiServices
 from hookline import records
 
 FIRST = number("first", "The first target's ID. Absent: the endpoint's first target that is not the other one.")
@@ -72,30 +71,15 @@ class ComparisonPage(Record, frozen=True):
     next: str | None
 
 
-class ComparisonCalls:
+class ComparisonCalls(Calls):
     """Handler of `/endpoints/{slug}/compare`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        returns = Returns(ComparisonPage)
-        return [
-            Route(
-                "GET",
-                "/endpoints/{slug}/compare",
-                self.compare,
-                "Compare two targets' responses",
-                returns,
-                PARAMETERS,
-                problems=("cannot-compare",),
-            )
-        ]
-
+    @route("GET", "/endpoints/{slug}/compare", "Compare two targets' responses", Returns(ComparisonPage), PARAMETERS)
+    @can_fail("cannot-compare")
     async def compare(self, request: web.Request) -> web.Response:
         """Requests that both targets have responded to, newest first. A page can have fewer items than `limit`, even
         none, and still a `next`."""
-        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        endpoint = self._endpoint(request)
         first, second = _targets_of(request, endpoint)
         ignored, limit, before = _ignored_of(request), limit_of(request), cursor_of(request, PageKey)
         only = ONLY.of(request)

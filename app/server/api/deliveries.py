@@ -29,9 +29,20 @@ from app.server.api.parameters import (
     text,
 )
 from app.server.api.problems import Problem, parameter_problem
-from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
+from app.server.api.routes import (
+    ATTACHMENT,
+    Calls,
+    Page,
+    Returns,
+    can_fail,
+    endpoint_named,
+    json_response,
+    route,
+    stored_request,
+    takes,
+)
 from app.server.api.serializers import delivery_out, full_delivery_out
-from app.server.api.services import REPLAYS_KEPT, ApiServices
+from app.server.api.services import REPLAYS_KEPT
 from hookline import records
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
@@ -54,33 +65,11 @@ ORDER = choice(
 FILTERS: tuple[Parameter[Any], ...] = (REQUEST, ENDPOINT, TARGET, STATE, REPLAY, BEGINNING, ORDER, *paging(int))
 
 
-class DeliveryCalls:
+class DeliveryCalls(Calls):
     """Handlers of `/deliveries`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        one, page, full = "/deliveries/{id}", Returns(Page[records.Delivery]), Returns(records.FullDelivery)
-        failed = Body(RetryIn, {"endpoint": "orders"})
-        retried = Returns(records.Retried)
-        return [
-            Route("GET", "/deliveries", self.list, "List deliveries", page, FILTERS, problems=("not-found",)),
-            Route(
-                "POST",
-                "/deliveries/retry",
-                self.retry_failed,
-                "Retry failed deliveries",
-                retried,
-                body=failed,
-                problems=("not-found",),
-            ),
-            Route("GET", one, self.read, "Read a delivery", full),
-            Route("GET", f"{one}/attempts/{{number}}/body", self.body, "Download a response's body", ATTACHMENT),
-            Route("POST", f"{one}/retry", self.retry, "Retry a delivery", full, problems=("cannot-retry",)),
-            Route("POST", f"{one}/send-now", self.send_now, "Send a delivery now", full, problems=("cannot-send-now",)),
-        ]
-
+    @route("GET", "/deliveries", "List deliveries", Returns(Page[records.Delivery]), FILTERS)
+    @can_fail("not-found")
     async def list(self, request: web.Request) -> web.Response:
         """Deliveries of a request, oldest first; otherwise last queued first, unless `order` is oldest: of an endpoint,
         to a target, in a state, replays or not, of one replay, those whose ids begin with `id`, or all."""
@@ -105,47 +94,9 @@ class DeliveryCalls:
         found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
         return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
 
-    async def _replays(self, request: web.Request) -> tuple[bool | None, str | None]:
-        """The parameter `replay`: whether they are replays, or the ID of one, which can be given by its beginning."""
-        given = REPLAY.of(request)
-        if given in (None, "true", "false"):
-            return (None if given is None else given == "true"), None
-        known = [one.id for one in await self._services.replays.latest(REPLAYS_KEPT) if one.id.startswith(given)]
-        if len(known) > 1:
-            raise parameter_problem("replay", f"Several replays have an ID that starts with {given!r}.")
-        # The deliveries of a replay are kept longer than the replay itself.
-        return None, known[0] if known else given
-
-    async def read(self, request: web.Request) -> web.Response:
-        """One delivery with its attempts."""
-        return await self._full(*await self._stored(request))
-
-    async def body(self, request: web.Request) -> web.Response:
-        """The stored bytes of an attempt's response body."""
-        delivery, _ = await self._stored(request)
-        attempt = request.match_info["number"]
-        if not is_number(attempt):
-            raise Problem(404, "not-found", f"The delivery has no attempt {attempt!r}.")
-        body = await self._services.store.deliveries.response_body(delivery.id, int(attempt))
-        return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
-
-    async def retry(self, request: web.Request) -> web.Response:
-        """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
-        delivery, _ = await self._stored(request)
-        if reason := self._no_retry_reason(delivery):
-            raise Problem(409, "cannot-retry", reason)
-        await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
-        return await self._full(*await self._stored(request))
-
-    async def send_now(self, request: web.Request) -> web.Response:
-        """Makes a delivery that waits for its retry due at once; what waits behind it, in order, follows. 409 when it
-        waits for something else."""
-        delivery, endpoint = await self._stored(request)
-        if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
-            raise Problem(409, "cannot-send-now", reason)
-        await self._services.store.deliveries.send_now(delivery)
-        return await self._full(*await self._stored(request))
-
+    @route("POST", "/deliveries/retry", "Retry failed deliveries", Returns(records.Retried))
+    @takes(RetryIn, {"endpoint": "orders"})
+    @can_fail("not-found")
     async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
         """Queues failed deliveries again, of an endpoint, to a target, or all; not those that were not sent."""
         endpoint_id = None
@@ -158,6 +109,53 @@ class DeliveryCalls:
                 raise Problem(404, "not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
         return json_response(records.Retried(queued=await self._services.store.deliveries.retry(which)))
+
+    @route("GET", "/deliveries/{id}", "Read a delivery", Returns(records.FullDelivery))
+    async def read(self, request: web.Request) -> web.Response:
+        """One delivery with its attempts."""
+        return await self._full(*await self._stored(request))
+
+    @route("GET", "/deliveries/{id}/attempts/{number}/body", "Download a response's body", ATTACHMENT)
+    async def body(self, request: web.Request) -> web.Response:
+        """The stored bytes of an attempt's response body."""
+        delivery, _ = await self._stored(request)
+        attempt = request.match_info["number"]
+        if not is_number(attempt):
+            raise Problem(404, "not-found", f"The delivery has no attempt {attempt!r}.")
+        body = await self._services.store.deliveries.response_body(delivery.id, int(attempt))
+        return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
+
+    @route("POST", "/deliveries/{id}/retry", "Retry a delivery", Returns(records.FullDelivery))
+    @can_fail("cannot-retry")
+    async def retry(self, request: web.Request) -> web.Response:
+        """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
+        delivery, _ = await self._stored(request)
+        if reason := self._no_retry_reason(delivery):
+            raise Problem(409, "cannot-retry", reason)
+        await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
+        return await self._full(*await self._stored(request))
+
+    @route("POST", "/deliveries/{id}/send-now", "Send a delivery now", Returns(records.FullDelivery))
+    @can_fail("cannot-send-now")
+    async def send_now(self, request: web.Request) -> web.Response:
+        """Makes a delivery that waits for its retry due at once; what waits behind it, in order, follows. 409 when it
+        waits for something else."""
+        delivery, endpoint = await self._stored(request)
+        if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
+            raise Problem(409, "cannot-send-now", reason)
+        await self._services.store.deliveries.send_now(delivery)
+        return await self._full(*await self._stored(request))
+
+    async def _replays(self, request: web.Request) -> tuple[bool | None, str | None]:
+        """The parameter `replay`: whether they are replays, or the ID of one, which can be given by its beginning."""
+        given = REPLAY.of(request)
+        if given in (None, "true", "false"):
+            return (None if given is None else given == "true"), None
+        known = [one.id for one in await self._services.replays.latest(REPLAYS_KEPT) if one.id.startswith(given)]
+        if len(known) > 1:
+            raise parameter_problem("replay", f"Several replays have an ID that starts with {given!r}.")
+        # The deliveries of a replay are kept longer than the replay itself.
+        return None, known[0] if known else given
 
     def _no_retry_reason(self, delivery: Delivery) -> str | None:
         if delivery.deleted:

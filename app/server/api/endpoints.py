@@ -8,53 +8,37 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from msgspec import UNSET
 
 from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
-from app.core.rules import FieldError, position_error
+from app.core.rules import FieldError
 from app.core.target import TargetCounts
-from app.server.api.inputs import BATCH_MAX, EndpointBatchIn, EndpointIn, EndpointPatch
+from app.server.api.inputs import BATCH_MAX, EndpointBatchIn, EndpointIn, EndpointPatch, without_position
 from app.server.api.parameters import After, ordered_page, paging, text
-from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
+from app.server.api.routes import (
+    LOCATED,
+    NO_CONTENT,
+    Calls,
+    Page,
+    Returns,
+    can_fail,
+    done,
+    endpoint_named,
+    json_response,
+    route,
+    takes,
+)
 from app.server.api.serializers import endpoint_out, merged
-from app.server.api.services import ApiServices
 from hookline import records
 
 TAG = text("tag", "Only endpoints with this tag, without regard to case.")
 EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
 
 
-class EndpointCalls:
+class EndpointCalls(Calls):
     """Handlers of `/endpoints`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
-        created, draft = Returns(records.Endpoint, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
-        return [
-            Route(
-                "GET", "/endpoints", self.list, "List endpoints", Returns(Page[records.Endpoint]), (*paging(After), TAG)
-            ),
-            Route(
-                "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
-            ),
-            Route(
-                "PATCH",
-                "/endpoints",
-                self.change_several,
-                "Create and delete several endpoints",
-                Returns(Page[records.Endpoint]),
-                body=Body(EndpointBatchIn, {"create": [{"name": "Orders"}], "delete": []}),
-                problems=("plan-limit", "not-found"),
-            ),
-            Route("GET", one, self.read, "Read an endpoint", Returns(records.Endpoint)),
-            Route("PATCH", one, self.change, "Change an endpoint", Returns(records.Endpoint), body=changes),
-            Route("DELETE", one, self.delete, "Delete an endpoint", NO_CONTENT),
-        ]
-
+    @route("GET", "/endpoints", "List endpoints", Returns(Page[records.Endpoint]), (*paging(After), TAG))
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last; with `tag`, those that have it."""
         tag = (TAG.of(request) or "").casefold()
@@ -66,11 +50,17 @@ class EndpointCalls:
         )
         return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
 
+    @route("POST", "/endpoints", "Create an endpoint", Returns(records.Endpoint, 201, headers=LOCATED))
+    @takes(EndpointIn, EXAMPLE)
+    @can_fail("plan-limit")
     async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
         endpoint = await self._services.store.endpoints.create(draft)
         return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
 
+    @route("PATCH", "/endpoints", "Create and delete several endpoints", Returns(Page[records.Endpoint]))
+    @takes(EndpointBatchIn, {"create": [{"name": "Orders"}], "delete": []})
+    @can_fail("plan-limit", "not-found")
     async def change_several(self, request: web.Request, batch: EndpointBatchIn) -> web.Response:
         """Deletes endpoints and creates others, each as a call of its own would, but in one commit. Returns those
         created. If one fails, the others are still done, and the response is its problem."""
@@ -95,32 +85,29 @@ class EndpointCalls:
         made = [await self._read(one) for one in created if isinstance(one, Endpoint)]
         return json_response(Page(tuple(made), None))
 
+    @route("GET", "/endpoints/{slug}", "Read an endpoint", Returns(records.Endpoint))
     async def read(self, request: web.Request) -> web.Response:
         """One endpoint."""
-        return json_response(await self._read(self._named(request)))
+        return json_response(await self._read(self._endpoint(request)))
 
+    @route("PATCH", "/endpoints/{slug}", "Change an endpoint", Returns(records.Endpoint))
+    @takes(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes the given fields; all others stay."""
         async with self._services.changing:
-            endpoint, position = self._named(request), patch.position
-            fields = msgspec.structs.replace(patch, position=UNSET)
-            if position is not UNSET:  # before anything is changed
-                wrong = position_error(position, len(self._services.store.endpoints.all()))
-                if wrong is not None:
-                    raise InvalidFieldsError([FieldError(field="position", message=wrong)])
-            if position is UNSET or fields != EndpointPatch():
+            endpoint = self._endpoint(request)
+            fields, position = without_position(patch, len(self._services.store.endpoints.all()))
+            if position is None or fields != EndpointPatch():
                 endpoint = await self._services.store.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
-            if position is not UNSET:
+            if position is not None:
                 await self._services.store.endpoints.move(endpoint.id, position)
         return json_response(await self._read(endpoint))
 
+    @route("DELETE", "/endpoints/{slug}", "Delete an endpoint", NO_CONTENT)
     async def delete(self, request: web.Request) -> web.Response:
         """Deletes the endpoint and all its requests."""
-        await self._services.store.endpoints.delete(self._named(request).id)
+        await self._services.store.endpoints.delete(self._endpoint(request).id)
         return done()
-
-    def _named(self, request: web.Request) -> Endpoint:
-        return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
 
     async def _read(self, endpoint: Endpoint) -> records.Endpoint:
         return self._out(endpoint, await self._services.store.deliveries.target_counts() if endpoint.targets else {})

@@ -20,7 +20,6 @@ from app.core.events import (
     TunnelChanged,
 )
 from app.core.model import Endpoint, Summary
-from app.core.raw_request import slug_of
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.replay_specs import replay_out
 from app.server.api.serializers import delivery_summary_out, made, refusal_out, summary_out
@@ -170,9 +169,8 @@ class EventTexts:
             case EndpointRemoved(endpoint=endpoint):
                 return self._endpoint(endpoint, "deleted")
             case Refused(refusal=refusal):
-                slug = slug_of(refusal.target)
-                known = slug if slug and self._services.store.endpoints.by_slug(slug) is not None else None
-                return known, refusal_out(refusal, known)
+                refused = refusal_out(refusal, self._services.store.endpoints)
+                return refused.endpoint, refused
             case ReplayChanged(replay=replay):
                 replayed = replay_out(replay, self._services.store.endpoints)
                 return replayed.endpoint, replayed

@@ -18,7 +18,7 @@ from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of, text
 from app.server.api.problems import Problem, parameter_problem
-from app.server.api.routes import Returns, Route, endpoint_named
+from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, route
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -44,18 +44,22 @@ TYPES = Parameter(
 )
 
 
-class EventCalls:
+_ID_PATTERN = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+AFTER = text(
+    "after",
+    "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.",
+    pattern=f"^({POSITION_PATTERN}|{_ID_PATTERN})$",
+)
+
+
+class EventCalls(Calls):
     """Handler of `/events`."""
 
     def __init__(self, services: ApiServices, followers: Followers) -> None:
         self._services, self._followers, self._texts = services, followers, EventTexts(services)
 
-    def routes(self) -> list[Route]:
-        returns = Returns(media_type="text/event-stream")
-        kinds = ("invalid-query", "not-found", "too-many-followers")
-        parameters = (ENDPOINT, SEARCH, TYPES, AFTER)
-        return [Route("GET", "/events", self.stream, "Stream events", returns, parameters, problems=kinds)]
-
+    @route("GET", "/events", "Stream events", Returns(media_type="text/event-stream"), (ENDPOINT, SEARCH, TYPES, AFTER))
+    @can_fail("invalid-query", "not-found", "too-many-followers")
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
         that match `q`. The header Last-Event-ID, or `after`, continues after an event. Types: `captured` (data: a
@@ -171,12 +175,6 @@ class EventStream:
         return chunk.text
 
 
-_ID_PATTERN = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-AFTER = text(
-    "after",
-    "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.",
-    pattern=f"^({POSITION_PATTERN}|{_ID_PATTERN})$",
-)
 _NO_RUN = "0"
 """The run of a position that was made from a request's ID: only what the store holds is known to be newer."""
 

@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from app.core.errors import InvalidFieldsError
 from app.core.model import EndpointDraft, Plan
 from app.core.record import Headers, Record
 from app.core.replay.spec import Faults
+from app.core.rules import FieldError, position_error
 from app.core.target import TargetDraft
 
 EndpointIn = EndpointDraft
@@ -72,6 +74,15 @@ TargetPatch = patch_of(
     " `client_key`. `position` is the place among the endpoint's targets, from 1.",
     position=int,
 )
+
+
+def without_position(patch: Any, count: int) -> tuple[Any, int | None]:
+    """A patch without its position, and that (None: not given); InvalidFieldsError unless it is one of `count`."""
+    if patch.position is UNSET:
+        return patch, None
+    if wrong := position_error(patch.position, count):
+        raise InvalidFieldsError([FieldError(field="position", message=wrong)])
+    return msgspec.structs.replace(patch, position=UNSET), patch.position
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):

@@ -15,61 +15,31 @@ from app.server.api.inputs import ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
-from app.server.api.routes import LOCATED, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
+from app.server.api.routes import (
+    LOCATED,
+    Calls,
+    Page,
+    Returns,
+    can_fail,
+    endpoint_named,
+    json_response,
+    route,
+    stored_request,
+    takes,
+)
 from app.server.api.serializers import full_delivery_out
-from app.server.api.services import REPLAYS_KEPT, ApiServices
+from app.server.api.services import REPLAYS_KEPT
 from hookline import records
 
-ONE = "/replays/{id}"
+ACCEPTED = Returns(records.FullReplay, 202, headers=LOCATED)
 
 
-class ReplayCalls:
+class ReplayCalls(Calls):
     """Handlers of `/replays`, `/requests/{id}/replay` and `/endpoints/{slug}/replay`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        replay, accepted = Returns(records.FullReplay), Returns(records.FullReplay, 202, headers=LOCATED)
-        one = Body(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
-        some = Body(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
-        any_ = Body(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
-        cannot, state = ("cannot-replay", "not-found"), ("replay-state",)
-        return [
-            Route(
-                "POST",
-                "/requests/{id}/replay",
-                self.replay_request,
-                "Replay a request",
-                Returns(records.ReplayedRequest),
-                body=one,
-                problems=cannot,
-            ),
-            Route(
-                "POST",
-                "/endpoints/{slug}/replay",
-                self.replay_endpoint,
-                "Replay an endpoint's requests",
-                accepted,
-                body=some,
-                problems=("invalid-query", *cannot),
-            ),
-            Route("GET", "/replays", self.list, "List replays", Returns(Page[records.Replay]), paging(str)),
-            Route(
-                "POST",
-                "/replays",
-                self.start,
-                "Start a replay",
-                accepted,
-                body=any_,
-                problems=("invalid-query", *cannot),
-            ),
-            Route("GET", ONE, self.read, "Read a replay", replay),
-            Route("POST", f"{ONE}/pause", self.pause, "Pause a replay", replay, problems=state),
-            Route("POST", f"{ONE}/resume", self.resume, "Resume a replay", replay, problems=state),
-            Route("POST", f"{ONE}/cancel", self.cancel, "Cancel a replay", replay, problems=state),
-        ]
-
+    @route("POST", "/requests/{id}/replay", "Replay a request", Returns(records.ReplayedRequest))
+    @takes(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
+    @can_fail("cannot-replay", "not-found")
     async def replay_request(self, request: web.Request, given: ReplayRequestIn) -> web.Response:
         """Sends one request again and waits for the result: the delivery to its endpoint's first target, with those to
         all of them in `deliveries`."""
@@ -88,16 +58,15 @@ class ReplayCalls:
         found = [full_delivery_out(one, endpoint, await deliveries.attempts(one.id)) for one in made]
         return json_response(records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found)))
 
+    @route("POST", "/endpoints/{slug}/replay", "Replay an endpoint's requests", ACCEPTED)
+    @takes(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
+    @can_fail("invalid-query", "cannot-replay", "not-found")
     async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""
-        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        endpoint = self._endpoint(request)
         return self._accepted(await self._start(endpoint_spec(endpoint.id, given), endpoint))
 
-    async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
-        """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
-        endpoint = None if given.endpoint is None else self._services.store.endpoints.by_slug(given.endpoint)
-        return self._accepted(await self._start(full_spec(given, self._services.store.endpoints), endpoint))
-
+    @route("GET", "/replays", "List replays", Returns(Page[records.Replay]), paging(str))
     async def list(self, request: web.Request) -> web.Response:
         """Last started first."""
         limit, last = limit_of(request), cursor_of(request, str)
@@ -106,19 +75,34 @@ class ReplayCalls:
         endpoints = self._services.store.endpoints
         return json_response(Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following))
 
+    @route("POST", "/replays", "Start a replay", ACCEPTED)
+    @takes(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
+    @can_fail("invalid-query", "cannot-replay", "not-found")
+    async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
+        """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
+        endpoint = None if given.endpoint is None else self._services.store.endpoints.by_slug(given.endpoint)
+        return self._accepted(await self._start(full_spec(given, self._services.store.endpoints), endpoint))
+
+    @route("GET", "/replays/{id}", "Read a replay", Returns(records.FullReplay))
     async def read(self, request: web.Request) -> web.Response:
         """One replay with its progress."""
         return json_response(full_replay_out(await self._stored(request), self._services.store.endpoints))
 
+    @route("POST", "/replays/{id}/pause", "Pause a replay", Returns(records.FullReplay))
+    @can_fail("replay-state")
     async def pause(self, request: web.Request) -> web.Response:
         """Sends no more until it is resumed; 409 unless it is running."""
         return await self._change(request, self._services.replays.pause, "Only a running replay can be paused")
 
+    @route("POST", "/replays/{id}/resume", "Resume a replay", Returns(records.FullReplay))
+    @can_fail("replay-state")
     async def resume(self, request: web.Request) -> web.Response:
         """Continues a paused or interrupted replay; 409 for any other."""
         reason = "Only a paused or interrupted replay can be resumed"
         return await self._change(request, self._services.replays.resume, reason)
 
+    @route("POST", "/replays/{id}/cancel", "Cancel a replay", Returns(records.FullReplay))
+    @can_fail("replay-state")
     async def cancel(self, request: web.Request) -> web.Response:
         """Sends no more; what is being sent ends by itself. 409 when it has ended."""
         reason = "Only a replay that has not ended can be cancelled"

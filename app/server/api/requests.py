@@ -37,14 +37,16 @@ from app.server.api.parameters import (
 from app.server.api.routes import (
     ATTACHMENT,
     NO_CONTENT,
-    Body,
+    Calls,
     Returns,
-    Route,
+    can_fail,
     done,
     endpoint_named,
     json_response,
     not_stored,
+    route,
     stored_request,
+    takes,
 )
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
@@ -70,43 +72,11 @@ class RequestPage(Record, frozen=True):
     unexamined: int
 
 
-class RequestCalls:
+class RequestCalls(Calls):
     """Handlers of `/requests` and `/endpoints/{slug}/requests`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        one, filters = "/requests/{id}", FILTERS
-        marks = Body(RequestPatch, {"starred": True, "note": "charged twice"})
-        return [
-            Route(
-                "GET",
-                "/requests",
-                self.list,
-                "List requests",
-                Returns(RequestPage),
-                filters,
-                problems=("invalid-query", "not-found"),
-            ),
-            Route("GET", one, self.read, "Read a request", Returns(records.RequestHead), (BODY,)),
-            Route(
-                "GET",
-                f"{one}/body",
-                self.body,
-                "Download a request's body",
-                ATTACHMENT,
-                (DECODED, DAMAGED),
-                problems=("cannot-decode", "damaged-body"),
-            ),
-            Route("PATCH", one, self.change, "Mark a request", Returns(records.RequestHead), body=marks),
-            Route("DELETE", one, self.delete, "Delete a request", NO_CONTENT),
-            Route("POST", "/endpoints/{slug}/read", self.read_all, "Mark an endpoint's requests as read", NO_CONTENT),
-            Route(
-                "DELETE", "/endpoints/{slug}/requests", self.clear, "Delete an endpoint's requests", NO_CONTENT, (KEEP,)
-            ),
-        ]
-
+    @route("GET", "/requests", "List requests", Returns(RequestPage), FILTERS)
+    @can_fail("invalid-query", "not-found")
     async def list(self, request: web.Request) -> web.Response:
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
         begin with it, with `after` and `before` those received between two times or requests."""
@@ -144,6 +114,7 @@ class RequestCalls:
         items = await described(services, items, secret_headers)
         return json_response(RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined)))
 
+    @route("GET", "/requests/{id}", "Read a request", Returns(records.RequestHead), (BODY,))
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries."""
         capture_id = request.match_info["id"]
@@ -152,6 +123,19 @@ class RequestCalls:
             raise not_stored(capture_id)
         return json_response(found)
 
+    @route("GET", "/requests/{id}/body", "Download a request's body", ATTACHMENT, (DECODED, DAMAGED))
+    @can_fail("cannot-decode", "damaged-body")
+    async def body(self, request: web.Request) -> web.StreamResponse:
+        """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
+        SHA-256 any more is a problem, unless `damaged=true` asks for it."""
+        decode = DECODED.of(request) or False
+        capture, _ = await stored_request(self._services, request.match_info["id"])
+        if not DAMAGED.of(request):
+            await self._services.store.captures.check_body(capture)
+        return await send_body(request, capture, self._services.store.captures, decode=decode)
+
+    @route("PATCH", "/requests/{id}", "Mark a request", Returns(records.RequestHead))
+    @takes(RequestPatch, {"starred": True, "note": "charged twice"})
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
@@ -166,31 +150,25 @@ class RequestCalls:
         unread = CaptureWithBody(capture=capture, body=None, damaged=None)
         return json_response(await _in_full(self._services, unread, endpoint, body=False))
 
-    async def body(self, request: web.Request) -> web.StreamResponse:
-        """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
-        SHA-256 any more is a problem, unless `damaged=true` asks for it."""
-        decode = DECODED.of(request) or False
-        capture, _ = await stored_request(self._services, request.match_info["id"])
-        if not DAMAGED.of(request):
-            await self._services.store.captures.check_body(capture)
-        return await send_body(request, capture, self._services.store.captures, decode=decode)
-
+    @route("DELETE", "/requests/{id}", "Delete a request", NO_CONTENT)
     async def delete(self, request: web.Request) -> web.Response:
         """Deletes one request with its body and deliveries."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
         await self._services.store.captures.delete([capture.id])
         return done()
 
+    @route("POST", "/endpoints/{slug}/read", "Mark an endpoint's requests as read", NO_CONTENT)
     async def read_all(self, request: web.Request) -> web.Response:
         """Marks all requests of an endpoint as read."""
-        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        endpoint = self._endpoint(request)
         await self._services.store.captures.mark_all_read(endpoint.id)
         return done()
 
+    @route("DELETE", "/endpoints/{slug}/requests", "Delete an endpoint's requests", NO_CONTENT, (KEEP,))
     async def clear(self, request: web.Request) -> web.Response:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
         keep = KEEP.of(request) or frozenset()
-        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        endpoint = self._endpoint(request)
         await self._services.store.captures.clear(endpoint.id, keep)
         return done()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,8 @@ from app.server.api.problems import Problem, decoded, json_text
 from app.server.api.services import ApiServices
 
 T = TypeVar("T")
+
+Parameters = tuple[Parameter[Any], ...]
 
 PREFIX = "/api/v1"
 
@@ -70,7 +72,7 @@ class Route:
     handler: Handler
     summary: str
     returns: Returns | tuple[Returns, ...]
-    parameters: tuple[Parameter[Any], ...] = ()
+    parameters: Parameters = ()
     body: Body | None = None
     problems: tuple[str, ...] = ()
 
@@ -78,6 +80,53 @@ class Route:
     def successes(self) -> tuple[Returns, ...]:
         """Its responses when it succeeds: one, unless `returns` has several."""
         return (self.returns,) if isinstance(self.returns, Returns) else self.returns
+
+
+H = TypeVar("H", bound=Handler)
+_DECLARED: dict[Handler, dict[str, Any]] = {}
+"""Fields of routes by the methods that handle them."""
+
+
+def route(
+    method: str, path: str, summary: str, returns: Returns | tuple[Returns, ...], parameters: Parameters = ()
+) -> Callable[[H], H]:
+    """Declares which call a method of `Calls` handles."""
+    return _declared(method=method, path=path, summary=summary, returns=returns, parameters=parameters)
+
+
+def takes(shape: Any, example: Mapping[str, Any], *, optional: bool = False) -> Callable[[H], H]:
+    """Declares the call's body."""
+    return _declared(body=Body(shape, example, optional))
+
+
+def can_fail(*problems: str) -> Callable[[H], H]:
+    """Declares the kinds of problems that the call has besides those of all calls."""
+    return _declared(problems=problems)
+
+
+def _declared(**fields: Any) -> Callable[[H], H]:
+    def declare(handler: H) -> H:
+        _DECLARED.setdefault(handler, {}).update(fields)
+        return handler
+
+    return declare
+
+
+class Calls:
+    """The handlers of a resource."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> Iterator[Route]:
+        """The calls that its methods declare, in their order."""
+        for name, method in vars(type(self)).items():
+            if callable(method) and method in _DECLARED:
+                yield Route(handler=getattr(self, name), **_DECLARED[method])
+
+    def _endpoint(self, request: web.Request) -> Endpoint:
+        """The endpoint that the path names, or a 404 problem."""
+        return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
 
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:

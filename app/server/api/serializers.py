@@ -16,6 +16,8 @@ from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
+from app.core.raw_request import slug_of
+from app.core.store import EndpointRepository
 from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import TunnelState
 from app.core.waiting import wait_of
@@ -182,9 +184,10 @@ def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **
     )
 
 
-def refusal_out(refusal: Refusal, endpoint: str | None) -> records.Refusal:
-    """`endpoint` is the slug of an endpoint that exists."""
-    return made(records.Refusal, refusal, endpoint=endpoint, source=_source(refusal))
+def refusal_out(refusal: Refusal, endpoints: EndpointRepository) -> records.Refusal:
+    slug = slug_of(refusal.target)
+    known = slug if slug and endpoints.by_slug(slug) is not None else None
+    return made(records.Refusal, refusal, endpoint=known, source=_source(refusal))
 
 
 def retention_out(problem: ClockProblem | None) -> records.Retention:

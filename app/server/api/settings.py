@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from app.core.record import Record
 from app.core.settings import Settings
-from app.server.api.routes import Body, Returns, Route, json_response
+from app.server.api.routes import Calls, Returns, can_fail, json_response, route, takes
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
 
@@ -36,27 +36,21 @@ SettingsPatch = msgspec.defstruct(
 )
 
 
-class SettingsCalls:
+class SettingsCalls(Calls):
     """Handlers of `/settings`."""
 
     def __init__(self, services: ApiServices) -> None:
         self._services = services
         self._changing = asyncio.Lock()
 
-    def routes(self) -> list[Route]:
-        returns, body = (
-            Returns(SettingsOut),
-            Body(SettingsPatch, {"base_url": "https://hooks.example", "body_limit": 2**20}),
-        )
-        return [
-            Route("GET", "/settings", self.read, "Read the settings", returns),
-            Route("PATCH", "/settings", self.change, "Change settings", returns, body=body, problems=("port-in-use",)),
-        ]
-
+    @route("GET", "/settings", "Read the settings", Returns(SettingsOut))
     async def read(self, request: web.Request) -> web.Response:
         """The settings in force."""
         return json_response(self._out())
 
+    @route("PATCH", "/settings", "Change settings", Returns(SettingsOut))
+    @takes(SettingsPatch, {"base_url": "https://hooks.example", "body_limit": 2**20})
+    @can_fail("port-in-use")
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
         is saved if it is given. 409 when a port is in use."""

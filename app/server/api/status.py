@@ -8,8 +8,7 @@ import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import Plan, Refusal, StorageSize
-from app.core.raw_request import slug_of
+from app.core.model import Plan, StorageSize
 from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS
 from app.core.tunnel.tunnel import DOWN
@@ -17,7 +16,7 @@ from app.server.api.body import attachment_headers
 from app.server.api.inputs import AccountPatch
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, json_response
+from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, can_fail, json_response, route, takes
 from app.server.api.serializers import made, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
@@ -30,27 +29,10 @@ class RefusedKey(Record, frozen=True):
     given: int
 
 
-class StateCalls:
+class StateCalls(Calls):
     """Handlers of `/status`, `/retention/resume` and `/refused`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        return [
-            Route("GET", "/status", self.status, "Read the status", Returns(records.Status)),
-            Route("POST", "/retention/resume", self.resume, "Resume retention", Returns(records.Retention)),
-            Route(
-                "GET",
-                "/refused",
-                self.refused,
-                "List refused requests",
-                Returns(Page[records.Refusal]),
-                paging(RefusedKey),
-            ),
-            Route("GET", "/refused/{id}/raw", self.raw, "Download a refused request", ATTACHMENT),
-        ]
-
+    @route("GET", "/status", "Read the status", Returns(records.Status))
     async def status(self, request: web.Request) -> web.Response:
         """The program's status; works without a usable database too."""
         services = self._services
@@ -85,10 +67,36 @@ class StateCalls:
             )
         )
 
+    @route("POST", "/retention/resume", "Resume retention", Returns(records.Retention))
     async def resume(self, request: web.Request) -> web.Response:
         """Accepts the clock, so that requests are deleted by age again; harmless when they are anyway."""
         await self._services.store.retention.resume()
         return json_response(retention_out(self._services.store.retention.problem))
+
+    @route("GET", "/refused", "List refused requests", Returns(Page[records.Refusal]), paging(RefusedKey))
+    async def refused(self, request: web.Request) -> web.Response:
+        """Refused requests, newest first."""
+        limit, key = limit_of(request), cursor_of(request, RefusedKey)
+        rows = self._services.refused.newest()
+        if key is not None:
+            rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
+        page, following = rows[:limit], None
+        if len(rows) > limit:
+            at = page[-1].at
+            before = key.given if key is not None and key.at == at else 0
+            following = cursor_text(RefusedKey(at=at, given=before + sum(row.at == at for row in page)))
+        endpoints = self._services.store.endpoints
+        return json_response(Page(tuple(refusal_out(row, endpoints) for row in page), following))
+
+    @route("GET", "/refused/{id}/raw", "Download a refused request", ATTACHMENT)
+    async def raw(self, request: web.Request) -> web.Response:
+        """A refused request as received, at most 64 KiB."""
+        text = request.match_info["id"]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+        data = self._services.refused.raw(number)
+        if data is None:
+            raise Problem(404, "not-found", f"No refused request has the ID {text!r}.")
+        return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))
 
     async def _size(self) -> StorageSize | None:
         try:
@@ -107,51 +115,19 @@ class StateCalls:
             return []
         return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
 
-    async def refused(self, request: web.Request) -> web.Response:
-        """Refused requests, newest first."""
-        limit, key = limit_of(request), cursor_of(request, RefusedKey)
-        rows = self._services.refused.newest()
-        if key is not None:
-            rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
-        page, following = rows[:limit], None
-        if len(rows) > limit:
-            at = page[-1].at
-            before = key.given if key is not None and key.at == at else 0
-            following = cursor_text(RefusedKey(at=at, given=before + sum(row.at == at for row in page)))
-        return json_response(Page(tuple(refusal_out(row, self._slug(row)) for row in page), following))
 
-    def _slug(self, refusal: Refusal) -> str | None:
-        slug = slug_of(refusal.target)
-        return slug if slug and self._services.store.endpoints.by_slug(slug) is not None else None
-
-    async def raw(self, request: web.Request) -> web.Response:
-        """A refused request as received, at most 64 KiB."""
-        text = request.match_info["id"]
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-        data = self._services.refused.raw(number)
-        if data is None:
-            raise Problem(404, "not-found", f"No refused request has the ID {text!r}.")
-        return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))
-
-
-class AccountCalls:
+class AccountCalls(Calls):
     """Handlers of `/account`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        returns, body = Returns(records.Account), Body(AccountPatch, {"plan": "pro"})
-        return [
-            Route("GET", "/account", self.read, "Read the account", returns),
-            Route("PATCH", "/account", self.change, "Change the plan", returns, body=body, problems=("plan-limit",)),
-        ]
-
+    @route("GET", "/account", "Read the account", Returns(records.Account))
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
         plan = self._services.store.account.plan
         return json_response(made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan)))
 
+    @route("PATCH", "/account", "Change the plan", Returns(records.Account))
+    @takes(AccountPatch, {"plan": "pro"})
+    @can_fail("plan-limit")
     async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
         """Changes the plan; 409 while more endpoints exist than it allows."""
         await self._services.store.account.set_plan(patch.plan)

@@ -14,9 +14,17 @@ from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
 from app.server.api.inputs import TunnelStartIn, TunnelUpdatedIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response
+from app.server.api.routes import (
+    Calls,
+    Page,
+    Returns,
+    can_fail,
+    endpoint_named,
+    json_response,
+    route,
+    takes,
+)
 from app.server.api.serializers import made
-from app.server.api.services import ApiServices
 from hookline import records
 
 ALL_KEPT = 1_000
@@ -24,71 +32,22 @@ ALL_KEPT = 1_000
 OPTIONS = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": {"type": "string"}})]
 
 
-class TunnelCalls:
+class TunnelCalls(Calls):
     """Handlers of `/tunnel`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
-    def routes(self) -> list[Route]:
-        tunnel, program = Returns(records.Tunnel), "/tunnel/programs/{id}/options"
-        start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
-        updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
-        options = Body(OPTIONS, {"domain": "example.ngrok-free.dev"})
-        started, missing = Returns(records.Tunnel, 202), ("not-found",)
-        programs = Returns(records.TunnelPrograms)
-        return [
-            Route("GET", "/tunnel", self.read, "Read the tunnel", tunnel),
-            Route("GET", "/tunnel/programs", self.programs, "List tunnel programs", programs),
-            Route(
-                "PUT", program, self.configure, "Set a program's options", Returns(records.TunnelProgram), body=options
-            ),
-            Route(
-                "POST",
-                "/tunnel/start",
-                self.start,
-                "Start the tunnel",
-                started,
-                body=start,
-                problems=("not-running", *missing),
-            ),
-            Route("POST", "/tunnel/stop", self.stop, "Stop the tunnel", tunnel),
-            Route(
-                "POST",
-                "/tunnel/probe",
-                self.probe,
-                "Check the tunnel",
-                Returns(records.Probe),
-                problems=("tunnel-down",),
-            ),
-            Route(
-                "GET",
-                "/tunnel/history",
-                self.history,
-                "List the tunnel's URLs",
-                Returns(Page[records.TunnelUrl]),
-                paging(int),
-            ),
-            Route(
-                "POST",
-                "/tunnel/updated",
-                self.updated,
-                "Say that a provider has the new URL",
-                tunnel,
-                body=updated,
-                problems=missing,
-            ),
-        ]
-
+    @route("GET", "/tunnel", "Read the tunnel", Returns(records.Tunnel))
     async def read(self, request: web.Request) -> web.Response:
         """How the tunnel is."""
         return self._out(self._services.tunnels.tunnel)
 
+    @route("GET", "/tunnel/programs", "List tunnel programs", Returns(records.TunnelPrograms))
     async def programs(self, request: web.Request) -> web.Response:
         """All programs that Hookline can run as a tunnel, with the options that are saved, except secrets."""
         found = await self._services.tunnels.programs()
         return json_response(records.TunnelPrograms(items=tuple(map(_program_out, found))))
 
+    @route("PUT", "/tunnel/programs/{id}/options", "Set a program's options", Returns(records.TunnelProgram))
+    @takes(OPTIONS, {"domain": "example.ngrok-free.dev"})
     async def configure(self, request: web.Request, given: dict[str, Any]) -> web.Response:
         """Saves options of a program, texts by name; an empty text removes one, the others stay. They apply from its
         next start on. Secrets can be written, never read."""
@@ -100,6 +59,9 @@ class TunnelCalls:
         found = await self._services.tunnels.programs()
         return json_response(next(_program_out(one) for one in found if one.program.id == program_id))
 
+    @route("POST", "/tunnel/start", "Start the tunnel", Returns(records.Tunnel, 202))
+    @takes(TunnelStartIn, {"program": "cloudflared-quick"})
+    @can_fail("not-running", "not-found")
     async def start(self, request: web.Request, given: TunnelStartIn) -> web.Response:
         """Starts a program as the tunnel, after stopping another: 202. 404 if it is not installed, 409 while Hookline
         does not capture."""
@@ -108,10 +70,13 @@ class TunnelCalls:
             raise Problem(409, "not-running", text)
         return self._out(await self._services.tunnels.start(given.program), 202)
 
+    @route("POST", "/tunnel/stop", "Stop the tunnel", Returns(records.Tunnel))
     async def stop(self, request: web.Request) -> web.Response:
         """Ends the tunnel's program; harmless when there is none."""
         return self._out(await self._services.tunnels.stop())
 
+    @route("POST", "/tunnel/probe", "Check the tunnel", Returns(records.Probe))
+    @can_fail("tunnel-down")
     async def probe(self, request: web.Request) -> web.Response:
         """Checks that the public URL reaches this Hookline; 409 unless the tunnel has one."""
         try:
@@ -119,6 +84,7 @@ class TunnelCalls:
         except NotFoundError as error:
             raise Problem(409, "tunnel-down", str(error)) from None
 
+    @route("GET", "/tunnel/history", "List the tunnel's URLs", Returns(Page[records.TunnelUrl]), paging(int))
     async def history(self, request: web.Request) -> web.Response:
         """The public URLs that the tunnel had, newest first; the last 1,000 are kept."""
         limit, begin = limit_of(request), cursor_of(request, int) or 0
@@ -128,6 +94,9 @@ class TunnelCalls:
         following = cursor_text(end) if end < len(rows) else None
         return json_response(Page(tuple(made(records.TunnelUrl, url) for url in page), following))
 
+    @route("POST", "/tunnel/updated", "Say that a provider has the new URL", Returns(records.Tunnel))
+    @takes(TunnelUpdatedIn, {"endpoint": "orders"})
+    @can_fail("not-found")
     async def updated(self, request: web.Request, given: TunnelUpdatedIn) -> web.Response:
         """The provider has the endpoint's new capture URL, so that the old one is no longer outdated."""
         endpoint = endpoint_named(self._services.store.endpoints, given.endpoint)

@@ -15,7 +15,7 @@ from app.server.api.new_captures import CaptureFilter, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of
 from app.server.api.problems import RETRY_AFTER_S, Problem
 from app.server.api.requests import BODY, described, full_request
-from app.server.api.routes import Returns, Route, endpoint_named, json_response
+from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, json_response, route
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -40,21 +40,23 @@ TIMEOUT = Parameter(
 )
 
 
-class WaitCalls:
+POSITIONED = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
+
+
+class WaitCalls(Calls):
     """Handler of `/requests/wait`."""
 
     def __init__(self, services: ApiServices, followers: Followers) -> None:
         self._services, self._followers = services, followers
 
-    def routes(self) -> list[Route]:
-        position = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
-        returns = Returns(records.RequestHead, headers=position), Returns(status=204, headers=position)
-        kinds = ("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
-        parameters = (ENDPOINT, SEARCH, REDACTED, BODY, AFTER, TIMEOUT)
-        return [
-            Route("GET", "/requests/wait", self.wait, "Wait for a request", returns, parameters, problems=kinds),
-        ]
-
+    @route(
+        "GET",
+        "/requests/wait",
+        "Wait for a request",
+        (Returns(records.RequestHead, headers=POSITIONED), Returns(status=204, headers=POSITIONED)),
+        (ENDPOINT, SEARCH, REDACTED, BODY, AFTER, TIMEOUT),
+    )
+    @can_fail("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
     async def wait(self, request: web.Request) -> web.Response:
         """The oldest matching request that was stored after `after`, in full; 204 if there is none within `timeout`
         seconds. Both have the header Hookline-Position: given as the next call's `after`, nothing is left out and
