@@ -6,11 +6,12 @@ import asyncio
 import errno
 import socket
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.cli.connect import responds, running_api, storage_of, tunnel_of
+from app.cli.connect import responds, running_api
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
@@ -27,7 +28,11 @@ from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system import system_checks
 from app.system.autostart.autostart import autostart_for
-from hookline.running import usual_folder
+from hookline.calls import Call, T
+from hookline.client.client import Client, TunnelControl
+from hookline.errors import ApiError
+from hookline.running import ApiAddress, usual_folder
+from hookline.transport import Transport
 
 RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
 TUNNEL, TUNNEL_PROGRAMS = "Tunnel", "Tunnel programs"
@@ -88,10 +93,17 @@ def _check_running(folder: Path) -> Finding:
     if not answered:
         text = f"{who.capitalize()} has the folder, but its API at {address.url} does not respond."
         return problem(RUNNING, text, f"Close it, or end it (kill {pid}), and start Hookline again.")
-    storage = asyncio.run(storage_of(address))
-    if storage not in (None, "ok"):
-        return problem(RUNNING, f"running ({who}), but it stores nothing, and senders get 503.", storage)
+    status = _said_by(address, Client.status())
+    if status is not None and status.storage != "ok":
+        return problem(RUNNING, f"running ({who}), but it stores nothing, and senders get 503.", status.storage)
     return ok(RUNNING, f"running ({who}), its API responds at {address.url}")
+
+
+def _said_by(address: ApiAddress, asked: Call[T]) -> T | None:
+    """What the program responds; None if it does not."""
+    with suppress(ApiError), closing(Transport(address)) as api:
+        return api.send(asked)
+    return None
 
 
 def _check_port(name: str, address: tuple[str, int], setting: str, taken: int | None, pid: int | None) -> Finding:
@@ -110,7 +122,7 @@ def _check_port(name: str, address: tuple[str, int], setting: str, taken: int | 
 def _check_tunnel(folder: Path) -> Finding:
     """How the tunnel of the running Hookline is."""
     address = running_api(folder)
-    tunnel = asyncio.run(tunnel_of(address)) if address is not None else None
+    tunnel = _said_by(address, TunnelControl.get()) if address is not None else None
     if tunnel is None:
         return ok(TUNNEL, "not running")
     if tunnel.state in DOWN:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from app.cli.call import CliServices
 from app.cli.identifiers import LAST
 from app.cli.options import absolute_path, default_folder
 from app.cli.output import Output
 from app.cli.parser import COMMANDS, build_parser
-from app.cli.services import CliServices
 from app.cli.text import visible
 from app.core.errors import HooklineError
 from app.core.ids import BEGINNING_MIN

@@ -6,19 +6,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.cli.blocking import run_blocking
+from app.cli.call import CliServices
 from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit
-from app.cli.services import CliServices
 from app.core.errors import FolderInUseError
 from hookline.calls import Call, nothing
 from hookline.errors import NoResponseError
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
-
-if TYPE_CHECKING:
-    from hookline.records import Tunnel
 
 DATABASE = "hookline.db"
 PATIENCE_S, PAUSE_S, RESPONSE_S = 10.0, 0.05, 5.0
@@ -87,24 +83,6 @@ def _has_no_data(folder: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-async def storage_of(address: ApiAddress) -> str | None:
-    """Why the program stores nothing, `ok` if it does, None if it does not say."""
-    async with ApiClient(address) as api:
-        try:
-            return (await api.status()).storage
-        except CliError:
-            return None
-
-
-async def tunnel_of(address: ApiAddress) -> Tunnel | None:
-    """The program's tunnel; None if it does not say."""
-    async with ApiClient(address) as api:
-        try:
-            return await api.tunnel.get()
-        except CliError:
-            return None
 
 
 async def responds(address: ApiAddress) -> bool:

@@ -12,7 +12,7 @@ from app.cli.client import ApiClient
 from app.cli.connect import responds, running_api
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.output import Output
-from hookline.client.event_stream import EventParser, ServerEvent
+from hookline.client.events import EventParser, ServerEvent
 from hookline.running import ApiAddress
 
 RETRY_S, START_S = 0.5, 0.1

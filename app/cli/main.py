@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import __version__
-from app.cli.call import Call, LocalCall
+from app.cli.call import Call, CliServices, LocalCall
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
-from app.cli.option_names import all_as_typed
+from app.cli.field_options import all_as_typed
 from app.cli.options import absolute_path, default_folder, listen_to_options, serve_options, window_options
 from app.cli.output import Output
 from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
-from app.cli.services import CliServices
 from app.core.errors import DamagedDatabaseError, HooklineError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 from app.cli.argument_types import whole_number
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.cli.option_names import as_typed
+from app.cli.field_options import as_typed
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchAction, parse_or_broken_link
 from app.core.links import BrokenLink, Link, LinkError, parse_link

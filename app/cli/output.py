@@ -34,8 +34,10 @@ class Output:
         """Print `mark` in a colour and `text` after it, one line."""
         print(f"{self.style(mark, code)}  {visible(text)}", file=self.out)
 
-    def field(self, name: str, value: str) -> None:
-        """Print `Name: value`, aligned with other fields on a terminal."""
+    def field(self, name: str, value: str | None) -> None:
+        """Print `Name: value`, aligned with other fields on a terminal; nothing without a value."""
+        if not value:
+            return
         label = f"{name + ':':<13}" if self.terminal else f"{name}:"
         print(f"{self.style(label, DIM)} {visible(value)}", file=self.out)
 

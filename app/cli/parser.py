@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from app import __version__
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.cli.option_names import names_of
+from app.cli.field_options import names_of
 from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 from app.core.text import closest

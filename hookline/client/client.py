@@ -8,19 +8,81 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hookline.calls import Call, Pages, Steps, T, decode_as
-from hookline.client.deliveries import AsyncDeliveries, Deliveries
-from hookline.client.endpoints import AsyncEndpoints, Endpoints
+from hookline.calls import Call, Pages, Response, Steps, T, decode_as, path_of
+from hookline.client.deliveries import AsyncDeliveries, AsyncReplays, Deliveries, Replays
+from hookline.client.endpoints import AsyncEndpoints, AsyncTargets, Endpoints, Targets
 from hookline.client.events import Event, async_follow, event_filter, follow
 from hookline.client.methods import Asynchronous, AsyncSender, Blocking, ListMethod, Method
-from hookline.client.replays import AsyncReplays, Replays
 from hookline.client.requests import AsyncRequests, Requests
-from hookline.client.targets import AsyncTargets, Targets
-from hookline.client.tunnel import AsyncTunnelControl, TunnelControl
 from hookline.errors import UnreachableError
-from hookline.records import Account, Backup, EventType, Plan, Refusal, Retention, Status
+from hookline.records import (
+    Account,
+    Backup,
+    EventType,
+    Plan,
+    Probe,
+    Refusal,
+    Retention,
+    Status,
+    Tunnel,
+    TunnelProgram,
+    TunnelPrograms,
+    TunnelUrl,
+)
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
 from hookline.transport import Transport
+
+
+class _TunnelCalls:
+    @Method
+    def get(self) -> Call[Tunnel]:
+        return Call("GET", "/tunnel", decode_as(Tunnel))
+
+    @Method
+    def programs(self) -> Call[tuple[TunnelProgram, ...]]:
+        """All programs that Hookline can run as a tunnel."""
+        return Call("GET", "/tunnel/programs", _programs)
+
+    @Method
+    def set_options(self, program: str, options: Mapping[str, str]) -> Call[TunnelProgram]:
+        """Save options of a program; an empty text removes one."""
+        return Call("PUT", path_of("tunnel", "programs", program, "options"), decode_as(TunnelProgram), content=options)
+
+    @Method
+    def start(self, program: str) -> Call[Tunnel]:
+        """Start a program; another one is stopped."""
+        return Call("POST", "/tunnel/start", decode_as(Tunnel), content={"program": program})
+
+    @Method
+    def stop(self) -> Call[Tunnel]:
+        return Call("POST", "/tunnel/stop", decode_as(Tunnel))
+
+    @Method
+    def probe(self) -> Call[Probe]:
+        """Check that the public URL reaches Hookline."""
+        return Call("POST", "/tunnel/probe", decode_as(Probe))
+
+    @Method
+    def updated(self, endpoint: str) -> Call[Tunnel]:
+        """The provider of this endpoint (a slug) has its new URL."""
+        return Call("POST", "/tunnel/updated", decode_as(Tunnel), content={"endpoint": endpoint})
+
+    @ListMethod
+    def history(self, count: int | None = None) -> Pages[TunnelUrl]:
+        """The last `count` public URLs, newest first."""
+        return Pages("/tunnel/history", TunnelUrl, {}, count)
+
+
+class TunnelControl(_TunnelCalls, Blocking):
+    """`client.tunnel`."""
+
+
+class AsyncTunnelControl(_TunnelCalls, Asynchronous):
+    """`TunnelControl` for asyncio."""
+
+
+def _programs(response: Response) -> tuple[TunnelProgram, ...]:
+    return decode_as(TunnelPrograms)(response).items
 
 
 class _Calls:

@@ -1,4 +1,4 @@
-"""Calls about endpoints."""
+"""Calls about endpoints, and about their targets: the URLs that requests are forwarded to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Literal, TypedDict, Unpack
 
 from hookline.calls import Call, Page, Pages, Response, decode_as, flags_of, nothing, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.records import ComparedRequest, Endpoint, WhenFull
-
-PATH = "/endpoints"
+from hookline.records import ComparedRequest, Endpoint, Target, WhenFull
 
 
 class ResponseFields(TypedDict, total=False):
@@ -72,16 +70,16 @@ class EndpointChanges(EndpointFields, total=False):
     position: int
 
 
-class _Calls:
+class _EndpointCalls:
     @ListMethod
     def list(self, *, tag: str | None = None) -> Pages[Endpoint]:
         """All endpoints, or those with a tag, in the user's order."""
-        return Pages(PATH, Endpoint, query_of(tag=tag))
+        return Pages("/endpoints", Endpoint, query_of(tag=tag))
 
     @Method
     def create(self, name: str, **fields: Unpack[NewEndpointFields]) -> Call[Endpoint]:
         """A new endpoint."""
-        return Call("POST", PATH, decode_as(Endpoint), content={"name": name, **fields})
+        return Call("POST", "/endpoints", decode_as(Endpoint), content={"name": name, **fields})
 
     @Method
     def change_several(
@@ -89,7 +87,7 @@ class _Calls:
     ) -> Call[Sequence[Endpoint]]:
         """Create endpoints and delete others (by their slugs), at most 100 each, in a fraction of the time that single
         calls take; returns those created. If one fails, the others are still done, and its error is raised."""
-        return Call("PATCH", PATH, _items, content={"create": create, "delete": delete})
+        return Call("PATCH", "/endpoints", _items, content={"create": create, "delete": delete})
 
     @Method
     def get(self, slug: str) -> Call[Endpoint]:
@@ -130,9 +128,93 @@ def _items(response: Response) -> Sequence[Endpoint]:
     return decode_as(Page[Endpoint])(response).items
 
 
-class Endpoints(_Calls, Blocking):
+class Endpoints(_EndpointCalls, Blocking):
     """`client.endpoints`."""
 
 
-class AsyncEndpoints(_Calls, Asynchronous):
+class AsyncEndpoints(_EndpointCalls, Asynchronous):
     """`Endpoints` for asyncio."""
+
+
+class RetryFields(TypedDict, total=False):
+    """When and how often a failed attempt is repeated; `on` has kinds of failure and statuses such as `5xx`."""
+
+    retries: int
+    on: Sequence[str]
+    first_delay_ms: int
+    longest_delay_ms: int
+    total_ms: int
+
+
+class TargetFields(TypedDict, total=False):
+    """What can be set on a target, see `Target`."""
+
+    active: bool
+    append_path: bool
+    keep_query: bool
+    set_headers: Sequence[tuple[str, str]]
+    add_headers: Sequence[tuple[str, str]]
+    remove_headers: Sequence[str]
+    attempt_header: str | None
+    host: Literal["target", "sender"]
+    timeout_ms: int
+    verify_tls: bool
+    client_certificate: str | None
+    client_key: str | None
+    ca_certificate: str | None
+    follow_redirects: bool
+    retry: RetryFields
+    parallel: int | None
+    rate_limit: float | None
+    pause_after: int
+    auto_resume: bool
+
+
+class TargetChanges(TargetFields, total=False):
+    """What can be changed. `position` is the place among the endpoint's targets, from 1."""
+
+    url: str
+    position: int
+
+
+class _TargetCalls:
+    @ListMethod
+    def list(self, endpoint: str) -> Pages[Target]:
+        """All targets of an endpoint, in order."""
+        return Pages(path_of("endpoints", endpoint, "targets"), Target, {})
+
+    @Method
+    def create(self, endpoint: str, url: str, **fields: Unpack[TargetFields]) -> Call[Target]:
+        """A new target, the endpoint's last."""
+        path = path_of("endpoints", endpoint, "targets")
+        return Call("POST", path, decode_as(Target), content={"url": url, **fields})
+
+    @Method
+    def update(self, endpoint: str, target: int, **changes: Unpack[TargetChanges]) -> Call[Target]:
+        """Change the given fields; the others stay."""
+        return Call("PATCH", _target_path(endpoint, target), decode_as(Target), content=changes)
+
+    @Method
+    def pause(self, endpoint: str, target: int) -> Call[Target]:
+        """Keep its deliveries queued."""
+        return Call("POST", f"{_target_path(endpoint, target)}/pause", decode_as(Target))
+
+    @Method
+    def resume(self, endpoint: str, target: int) -> Call[Target]:
+        return Call("POST", f"{_target_path(endpoint, target)}/resume", decode_as(Target))
+
+    @Method
+    def delete(self, endpoint: str, target: int) -> Call[None]:
+        return Call("DELETE", _target_path(endpoint, target), nothing)
+
+
+class Targets(_TargetCalls, Blocking):
+    """`client.targets`. `endpoint` is a slug; an endpoint's targets are listed in it."""
+
+
+class AsyncTargets(_TargetCalls, Asynchronous):
+    """`Targets` for asyncio."""
+
+
+def _target_path(endpoint: str, target: int) -> str:
+    return path_of("endpoints", endpoint, "targets", str(target))

@@ -2,21 +2,99 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack, overload
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from hookline.calls import Pages, Steps
 from hookline.client.client import AsyncClient
+from hookline.client.requests import Waited, wait_call, with_body
+from hookline.errors import NotFoundError
 from hookline.records import Endpoint, Refusal, Request
-from hookline.testing.matchers import Expected, MatcherArguments, Matchers
-from hookline.testing.near_misses import miss_message, read_nearest, unwanted_message
+from hookline.testing.matchers import (
+    Expected,
+    MatcherArguments,
+    Matchers,
+    WaitArguments,
+    miss_message,
+    read_nearest,
+    unwanted_message,
+)
 from hookline.testing.responder import Respond, Responder, Response, Rule, in_turn
-from hookline.testing.search import SeenRequests, search
 
-if TYPE_CHECKING:  # those who import the names for annotations need none of what it starts
+if TYPE_CHECKING:
     from hookline.instance import Instance
+
+KEPT_MAX = 16 * 1024 * 1024
+"""Bytes of bodies that an endpoint's requests are kept with. The others are read again."""
+
+
+class SeenRequests:
+    """What is known of an endpoint's requests, some with their bodies: all up to `position`. Several threads and tasks
+    may look for requests at once."""
+
+    def __init__(self, slug: str, position: str) -> None:
+        self.slug, self.position = slug, position
+        self.requests: list[Request] = []
+        self._kept = 0
+        self._lock = Lock()
+
+    def add(self, after: str, waited: Waited) -> None:
+        """Add what came `after` a position, unless somebody else did."""
+        with self._lock:
+            if self.position != after:
+                return
+            self.position = waited.position
+            if waited.request is not None:
+                self._kept += len(waited.request.body_base64 or b"")
+                kept = self._kept <= KEPT_MAX
+                self.requests.append(waited.request if kept else replace(waited.request, body_base64=UNSET))
+
+
+def search(
+    seen: SeenRequests, matchers: Matchers, wanted: int, timeout: float, after: Request | None
+) -> Steps[list[Request]]:
+    """The first `wanted` matching requests with their bodies, of those stored after `after`; fewer if there are no more
+    within `timeout` seconds. All that was stored by then is looked at, however long that takes."""
+    found: list[Request] = []
+    until, latest = time.monotonic() + timeout, datetime.now(UTC) + timedelta(seconds=timeout)
+    skipping, place = after is not None, 0
+    while True:
+        while place < len(seen.requests):
+            request = seen.requests[place]
+            place += 1
+            if skipping:
+                skipping = after is not None and request.id != after.id
+            elif (matched := (yield from _matched(request, matchers))) is not None:
+                found.append(matched)
+                if len(found) == wanted:
+                    return found
+        left, position = until - time.monotonic(), seen.position
+        waited = yield wait_call(seen.slug, "", position, left)
+        seen.add(position, waited)
+        if waited.request is None:
+            if left <= 0 and place == len(seen.requests):
+                return found
+        elif waited.request.received_at > latest:
+            return found
+
+
+def _matched(request: Request, matchers: Matchers) -> Steps[Request | None]:
+    """The request with its body, if it matches."""
+    if not matchers.head_fits(request):
+        return None
+    try:
+        whole = yield from with_body(request)
+    except NotFoundError:  # deleted meanwhile
+        return None
+    return None if matchers.mismatches(whole) else whole
+
 
 TIMEOUT_S = 5.0
 REFUSED_SHOWN = 3
@@ -122,24 +200,10 @@ class HooklineEndpoint:
         return [self._client.requests.get(summary.id) for summary in reversed(listed)]
 
     @overload
-    def wait_for(
-        self,
-        *,
-        count: None = None,
-        timeout: float = TIMEOUT_S,
-        after: Request | None = None,
-        **matchers: Unpack[MatcherArguments],
-    ) -> Request: ...
+    def wait_for(self, *, count: None = None, **how: Unpack[WaitArguments]) -> Request: ...
 
     @overload
-    def wait_for(
-        self,
-        *,
-        count: int,
-        timeout: float = TIMEOUT_S,
-        after: Request | None = None,
-        **matchers: Unpack[MatcherArguments],
-    ) -> list[Request]: ...
+    def wait_for(self, *, count: int, **how: Unpack[WaitArguments]) -> list[Request]: ...
 
     def wait_for(
         self,
@@ -159,24 +223,10 @@ class HooklineEndpoint:
         return found[0] if count is None else found
 
     @overload
-    async def async_wait_for(
-        self,
-        *,
-        count: None = None,
-        timeout: float = TIMEOUT_S,
-        after: Request | None = None,
-        **matchers: Unpack[MatcherArguments],
-    ) -> Request: ...
+    async def async_wait_for(self, *, count: None = None, **how: Unpack[WaitArguments]) -> Request: ...
 
     @overload
-    async def async_wait_for(
-        self,
-        *,
-        count: int,
-        timeout: float = TIMEOUT_S,
-        after: Request | None = None,
-        **matchers: Unpack[MatcherArguments],
-    ) -> list[Request]: ...
+    async def async_wait_for(self, *, count: int, **how: Unpack[WaitArguments]) -> list[Request]: ...
 
     async def async_wait_for(
         self,

@@ -1,17 +1,62 @@
-"""Says whether a captured request is the one that a test waits for, and if not, why."""
+"""Says whether a captured request is the one that a test waits for, and if not, why: of those that arrived instead, the
+most similar first."""
 
 from __future__ import annotations
 
 import difflib
-import json as json_module
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from textwrap import indent
 from typing import Any, TypedDict
 
-from hookline.records import Request
-from hookline.testing.json_values import MISSING, steps_of, value_at
+from hookline.calls import Steps
+from hookline.client.requests import with_body
+from hookline.errors import NotFoundError
+from hookline.records import Refusal, Request
+
+_STEP = re.compile(r"""\.?(?P<name>[^.\[\]"]+)|\[(?P<index>[0-9]+)\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]""")
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing there"
+
+
+MISSING = _Missing()
+"""Stands for a value that is not there."""
+
+
+def steps_of(path: str) -> tuple[str | int, ...]:
+    """The names and indexes in a path; ValueError if it is none. `$` is the whole value."""
+    steps: list[str | int] = []
+    rest = path.removeprefix("$")
+    while rest:
+        found = _STEP.match(rest)
+        if found is None:
+            text = f'{path!r} is no JSON path. Write names and indexes, such as data.items[0].id or data["odd name"].'
+            raise ValueError(text)
+        if found["index"]:
+            steps.append(int(found["index"]))
+        else:
+            steps.append(json.loads(found["quoted"]) if found["quoted"] else found["name"])
+        rest = rest[found.end() :]
+    return tuple(steps)
+
+
+def value_at(value: Any, path: str) -> Any:
+    """The value at `path`, `MISSING` if there is none."""
+    for step in steps_of(path):
+        if isinstance(value, dict) and isinstance(step, str) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and re.fullmatch("[0-9]{1,9}", str(step)) and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return MISSING
+    return value
+
 
 Expected = str | re.Pattern[str] | Callable[[str], bool]
 """A text, a pattern that is searched for in it, or a function that says whether it fits."""
@@ -39,6 +84,13 @@ class MatcherArguments(TypedDict, total=False):
     json: Any
     body: bytes
     predicate: Predicate
+
+
+class WaitArguments(MatcherArguments, total=False):
+    """What to wait for, how many seconds, and after which request; see `HooklineEndpoint.wait_for`."""
+
+    timeout: float
+    after: Request | None
 
 
 @dataclass(frozen=True)
@@ -207,4 +259,75 @@ def cut(text: str, most: int = SHOWN) -> str:
 
 
 def _json_lines(value: Any) -> list[str]:
-    return json_module.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=repr).split("\n")
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=repr).split("\n")
+
+
+NEAREST = 3
+LINES, MISMATCHES = 40, 10
+"""Of one difference, and of one request."""
+WHOLE = 10_000
+"""Characters of a message."""
+
+
+def read_nearest(seen: Sequence[Request], matchers: Matchers) -> Steps[list[Request]]:
+    """The calls for the requests that are most like what was expected, with their bodies, the nearest first."""
+    newest_first = seen[::-1]
+    by_head = sorted(newest_first, key=lambda request: _distance(matchers.head_mismatches(request)))
+    nearest = []
+    for request in by_head[:NEAREST]:
+        try:
+            nearest.append((yield from with_body(request)))
+        except NotFoundError:  # deleted meanwhile
+            continue
+    return sorted(nearest, key=lambda request: _distance(matchers.mismatches(request)))
+
+
+def miss_message(
+    url: str, *, matchers: Matchers, arrived: int, nearest: Sequence[Request], refused: Sequence[Refusal], waited: str
+) -> str:
+    """`arrived` requests came to `url`, `nearest` are the most similar of them; `waited` says for how long, and for how
+    many."""
+    lines = [f"{waited} at {url}:", f"  {cut(str(matchers), 4 * SHOWN)}"]
+    if not arrived:
+        lines.append("No request arrived there.")
+    else:
+        which = "" if arrived == len(nearest) else " The nearest:"
+        lines.append(f"{arrived:,} {'request' if arrived == 1 else 'requests'} arrived.{which}")
+    for place, request in enumerate(nearest, 1):
+        lines += ["", f"{place}. {title(request)}", *_mismatch_lines(request, matchers)]
+    if refused:
+        lines += ["", "Hookline refused, from this test or one that ran at the same time:"]
+        lines += [f"  {one.status} {one.method} {cut(one.target)}: {cut(one.reason)}" for one in refused]
+    return cut("\n".join(lines), WHOLE)
+
+
+def unwanted_message(url: str, matchers: Matchers, request: Request) -> str:
+    """`request` came to `url` and should not have."""
+    lines = [f"A request came to {url} that should not:", f"  {cut(str(matchers), 4 * SHOWN)}"]
+    return cut("\n".join([*lines, title(request), request.text]), WHOLE)
+
+
+def title(request: Request) -> str:
+    """A request in one line."""
+    kind = cut(request.content_type) or "no content type"
+    end = "" if request.complete else ", the sender disconnected"
+    size = "1 byte" if request.size == 1 else f"{request.size:,} bytes"
+    return f"{cut(request.method)} {cut(request.target_below)} ({kind}, {size}{end})"
+
+
+def _distance(mismatches: Sequence[Mismatch]) -> float:
+    return sum(one.distance() for one in mismatches)
+
+
+def _mismatch_lines(request: Request, matchers: Matchers) -> list[str]:
+    wrong = matchers.mismatches(request)
+    if not wrong:
+        return ["   matches"]
+    lines = [f"   {matchers.count - len(wrong)} of {matchers.count} match"] if matchers.count > 1 else []
+    for mismatch in wrong[:MISMATCHES]:
+        said = mismatch.lines()
+        more = [f"… {len(said) - LINES} more lines"] if len(said) > LINES else []
+        lines += [f"   {cut(mismatch.what)}", indent("\n".join([*said[:LINES], *more]), "     ")]
+    if len(wrong) > MISMATCHES:
+        lines.append(f"   … {len(wrong) - MISMATCHES} more differences")
+    return lines

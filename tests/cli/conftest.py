@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
-from app.cli.services import CliServices
+from app.cli.call import CliServices
 from app.db.sqlite.store import Store
 
 ROOT = Path(__file__).parents[2]

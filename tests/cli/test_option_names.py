@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.cli.option_names import as_typed
+from app.cli.field_options import as_typed
 from app.cli.parser import build_parser
 from tests.cli.conftest import Run
 

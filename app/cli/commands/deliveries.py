@@ -227,8 +227,7 @@ def _overview(out: Output, delivery: FullDelivery) -> None:
     out.field("URL", delivery.url)
     if delivery.target is not None:
         out.field("Target", str(delivery.target))
-    if delivery.replay is not None:
-        out.field("Replay", delivery.replay)
+    out.field("Replay", delivery.replay)
     out.field("Queued", when_text(delivery.queued_at))
     out.field("Result", result_text(delivery))
     if delivery.responded:

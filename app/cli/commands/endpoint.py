@@ -113,8 +113,12 @@ def add_parser(commands: Commands) -> None:
     edit.add_argument("--name", dest=f"{PREFIX}name", metavar="NAME", help=NAME_HELP)
     edit.add_argument("--position", dest=f"{PREFIX}position", type=whole_number, metavar="N", help=POSITION_HELP)
     add_endpoint_fields(edit)
-    verb("on", switch_on, "switch an endpoint on: requests are captured again")
-    verb("off", switch_off, "switch an endpoint off: senders get 503, stored requests are kept")
+    verb("on", lambda call: _update(call, active=True), "switch an endpoint on: requests are captured again")
+    verb(
+        "off",
+        lambda call: _update(call, active=False),
+        "switch an endpoint off: senders get 503, stored requests are kept",
+    )
     add_yes(verb("rm", remove, "delete an endpoint and all its requests"))
 
 
@@ -181,14 +185,6 @@ async def change(call: Call) -> int:
     return await _update(call, **fields)
 
 
-async def switch_on(call: Call) -> int:
-    return await _update(call, active=True)
-
-
-async def switch_off(call: Call) -> int:
-    return await _update(call, active=False)
-
-
 async def _update(call: Call, **changes: Any) -> int:
     slug = slug_given(call.options.which)
     return await call.send(call.api.endpoints.asked.update(slug, **changes), _describe)
@@ -207,10 +203,8 @@ def _describe(out: Output, endpoint: Endpoint) -> None:
     out.field("URL", url_text(endpoint))
     out.field("Name", endpoint.name)
     out.field("Slug", endpoint.slug)
-    if endpoint.description:
-        out.field("Description", endpoint.description)
-    if endpoint.tags:
-        out.field("Tags", ", ".join(endpoint.tags))
+    out.field("Description", endpoint.description)
+    out.field("Tags", ", ".join(endpoint.tags))
     out.field("State", "on" if endpoint.active else "off (senders get 503)")
     out.field("Kept for", count_of(endpoint.retention_days, "day"))
     if endpoint.storage_limit is not None:

@@ -451,8 +451,7 @@ def _show(out: Output, replay: Replay) -> None:
     out.field("Requests", selection_text(replay))
     out.field("To", destination_text(replay))
     out.field("Progress", outcome_text(replay) if replay.ended else progress_text(replay))
-    if replay.problem:
-        out.field("Problem", replay.problem)
+    out.field("Problem", replay.problem)
     if replay.summary:
         out.line()
         for line in replay.summary.splitlines():

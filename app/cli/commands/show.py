@@ -135,13 +135,9 @@ async def print_request(call: Call, request: RequestHead, *, damaged: bool = Fal
     out.field("Received", time_text(microseconds(request.received_at), None))
     source = request.source
     out.field("From", source_text(source.address, source.port))
-    for name, value in (
-        ("Provider", request.provider),
-        ("Event", request.event),
-        ("Delivery ID", request.delivery_id),
-    ):
-        if value:
-            out.field(name, value)
+    out.field("Provider", request.provider)
+    out.field("Event", request.event)
+    out.field("Delivery ID", request.delivery_id)
     out.field("Size", size_text(request.size) + ("" if request.complete else ", then the sender disconnected"))
     out.field("SHA-256", request.sha256)
     if request.damaged:

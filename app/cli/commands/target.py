@@ -86,8 +86,8 @@ def add_parser(commands: Commands) -> None:
     edit.add_argument("--url", dest=f"{PREFIX}url", metavar="URL", help="where to forward each request")
     edit.add_argument("--position", dest=f"{PREFIX}position", type=whole_number, metavar="N", help=POSITION_HELP)
     add_target_fields(edit)
-    verb("on", switch_on, "switch a target on: new requests are queued for it again")
-    verb("off", switch_off, "switch a target off: nothing new is queued for it")
+    verb("on", lambda call: _update(call, active=True), "switch a target on: new requests are queued for it again")
+    verb("off", lambda call: _update(call, active=False), "switch a target off: nothing new is queued for it")
     verb("pause", pause, "pause a target: deliveries to it stay queued")
     verb("resume", resume, "resume a target: the queued deliveries are sent")
     add_yes(verb("rm", remove, "delete a target; deliveries queued for it are not sent"))
@@ -118,14 +118,6 @@ async def change(call: Call) -> int:
     if not fields:
         raise CliError("Nothing to change. See hookline target edit --help for the options.", Exit.USAGE)
     return await _update(call, **fields)
-
-
-async def switch_on(call: Call) -> int:
-    return await _update(call, active=True)
-
-
-async def switch_off(call: Call) -> int:
-    return await _update(call, active=False)
 
 
 async def _update(call: Call, **changes: Any) -> int:

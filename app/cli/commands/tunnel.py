@@ -175,8 +175,7 @@ def _print_status(out: Output, tunnel: Tunnel) -> None:
     out.field("Tunnel", tunnel.state + again)
     if tunnel.program and tunnel.state != "off":
         out.field("Program", tunnel.program)
-    if tunnel.url:
-        out.field("URL", tunnel.url)
+    out.field("URL", tunnel.url)
     if tunnel.up_since:
         out.field("Since", when_text(tunnel.up_since))
     if tunnel.restarts:

@@ -8,7 +8,7 @@ import codecs
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from app.cli.mcp.shapes import BodyShape
+from app.cli.mcp.serializers import BodyShape
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.redaction.body import AFTER_BYTES, redacted_body
 

@@ -1,26 +1,20 @@
-"""The API's objects as the tools return them: without secrets, of bounded size."""
+"""What the tools return: the API's objects without secrets, of bounded size. Times are RFC 3339 texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import overload
+from typing import Any, TypeVar
 
-from app.cli.mcp.shapes import (
-    AttemptShape,
-    BodyShape,
-    DeliveryShape,
-    EndpointShape,
-    RequestShape,
-    StatusShape,
-    SummaryShape,
-)
 from app.core.clock import microseconds, rfc3339
 from app.core.delivery_text import reason_text
 from app.core.gist.words import MORE, shortened
 from app.core.redaction.in_text import redacted_headers, redacted_text, redacted_url
 from hookline.records import Attempt, Delivery, Endpoint, RequestHead, Status, Summary
+
+S = TypeVar("S", bound="Shape")
 
 TEXT_MAX = 2_000
 """Characters of a text; in a list `LISTED_MAX`."""
@@ -32,6 +26,196 @@ TARGETS_MAX = 20
 
 _QUOTATION = re.compile(r"(illegal [\w -]{1,40}): .*", re.DOTALL)
 """In an error, of what a target sent."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is made of one of the API's records."""
+
+
+@dataclass(frozen=True)
+class StatusShape(Shape):
+    """`running`: whether Hookline runs and captures requests. `capture_url` is None while it does not."""
+
+    version: str
+    running: bool
+    capture_url: str | None
+    base_url: str
+    tunnel: str | None
+    plan: str
+    requests: int
+    problems: list[str]
+
+
+@dataclass(frozen=True)
+class EndpointShape(Shape):
+    """An endpoint. Requests to `url` are captured while it is `active`, and forwarded to the `targets`. If `url` begins
+    with a tunnel's URL, `tunnel` is its state, and the URL works only while that is up."""
+
+    slug: str
+    name: str
+    description: str
+    tags: list[str]
+    url: str
+    tunnel: str | None
+    active: bool
+    retention_days: int
+    request_count: int
+    last_request_at: str | None
+    targets: list[str]
+
+
+@dataclass(frozen=True)
+class FoundEndpoints:
+    """Endpoints in the user's order. `more`: there are others."""
+
+    endpoints: list[EndpointShape]
+    more: bool
+
+
+@dataclass(frozen=True)
+class SummaryShape(Shape):
+    """A request in a list. `response_status` is what its sender got, `delivery` the state of its deliveries (none,
+    queued, delivered, not_sent or failed), `summary` what it holds in a few words, `note` the user's note."""
+
+    id: str
+    endpoint: str
+    received_at: str
+    method: str
+    target: str
+    content_type: str
+    size: int
+    response_status: int
+    delivery: str
+    provider: str | None
+    event: str | None
+    summary: str | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class FoundRequests:
+    """Requests, newest first. `more`: there are older ones that match. `unexamined` counts requests that may match and
+    are left out: what their compressed bodies unpack to is too long."""
+
+    requests: list[SummaryShape]
+    more: bool
+    unexamined: int = 0
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """A part of a body. `text` is None if it is not text; `base64` then holds it. `size` is the whole body's, in bytes
+    as sent; `next_offset` is where the rest begins, None at the end. `note` says what is missing, and why."""
+
+    size: int
+    offset: int
+    text: str | None
+    base64: str | None
+    next_offset: int | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class DeliveryShape(Shape):
+    """A delivery of a request to one target, with the result of its last attempt. `ms` is its duration in
+    milliseconds."""
+
+    id: str
+    request: str
+    endpoint: str
+    url: str
+    state: str
+    attempts: int
+    status: int | None
+    ms: float | None
+    error: str | None
+    replay: bool
+    queued_at: str
+    next_attempt_at: str | None
+
+
+@dataclass(frozen=True)
+class FoundDeliveries:
+    """Deliveries, newest first. `more`: there are older ones."""
+
+    deliveries: list[DeliveryShape]
+    more: bool
+
+
+@dataclass(frozen=True)
+class AttemptShape(Shape):
+    """One try of a delivery: what was sent, and what came back. `error` is None if it succeeded."""
+
+    number: int
+    trigger: str
+    started_at: str
+    ms: float
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    status: int | None
+    response_headers: list[tuple[str, str]]
+    response_size: int
+    error: str | None
+
+
+@dataclass(frozen=True)
+class FullDelivery:
+    """A delivery with its last 5 attempts, and the start of the last response's body."""
+
+    delivery: DeliveryShape
+    attempts: list[AttemptShape]
+    response_body: BodyShape | None
+
+
+@dataclass(frozen=True)
+class ReplayResults:
+    """The deliveries of a replay, one to each target."""
+
+    deliveries: list[FullDelivery]
+
+
+@dataclass(frozen=True)
+class RequestShape(Shape):
+    """A request in full, with the last 20 of its deliveries. `response_status` is what its sender got; it is not
+    `complete` if the sender disconnected within the body; `note` is the user's. `redacted`: secrets in it were replaced
+    by `[redacted]`."""
+
+    id: str
+    endpoint: str
+    received_at: str
+    method: str
+    target: str
+    http_version: str
+    source_address: str
+    complete: bool
+    headers: list[tuple[str, str]]
+    body: BodyShape
+    response_status: int
+    provider: str | None
+    event: str | None
+    note: str | None
+    delivery_count: int
+    deliveries: list[DeliveryShape]
+    redacted: bool
+
+
+@dataclass(frozen=True)
+class WaitResult:
+    """`request` is None when none came within the time. Wait again with `position` as `after`."""
+
+    request: SummaryShape | None
+    position: str
+
+
+@dataclass(frozen=True)
+class SentShape:
+    """What Hookline responded to a request that was sent to an endpoint, with the start of the body."""
+
+    url: str
+    status: int
+    body: BodyShape
 
 
 class Serializer:
@@ -64,44 +248,31 @@ class Serializer:
 
     def status(self, status: Status) -> StatusShape:
         problems = [*status.warnings, *([status.storage] if status.storage != "ok" else [])]
-        return StatusShape(
-            version=status.version,
+        return _shape(
+            StatusShape,
+            status,
             running=status.capture_url is not None,
-            capture_url=status.capture_url,
-            base_url=status.base_url,
-            tunnel=status.tunnel,
-            plan=status.plan,
             requests=status.counts.requests,
             problems=[self.text(problem) for problem in problems],
         )
 
     def endpoint(self, endpoint: Endpoint) -> EndpointShape:
-        return EndpointShape(
-            slug=endpoint.slug,
+        return _shape(
+            EndpointShape,
+            endpoint,
             name=self.text(endpoint.name),
             description=self.text(endpoint.description, LISTED_MAX),
             tags=[self.text(tag) for tag in endpoint.tags],
-            url=endpoint.url,
-            tunnel=endpoint.tunnel,
-            active=endpoint.active,
-            retention_days=endpoint.retention_days,
-            request_count=endpoint.request_count,
-            last_request_at=_time(endpoint.last_request_at),
             targets=[self.url(target.url, LISTED_MAX) for target in endpoint.targets[:TARGETS_MAX]],
         )
 
     def summary(self, row: Summary) -> SummaryShape:
-        return SummaryShape(
-            id=row.id,
-            endpoint=row.endpoint,
-            received_at=_time(row.received_at),
-            method=row.method,
+        return _shape(
+            SummaryShape,
+            row,
             target=self.url(row.target, LISTED_MAX),
             content_type=self.text(row.content_type, LISTED_MAX),
-            size=row.size,
             response_status=row.response.status,
-            delivery=row.delivery,
-            provider=row.provider,
             event=self._optional(row.event),
             summary=self._optional(row.gist),
             note=self._optional(row.note),
@@ -110,19 +281,14 @@ class Serializer:
     def request(self, found: RequestHead, body: BodyShape, secret: str) -> RequestShape:
         """`secret` is the name of the header that the endpoint asks senders for, or empty."""
         deliveries = found.deliveries
-        return RequestShape(
-            id=found.id,
-            endpoint=found.endpoint,
-            received_at=_time(found.received_at),
-            method=found.method,
+        return _shape(
+            RequestShape,
+            found,
             target=self.url(found.target, HEADERS_MAX),
-            http_version=found.http_version,
             source_address=found.source.address,
-            complete=found.complete,
             headers=self.headers(found.headers.pairs, secret),
             body=body,
             response_status=found.response.status,
-            provider=found.provider,
             event=self._optional(found.event),
             note=None if found.note is None else self.text(found.note),
             delivery_count=len(deliveries),
@@ -131,34 +297,24 @@ class Serializer:
         )
 
     def delivery(self, row: Delivery) -> DeliveryShape:
-        return DeliveryShape(
-            id=row.id,
-            request=row.request,
-            endpoint=row.endpoint,
+        return _shape(
+            DeliveryShape,
+            row,
             url=self.url(row.url, LISTED_MAX),
-            state=row.state,
             attempts=row.attempt_count,
-            status=row.status,
-            ms=row.ms,
             error=self._optional(reason_text(self._unquoted(row.error), row.next_step) or None),
             replay=row.replay is not None,
-            queued_at=_time(row.queued_at),
-            next_attempt_at=_time(row.due_at),
+            next_attempt_at=_plain(row.due_at),
         )
 
     def attempt(self, row: Attempt, secret: str) -> AttemptShape:
         """`secret` as in `request`."""
-        return AttemptShape(
-            number=row.number,
-            trigger=row.trigger,
-            started_at=_time(row.started_at),
-            ms=row.ms,
-            method=row.method,
+        return _shape(
+            AttemptShape,
+            row,
             url=self.url(row.url),
             headers=self.headers(row.headers.pairs, secret),
-            status=row.status,
             response_headers=self.headers(row.response_headers.pairs),
-            response_size=row.response_size,
             error=None if row.error is None else self.text(self._unquoted(row.error) or ""),
         )
 
@@ -174,17 +330,13 @@ class Serializer:
         return shortened(text if self.show_secrets else redact(text[: 4 * most]), most)
 
 
-@overload
-def _time(moment: datetime) -> str: ...
+def _shape(kind: type[S], record: object, **shown: Any) -> S:
+    """A tool's object with what is `shown`, and else with the fields of the same name in the API's record, as they are:
+    none of those is long or can hold a secret."""
+    names = [field.name for field in fields(kind) if field.name not in shown]
+    return kind(**{name: _plain(getattr(record, name)) for name in names}, **shown)
 
 
-@overload
-def _time(moment: None) -> None: ...
-
-
-@overload
-def _time(moment: datetime | None) -> str | None: ...
-
-
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else rfc3339(microseconds(moment))
+def _plain(value: Any) -> Any:
+    """A time as RFC 3339."""
+    return rfc3339(microseconds(value)) if isinstance(value, datetime) else value

@@ -15,9 +15,8 @@ from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError, create_model
 
 from app import __version__
-from app.cli.mcp.acting_tools import ActingTools
 from app.cli.mcp.serializers import Serializer
-from app.cli.mcp.tools import Connect, ReadTools
+from app.cli.mcp.tools import ActingTools, Connect, ReadTools
 from app.core.text import closest
 
 INSTRUCTIONS = (

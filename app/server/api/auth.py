@@ -77,17 +77,17 @@ def guard(token: str) -> Middleware:
         assert isinstance(protocol, ApiProtocol)
         protocol.check_head(request)
         if not _is_loopback(request.headers.get("Host", "")):
-            raise Problem(403, "forbidden-host", "Call this API at a loopback address, such as 127.0.0.1 or localhost.")
+            raise Problem("forbidden-host", "Call this API at a loopback address, such as 127.0.0.1 or localhost.")
         if "Origin" in request.headers:
-            raise Problem(403, "forbidden-origin", "This API is for programs; requests from web pages are refused.")
+            raise Problem("forbidden-origin", "This API is for programs; requests from web pages are refused.")
         if not hmac.compare_digest(_bearer(request), expected):
             detail = "Send the header Authorization: Bearer followed by the token in the data folder's api-token file."
-            raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="hookline"'})
+            raise Problem("unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="hookline"'})
         protocol.authorized()
         if protocol.crowded:
             detail = "All connections to this API have a call in progress; end some of them."
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
-            raise Problem(503, "too-many-connections", detail, headers=headers)
+            raise Problem("too-many-connections", detail, headers=headers)
         return await handler(request)
 
     return check

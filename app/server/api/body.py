@@ -36,7 +36,7 @@ async def send_body(
             size = await _measured(decoded_parts(stored_parts(captures, capture), names))
         except DecodeError as error:
             detail = f"{error} Without decoded=true it is returned as sent."
-            raise Problem(422, "cannot-decode", detail) from None
+            raise Problem("cannot-decode", detail) from None
     response = web.StreamResponse(headers=attachment_headers(f"{capture.id}.bin"))
     response.content_length = size
     parts = decoded_parts(stored_parts(captures, capture), names)

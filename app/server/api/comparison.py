@@ -100,16 +100,14 @@ class ComparisonCalls(Calls):
 def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Target]:
     """The targets `first` and `second`; the endpoint's first two if they are not given."""
     if len(endpoint.targets) < 2:
-        raise Problem(
-            409, "cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets. Add a target first."
-        )
+        raise Problem("cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets. Add a target first.")
     first, second = FIRST.of(request), SECOND.of(request)
     by_id = {target.id: target for target in endpoint.targets}
     for given in (first, second):
         if given is not None and given not in by_id:
-            raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {given}.")
+            raise Problem("not-found", f"Endpoint {endpoint.slug!r} has no target {given}.")
     if first is not None and first == second:
-        raise Problem(409, "cannot-compare", "A target cannot be compared with itself.")
+        raise Problem("cannot-compare", "A target cannot be compared with itself.")
     free = [target.id for target in endpoint.targets if target.id not in (first, second)]
     first = first if first is not None else free.pop(0)
     second = second if second is not None else free.pop(0)

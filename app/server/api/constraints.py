@@ -47,7 +47,7 @@ from app.server.api.inputs import (
     patch_name,
 )
 from app.server.api.parameters import SLUG_SCHEMA
-from app.server.api.settings import SettingsOut, SettingsPatch
+from app.server.api.status import SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]
 

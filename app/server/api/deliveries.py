@@ -106,7 +106,7 @@ class DeliveryCalls(Calls):
             target = self._services.store.targets.by_id(given.target)
             if target is None or endpoint_id not in (None, target.endpoint_id):
                 of = "" if endpoint_id is None else f" of {given.endpoint!r}"
-                raise Problem(404, "not-found", f"No target{of} has the ID {given.target}.")
+                raise Problem("not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
         return json_response(records.Retried(queued=await self._services.store.deliveries.retry(which)))
 
@@ -121,7 +121,7 @@ class DeliveryCalls(Calls):
         delivery, _ = await self._stored(request)
         attempt = request.match_info["number"]
         if not is_number(attempt):
-            raise Problem(404, "not-found", f"The delivery has no attempt {attempt!r}.")
+            raise Problem("not-found", f"The delivery has no attempt {attempt!r}.")
         body = await self._services.store.deliveries.response_body(delivery.id, int(attempt))
         return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
 
@@ -131,7 +131,7 @@ class DeliveryCalls(Calls):
         """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
         delivery, _ = await self._stored(request)
         if reason := self._no_retry_reason(delivery):
-            raise Problem(409, "cannot-retry", reason)
+            raise Problem("cannot-retry", reason)
         await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
         return await self._full(*await self._stored(request))
 
@@ -142,7 +142,7 @@ class DeliveryCalls(Calls):
         waits for something else."""
         delivery, endpoint = await self._stored(request)
         if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
-            raise Problem(409, "cannot-send-now", reason)
+            raise Problem("cannot-send-now", reason)
         await self._services.store.deliveries.send_now(delivery)
         return await self._full(*await self._stored(request))
 
@@ -174,7 +174,7 @@ class DeliveryCalls(Calls):
         rows = await self._services.store.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
         endpoint = self._services.store.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
         if endpoint is None:
-            raise Problem(404, "not-found", f"No delivery has the ID {delivery_id!r}.")
+            raise Problem("not-found", f"No delivery has the ID {delivery_id!r}.")
         return rows[0][1], endpoint
 
     async def _full(self, delivery: Delivery, endpoint: Endpoint) -> web.Response:

@@ -21,7 +21,7 @@ from app.core.events import (
 )
 from app.core.model import Endpoint, Summary
 from app.server.api.event_log import LoggedEvent, Position
-from app.server.api.replay_specs import replay_out
+from app.server.api.replays import replay_out
 from app.server.api.serializers import delivery_summary_out, made, refusal_out, summary_out
 from app.server.api.services import ApiServices
 from hookline import records

@@ -79,7 +79,7 @@ class Followers:
         """A Problem when there are too many."""
         if len(self._followers) >= FOLLOWERS_MAX:
             detail = f"{FOLLOWERS_MAX} callers follow events or wait for requests already; end some of them."
-            raise Problem(503, "too-many-followers", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
+            raise Problem("too-many-followers", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
         follower, protocol = Follower(request), request.protocol
         assert isinstance(protocol, ApiProtocol)
         protocol.on_lost = follower.leave

@@ -106,19 +106,21 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
 
     def __init__(
         self,
-        status: int,
         kind: str,
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        *,
+        status: int | None = None,
     ) -> None:
+        """`status` None: that of its kind."""
         super().__init__(detail)
-        self.status = status
+        self.status = KINDS[kind].status if status is None else status
         self.headers = dict(headers or {})
         self.shape = ProblemOut(
             type=TYPE_PREFIX + kind,
             title=KINDS[kind].title,
-            status=status,
+            status=self.status,
             detail=detail,
             errors=tuple(errors),
         )
@@ -141,39 +143,37 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPException as error:
         return router_problem(request, error).response()
     except (MalformedError, web.RequestPayloadError) as error:
-        return Problem(400, "bad-request", f"Malformed HTTP: {error}.").response()
+        return Problem("bad-request", f"Malformed HTTP: {error}.").response()
     except UnknownMethodError:
         detail = f"Hookline does not know this method; use {METHODS}."
-        return Problem(405, "method-not-allowed", detail, headers={"Allow": METHODS}).response()
+        return Problem("method-not-allowed", detail, headers={"Allow": METHODS}).response()
     except HeadTimeoutError:
-        return Problem(408, "bad-request", "The request's head did not arrive in time.").response()
+        return Problem("bad-request", "The request's head did not arrive in time.", status=408).response()
     except ConnectionError:  # the caller disconnected; nobody reads this
-        return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
+        return Problem("bad-request", "The connection ended before the request was complete.").response()
     except Exception:
         log.exception("%s %s failed", request.method, request.path)
-        return Problem(
-            500, "internal", "Hookline could not do this because of an internal error; see its log."
-        ).response()
+        return Problem("internal", "Hookline could not do this because of an internal error; see its log.").response()
+
+
+_KIND_OF: dict[type[HooklineError], str] = {
+    InvalidFieldsError: "invalid-fields",
+    PlanLimitError: "plan-limit",
+    PortInUseError: "port-in-use",
+    BackupError: "cannot-back-up",
+    DamagedBodyError: "damaged-body",
+    NotFoundError: "not-found",
+    StorageUnavailableError: "storage-unavailable",
+    DataFolderError: "storage-unavailable",
+}
 
 
 def problem_of(error: HooklineError) -> Problem:
     """The problem for an error from elsewhere in the program."""
-    text = str(error)
-    if isinstance(error, InvalidFieldsError):
-        return Problem(422, "invalid-fields", text, error.errors)
-    if isinstance(error, PlanLimitError):
-        return Problem(409, "plan-limit", text)
-    if isinstance(error, PortInUseError):
-        return Problem(409, "port-in-use", text)
-    if isinstance(error, BackupError):
-        return Problem(409, "cannot-back-up", text)
-    if isinstance(error, DamagedBodyError):
-        return Problem(500, "damaged-body", text)
-    if isinstance(error, NotFoundError):
-        return Problem(404, "not-found", text)
-    if isinstance(error, StorageUnavailableError | DataFolderError):
-        return Problem(503, "storage-unavailable", text, headers={"Retry-After": str(RETRY_AFTER_S)})
-    return Problem(500, "internal", text)
+    kind = next((kind for one, kind in _KIND_OF.items() if isinstance(error, one)), "internal")
+    errors = error.errors if isinstance(error, InvalidFieldsError) else ()
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if kind == "storage-unavailable" else None
+    return Problem(kind, str(error), errors, headers)
 
 
 def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Problem:
@@ -181,12 +181,12 @@ def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Proble
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
         detail = f"{request.method} is not allowed at {request.path}; use {allowed}."
-        return Problem(405, "method-not-allowed", detail, headers={"Allow": allowed})
+        return Problem("method-not-allowed", detail, headers={"Allow": allowed})
     if isinstance(error, web.HTTPNotFound):
-        return Problem(404, "not-found", f"Nothing exists at {request.path}.")
+        return Problem("not-found", f"Nothing exists at {request.path}.")
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return Problem(413, "body-too-large", "The request body can have at most 2 MiB.")
-    return Problem(error.status, "bad-request", f"{error.reason}.")
+        return Problem("body-too-large", "The request body can have at most 2 MiB.")
+    return Problem("bad-request", f"{error.reason}.", status=error.status)
 
 
 def _number(text: str) -> int | float:
@@ -204,20 +204,20 @@ def decoded(body: bytes, shape: type[T]) -> T:
         return convert(_JSON.decode(body), shape)
     except msgspec.ValidationError as error:
         broken = _field_error(str(error))
-        raise Problem(422, "invalid-fields", broken.message, [broken]) from None
+        raise Problem("invalid-fields", broken.message, [broken]) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         detail = f"The body must be a JSON object: {error}." if body else "The body is empty; send a JSON object."
-        raise Problem(400, "invalid-json", detail) from None
+        raise Problem("invalid-json", detail) from None
 
 
 def parameter_problem(name: str, message: str) -> Problem:
     """The problem of a query parameter that is unknown, given twice or out of bounds."""
-    return Problem(400, "invalid-parameter", message, [FieldError(field=name, message=message)])
+    return Problem("invalid-parameter", message, [FieldError(field=name, message=message)])
 
 
 def query_problem(name: str, error: QueryError) -> Problem:
     """The problem of an invalid search in the query parameter `name`."""
-    problem = Problem(400, "invalid-query", error.message, [FieldError(field=name, message=error.message)])
+    problem = Problem("invalid-query", error.message, [FieldError(field=name, message=error.message)])
     problem.shape = msgspec.structs.replace(problem.shape, span=(error.start, error.end), suggestion=error.suggestion)
     return problem
 

@@ -158,7 +158,7 @@ class ApiProtocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         self.logger.error("a call of the API failed", exc_info=exc)
-        problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
+        problem = Problem("internal", "Hookline could not do this because of an internal error; see its log.")
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun already")
         response = problem.response()

@@ -1,20 +1,43 @@
-"""Calls about replays: of one request, of an endpoint's, of any; their progress; pause, resume, cancel."""
+"""Calls about replays: of one request, of an endpoint's, of any; their progress; pause, resume, cancel. Errors about a
+replay's fields name those of the JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
 
 from aiohttp import web
 from msgspec.structs import asdict
 
+from app.core.clock import EPOCH
+from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
-from app.core.replay.spec import OtherEndpoint, OwnTargets, Replay, ReplaySpec
+from app.core.replay.spec import (
+    ONE_EDITED,
+    BackToBack,
+    ChosenRequests,
+    FixedRate,
+    MatchingRequests,
+    OneUrl,
+    OriginalGaps,
+    OtherEndpoint,
+    OwnTargets,
+    Pace,
+    Replay,
+    ReplayDestination,
+    ReplaySource,
+    ReplaySpec,
+)
 from app.core.rules import FieldError
-from app.server.api.inputs import ReplayEndpointIn, ReplayIn, ReplayRequestIn
+from app.core.search.parse import parse
+from app.core.search.query import QueryError
+from app.core.store import EndpointRepository
+from app.server.api.inputs import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
-from app.server.api.problems import Problem
-from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
+from app.server.api.problems import Problem, query_problem
 from app.server.api.routes import (
     LOCATED,
     Calls,
@@ -27,7 +50,7 @@ from app.server.api.routes import (
     stored_request,
     takes,
 )
-from app.server.api.serializers import full_delivery_out
+from app.server.api.serializers import full_delivery_out, made
 from app.server.api.services import REPLAYS_KEPT
 from hookline import records
 
@@ -49,12 +72,12 @@ class ReplayCalls(Calls):
         await self._services.replays.wait(replay.id)
         ended = await self._services.replays.get(replay.id)
         if ended is not None and not ended.ended:
-            raise Problem(409, "cannot-replay", "Hookline is closing, so the result is not known.")
+            raise Problem("cannot-replay", "Hookline is closing, so the result is not known.")
         deliveries = self._services.store.deliveries
         made = [one for one in await deliveries.of_capture(capture.id) if one.replay_id == replay.id]
         if not made:
             problem = ended.problem if ended is not None else None
-            raise Problem(409, "cannot-replay", problem or "The request was deleted before it could be sent.")
+            raise Problem("cannot-replay", problem or "The request was deleted before it could be sent.")
         found = [full_delivery_out(one, endpoint, await deliveries.attempts(one.id)) for one in made]
         return json_response(records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found)))
 
@@ -115,7 +138,7 @@ class ReplayCalls(Calls):
         try:
             changed = await change(replay.id)
         except NotFoundError:
-            raise Problem(409, "replay-state", f"{reason}; this one is {replay.state.value}.") from None
+            raise Problem("replay-state", f"{reason}; this one is {replay.state.value}.") from None
         return json_response(full_replay_out(changed, self._services.store.endpoints))
 
     async def _start(self, spec: ReplaySpec, endpoint: Endpoint | None, *, flat: bool = False) -> Replay:
@@ -125,7 +148,7 @@ class ReplayCalls(Calls):
             endpoint_named(self._services.store.endpoints, to.slug)
             if self._services.addresses.listening_url is None:
                 text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
-                raise Problem(409, "cannot-replay", text)
+                raise Problem("cannot-replay", text)
         if isinstance(to, OwnTargets) and endpoint is not None and not any(one.active for one in endpoint.targets):
             text = f"Endpoint {endpoint.slug!r} has no active target. Name a URL or another endpoint to send to."
             raise InvalidFieldsError([FieldError(field="url", message=text)])
@@ -138,9 +161,225 @@ class ReplayCalls(Calls):
         replay_id = request.match_info["id"]
         replay = await self._services.replays.get(replay_id)
         if replay is None:
-            raise Problem(404, "not-found", f"No replay has the ID {replay_id!r}.")
+            raise Problem("not-found", f"No replay has the ID {replay_id!r}.")
         return replay
 
     def _accepted(self, replay: Replay) -> web.Response:
         shape = full_replay_out(replay, self._services.store.endpoints)
         return json_response(shape, 202, location=f"/replays/{replay.id}")
+
+
+R = TypeVar("R", bound=records.Replay)
+
+FIELDS = {
+    "source.ids": "ids",
+    "source.received_before": "before",
+    "destination.url": "url",
+    "destination.slug": "to_endpoint",
+    "pace.per_second": "rate",
+    "pace.scale": "scale",
+    "pace.longest_gap_ms": "longest_gap_ms",
+}
+"""Fields of a spec by their names in the API; the others have the same name."""
+EDIT = "edit."
+
+
+def api_errors(errors: Sequence[FieldError], *, flat: bool) -> list[FieldError]:
+    """`errors` about a spec as errors about the JSON. `flat`: what is edited is not in an object of its own."""
+    return [FieldError(field=_api_name(error.field, flat=flat), message=error.message) for error in errors]
+
+
+def _api_name(field: str, *, flat: bool) -> str:
+    name = FIELDS.get(field, field)
+    return name.removeprefix(EDIT) if flat else name
+
+
+def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
+    """Raises InvalidFieldsError."""
+    errors = [*_destination_errors(given.url, given.to_endpoint), *_body_errors(given, "")]
+    if errors:
+        raise InvalidFieldsError(errors)
+    edit = RequestEdit(method=given.method, headers=given.headers, body=_body(given))
+    return ReplaySpec(
+        source=ChosenRequests(ids=(capture_id,)),
+        destination=_destination(given.url, given.to_endpoint),
+        incomplete=given.incomplete,
+        edit=None if edit == RequestEdit() else edit,
+    )
+
+
+def endpoint_spec(endpoint_id: int, given: ReplayEndpointIn) -> ReplaySpec:
+    """Raises InvalidFieldsError, or a Problem for an invalid search."""
+    if errors := _sending_errors(given):
+        raise InvalidFieldsError(errors)
+    return _spec(_matching(endpoint_id, given), given)
+
+
+def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
+    """Raises InvalidFieldsError, or a Problem for an invalid search."""
+    errors = [*_source_errors(given), *_sending_errors(given)]
+    if given.edit is not None:
+        errors += _body_errors(given.edit, EDIT)
+        if len(given.ids or ()) != 1:
+            errors.append(FieldError(field="edit", message=ONE_EDITED))
+    if errors:
+        raise InvalidFieldsError(errors)
+    if given.ids is not None:
+        return _spec(ChosenRequests(ids=given.ids), given, _edit(given.edit))
+    endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
+    return _spec(_matching(endpoint_id, given), given, _edit(given.edit))
+
+
+def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | None = None) -> ReplaySpec:
+    return ReplaySpec(
+        source=source,
+        destination=_destination(given.url, given.to_endpoint),
+        pace=_pace(given),
+        concurrency=given.concurrency,
+        times=given.times,
+        faults=given.faults,
+        seed=given.seed,
+        incomplete=given.incomplete,
+        edit=edit,
+    )
+
+
+def _matching(endpoint_id: int | None, given: ReplayEndpointIn) -> MatchingRequests:
+    if given.q.strip():
+        try:
+            parse(given.q)
+        except QueryError as error:
+            raise query_problem("q", error) from None
+    return MatchingRequests(
+        endpoint_id=endpoint_id,
+        query=given.q.strip(),
+        received_after=_microseconds(given.after),
+        received_before=_microseconds(given.before),
+    )
+
+
+def _is_in_range(moment: datetime) -> bool:
+    """Whether it can be written in UTC: its offset can lead out of the first and the last year."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def _destination(url: str | None, slug: str | None) -> ReplayDestination:
+    if url is not None:
+        return OneUrl(url=url)
+    return OwnTargets() if slug is None else OtherEndpoint(slug=slug)
+
+
+def _pace(given: ReplayEndpointIn) -> Pace:
+    if given.rate is not None:
+        return FixedRate(per_second=given.rate)
+    if given.gaps == "none":
+        return BackToBack()
+    return OriginalGaps(scale=1.0 if given.scale is None else given.scale, longest_gap_ms=given.longest_gap_ms)
+
+
+def _edit(given: EditIn | None) -> RequestEdit | None:
+    if given is None or given == EditIn():
+        return None
+    return RequestEdit(method=given.method, url=given.url, headers=given.headers, body=_body(given))
+
+
+def _body(given: ReplayRequestIn | EditIn) -> bytes | None:
+    return given.body_base64 if given.body is None else given.body.encode()
+
+
+def _source_errors(given: ReplayIn) -> list[FieldError]:
+    if given.ids is None:
+        return []
+    selecting = {"endpoint": given.endpoint, "q": given.q, "after": given.after, "before": given.before}
+    errors = [_exclusive(name, "ids") for name, value in selecting.items() if value]
+    for at, one in enumerate(given.ids):
+        if not _is_id(one):
+            errors.append(FieldError(field=f"ids[{at}]", message=f"{one[:80]!r} is not a request's ID."))
+            break
+    return errors
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
+    errors = _destination_errors(given.url, given.to_endpoint)
+    if given.rate is not None and given.gaps == "original":
+        errors.append(_exclusive("rate", 'gaps "original"'))
+    for name in ("after", "before"):
+        if (moment := getattr(given, name)) is not None and not _is_in_range(moment):
+            errors.append(FieldError(field=name, message=f"{name} must be in the years 1 to 9999 in UTC."))
+    for name in ("scale", "longest_gap_ms"):
+        if getattr(given, name) is not None and given.gaps != "original":
+            errors.append(FieldError(field=name, message=f'{name} needs gaps "original".'))
+    return errors
+
+
+def _destination_errors(url: str | None, slug: str | None) -> list[FieldError]:
+    return [] if url is None or slug is None else [_exclusive("to_endpoint", "url")]
+
+
+def _body_errors(given: ReplayRequestIn | EditIn, prefix: str) -> list[FieldError]:
+    both = given.body is not None and given.body_base64 is not None
+    return [_exclusive(f"{prefix}body_base64", f"{prefix}body")] if both else []
+
+
+def _exclusive(field: str, other: str) -> FieldError:
+    return FieldError(field=field, message=f"{field} and {other} cannot be combined.")
+
+
+def replay_out(replay: Replay, endpoints: EndpointRepository) -> records.Replay:
+    return _out(records.Replay, replay, endpoints)
+
+
+def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> records.FullReplay:
+    source, edit = replay.spec.source, replay.spec.edit
+    return _out(
+        records.FullReplay,
+        replay,
+        endpoints,
+        ids=source.ids if isinstance(source, ChosenRequests) else None,
+        edit=None if edit is None else made(records.Edit, edit, body_base64=edit.body),
+    )
+
+
+def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others: Any) -> R:
+    spec = replay.spec
+    source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
+    endpoint = None if source.endpoint_id is None else endpoints.by_id(source.endpoint_id)
+    gaps = spec.pace if isinstance(spec.pace, OriginalGaps) else None
+    return made(
+        shape,
+        replay,
+        progress=made(records.ReplayProgress, replay.progress),
+        id_count=len(spec.source.ids) if isinstance(spec.source, ChosenRequests) else None,
+        endpoint=None if endpoint is None else endpoint.slug,
+        q=source.query,
+        after=source.received_after,
+        before=source.received_before,
+        url=spec.destination.url if isinstance(spec.destination, OneUrl) else None,
+        to_endpoint=spec.destination.slug if isinstance(spec.destination, OtherEndpoint) else None,
+        gaps="none" if gaps is None else "original",
+        scale=None if gaps is None else gaps.scale,
+        longest_gap_ms=None if gaps is None else gaps.longest_gap_ms,
+        rate=spec.pace.per_second if isinstance(spec.pace, FixedRate) else None,
+        concurrency=spec.concurrency,
+        times=spec.times,
+        faults=spec.faults,
+        seed=spec.seed,
+        incomplete=spec.incomplete,
+        edited=spec.edit is not None,
+        **others,
+    )

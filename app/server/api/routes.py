@@ -181,7 +181,7 @@ def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
     """The endpoint of that slug, or a 404 problem."""
     endpoint = endpoints.by_slug(slug)
     if endpoint is None:
-        raise Problem(404, "not-found", f"No endpoint has the slug {slug!r}.")
+        raise Problem("not-found", f"No endpoint has the slug {slug!r}.")
     return endpoint
 
 
@@ -195,4 +195,4 @@ async def stored_request(services: ApiServices, capture_id: str) -> tuple[Captur
 
 
 def not_stored(capture_id: str) -> Problem:
-    return Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
+    return Problem("not-found", f"No request has the ID {capture_id!r}.")

@@ -9,11 +9,10 @@ from aiohttp import web
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.api.auth import guard
-from app.server.api.backups import BackupCalls
 from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
-from app.server.api.endpoints import EndpointCalls
-from app.server.api.events import EventCalls
+from app.server.api.endpoints import EndpointCalls, TargetCalls
+from app.server.api.events import EventCalls, WaitCalls
 from app.server.api.follower import Followers
 from app.server.api.openapi import documented
 from app.server.api.problems import problems
@@ -22,11 +21,8 @@ from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.services import ApiServices
-from app.server.api.settings import SettingsCalls
-from app.server.api.status import AccountCalls, StateCalls
-from app.server.api.targets import TargetCalls
+from app.server.api.status import AccountCalls, BackupCalls, SettingsCalls, StateCalls
 from app.server.api.tunnel import TunnelCalls
-from app.server.api.wait import WaitCalls
 from app.server.descriptors import KeptDescriptors
 from app.server.listening import find_holder, listen, stop_listening
 

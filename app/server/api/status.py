@@ -1,23 +1,29 @@
-"""Calls about the program itself: its status, its plan, its retention, and the requests it refused."""
+"""Calls about the program itself: its status, plan, settings, retention and backups, and the requests it refused."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 from aiohttp import web
+from msgspec import UNSET
 
-from app.core.errors import StorageUnavailableError
+from app.core.backup import Backup
+from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.model import Plan, StorageSize
 from app.core.record import Record
-from app.core.rules import FREE_ENDPOINTS
+from app.core.rules import FREE_ENDPOINTS, FieldError
+from app.core.settings import Settings
 from app.core.tunnel.tunnel import DOWN
 from app.server.api.body import attachment_headers
-from app.server.api.inputs import AccountPatch
+from app.server.api.inputs import AccountPatch, BackupIn, patch_of
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, can_fail, json_response, route, takes
-from app.server.api.serializers import made, refusal_out, retention_out, stored_out
+from app.server.api.serializers import made, merged, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -95,7 +101,7 @@ class StateCalls(Calls):
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
         data = self._services.refused.raw(number)
         if data is None:
-            raise Problem(404, "not-found", f"No refused request has the ID {text!r}.")
+            raise Problem("not-found", f"No refused request has the ID {text!r}.")
         return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))
 
     async def _size(self) -> StorageSize | None:
@@ -139,3 +145,79 @@ def endpoint_usage(services: ApiServices, plan: Plan) -> records.EndpointUsage:
     return records.EndpointUsage(
         held=len(services.store.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None
     )
+
+
+# Without the bounds, because `check` reports violations in sentences that name the setting.
+_TYPES: dict[str, Any] = get_type_hints(Settings)
+_Overridden = Annotated[
+    dict[str, int | str | bool | None],
+    msgspec.Meta(description="The saved values of the settings that have another one until Hookline is closed."),
+]
+SettingsOut = msgspec.defstruct(
+    "SettingsOut",
+    [*((key, _TYPES[key]) for key in Settings.__struct_fields__), ("overridden", _Overridden)],
+    namespace={"__doc__": "The settings in force."},
+    frozen=True,
+)
+SettingsPatch = patch_of(Settings, "The body of `PATCH /settings`: absent fields stay.")
+
+
+class SettingsCalls(Calls):
+    """Handlers of `/settings`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+        self._changing = asyncio.Lock()
+
+    @route("GET", "/settings", "Read the settings", Returns(SettingsOut))
+    async def read(self, request: web.Request) -> web.Response:
+        """The settings in force."""
+        return json_response(self._out())
+
+    @route("PATCH", "/settings", "Change settings", Returns(SettingsOut))
+    @takes(SettingsPatch, {"base_url": "https://hooks.example", "body_limit": 2**20})
+    @can_fail("port-in-use")
+    async def change(self, request: web.Request, patch: Any) -> web.Response:
+        """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
+        is saved if it is given. 409 when a port is in use."""
+        given = [key for key in Settings.__struct_fields__ if getattr(patch, key) is not UNSET]
+        async with self._changing:
+            await self._services.apply_settings(merged(self._services.settings.now, patch), given)
+        return json_response(self._out())
+
+    def _out(self) -> msgspec.Struct:
+        settings = self._services.settings.now
+        values = {key: getattr(settings, key) for key in Settings.__struct_fields__}
+        overridden = {key: value for key, value in self._services.settings.overridden.items() if key in values}
+        return SettingsOut(**values, overridden=overridden)
+
+
+class BackupCalls(Calls):
+    """Handlers of `/backup`."""
+
+    @route("POST", "/backup", "Start a backup", Returns(Backup, 202))
+    @takes(BackupIn, {"path": "/home/me/hookline-backup.db"})
+    @can_fail("cannot-back-up")
+    async def start(self, request: web.Request, given: BackupIn) -> web.Response:
+        """Begins to write a backup: 202 with its state. 409 when it cannot be made there, or another one is running."""
+        path = Path(given.path)
+        if "\0" in given.path or not path.is_absolute() or not path.name:
+            message = f"path must be the absolute path of a file, not {given.path!r}."
+            raise InvalidFieldsError([FieldError(field="path", message=message)])
+        return json_response(await self._services.store.backups.start(path, overwrite=given.overwrite), status=202)
+
+    @route("GET", "/backup", "Read the latest backup", Returns(Backup))
+    @can_fail("not-found")
+    async def read(self, request: web.Request) -> web.Response:
+        """The running backup, else the last one since the program started; 404 without one."""
+        latest = self._services.store.backups.latest
+        if latest is None:
+            raise Problem("not-found", "No backup was made since Hookline started.")
+        return json_response(latest)
+
+    @route("POST", "/backup/cancel", "Cancel the backup", Returns(Backup))
+    @can_fail("not-found")
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
+        await self._services.store.backups.cancel()
+        return await self.read(request)

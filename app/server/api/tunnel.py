@@ -67,7 +67,7 @@ class TunnelCalls(Calls):
         does not capture."""
         if self._services.addresses.listening_url is None:
             text = "Hookline is not running, so a tunnel would lead nowhere. Start it with hookline, or hookline serve."
-            raise Problem(409, "not-running", text)
+            raise Problem("not-running", text)
         return self._out(await self._services.tunnels.start(given.program), 202)
 
     @route("POST", "/tunnel/stop", "Stop the tunnel", Returns(records.Tunnel))
@@ -82,7 +82,7 @@ class TunnelCalls(Calls):
         try:
             return json_response(made(records.Probe, await self._services.tunnels.probe()))
         except NotFoundError as error:
-            raise Problem(409, "tunnel-down", str(error)) from None
+            raise Problem("tunnel-down", str(error)) from None
 
     @route("GET", "/tunnel/history", "List the tunnel's URLs", Returns(Page[records.TunnelUrl]), paging(int))
     async def history(self, request: web.Request) -> web.Response:

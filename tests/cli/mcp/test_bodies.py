@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator
 
 from app.cli.mcp.bodies import REDACTED_MAX, TOO_LONG, part_as_sent, part_without_secrets
-from app.cli.mcp.shapes import BodyShape
+from app.cli.mcp.serializers import BodyShape
 from app.core.redaction.body import AFTER_BYTES, UNENDED, UNREADABLE
 
 JSON = [("Content-Type", "application/json")]

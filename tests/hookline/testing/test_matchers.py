@@ -10,8 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from hookline.client import Headers, Request
-from hookline.testing.json_values import MISSING, value_at
-from hookline.testing.matchers import MatcherArguments, Matchers
+from hookline.testing.matchers import MISSING, MatcherArguments, Matchers, value_at
 from tests.hookline.client.test_records import request
 
 
