@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
+
+
+def _colour(*light_and_dark: str) -> Any:
+    return field(metadata={"colours": light_and_dark})
 
 
 @dataclass(frozen=True)
@@ -19,177 +24,76 @@ class Tokens:
     """
 
     name: str
-    bg: str
-    surface: str
-    surface_raised: str
-    sidebar: str
-    border: str
-    border_strong: str
-    text: str
-    text_muted: str
-    text_faint: str
-    text_disabled: str
-    accent: str
-    accent_hover: str
-    accent_text: str
-    accent_soft: str
-    on_accent: str
-    success: str
-    success_soft: str
-    success_fill: str
-    warning: str
-    warning_soft: str
-    warning_fill: str
-    danger: str
-    danger_soft: str
-    danger_fill: str
-    danger_fill_hover: str
-    on_danger: str
-    code_key: str
-    code_string: str
-    code_number: str
-    code_literal: str
-    code_punctuation: str
-    selection: str
-    hover: str
-    pressed: str
-    track: str
-    chart_plain: str
-    chart_delivered: str
-    chart_failed: str
-    chart_incomplete: str
-    timing_lookup: str
-    timing_connect: str
-    timing_tls: str
-    timing_wait: str
-    timing_rest: str
-    shadow: str
     methods: Mapping[str, str]
+    bg: str = _colour("#f7f8fa", "#121417")
+    surface: str = _colour("#ffffff", "#181b20")
+    surface_raised: str = _colour("#ffffff", "#20242b")
+    sidebar: str = _colour("#eff1f4", "#15171b")
+    border: str = _colour("#e3e6eb", "#282d35")
+    border_strong: str = _colour("#c9ced7", "#3e4550")
+    text: str = _colour("#1a1e26", "#e9ebef")
+    text_muted: str = _colour("#535b69", "#a7aeba")
+    text_faint: str = _colour("#5e6674", "#939ba9")
+    text_disabled: str = _colour("#a0a6b1", "#555c68")
+    accent: str = _colour("#4f52d9", "#5f62ea")
+    accent_hover: str = _colour("#4245c4", "#5356de")
+    accent_text: str = _colour("#4447cc", "#9ea1ff")
+    accent_soft: str = _colour("#ececfd", "#25264a")
+    on_accent: str = _colour("#ffffff", "#ffffff")
+    success: str = _colour("#0f6b43", "#56cf98")
+    success_soft: str = _colour("#e0f4ea", "#14301f")
+    success_fill: str = _colour("#18995d", "#43c487")
+    warning: str = _colour("#855200", "#eeb353")
+    warning_soft: str = _colour("#fdf1d8", "#36290f")
+    warning_fill: str = _colour("#d98a04", "#eeb353")
+    danger: str = _colour("#b3261e", "#ff8f85")
+    danger_soft: str = _colour("#fdeae8", "#401d1b")
+    danger_fill: str = _colour("#c8322a", "#cb3a31")
+    danger_fill_hover: str = _colour("#ad2720", "#b93028")
+    on_danger: str = _colour("#ffffff", "#ffffff")
+    code_key: str = _colour("#3a3fc4", "#a9acff")
+    code_string: str = _colour("#0f6b43", "#72d3a6")
+    code_number: str = _colour("#9a4a00", "#efa968")
+    code_literal: str = _colour("#8a2f9c", "#d99be8")
+    code_punctuation: str = _colour("#5e6674", "#939ba9")
+    selection: str = _colour("#e8e9fc", "#292b52")
+    hover: str = _colour("#f0f1f5", "#21252c")
+    pressed: str = _colour("#e4e6ec", "#2a2f38")
+    track: str = _colour("#7b8392", "#6b7482")
+    chart_plain: str = _colour("#7375d9", "#6f72b1")
+    chart_delivered: str = _colour("#4447cc", "#9ea1ff")
+    chart_failed: str = _colour("#c8322a", "#d9483f")
+    chart_incomplete: str = _colour("#b57303", "#eeb353")
+    timing_lookup: str = _colour("#0e7c86", "#3fb6c2")
+    timing_connect: str = _colour("#c2730a", "#e0a24a")
+    timing_tls: str = _colour("#8b46c9", "#b98af0")
+    timing_wait: str = _colour("#18995d", "#43c487")
+    timing_rest: str = _colour("#3f6fd8", "#7aa2f7")
+    shadow: str = _colour("#1a1e26", "#000000")
 
     def method(self, method: str) -> str:
         """The colour of a method's label; unlisted methods are muted."""
         return self.methods.get(method, self.text_muted)
 
 
-LIGHT = Tokens(
-    name="light",
-    bg="#f7f8fa",
-    surface="#ffffff",
-    surface_raised="#ffffff",
-    sidebar="#eff1f4",
-    border="#e3e6eb",
-    border_strong="#c9ced7",
-    text="#1a1e26",
-    text_muted="#535b69",
-    text_faint="#5e6674",
-    text_disabled="#a0a6b1",
-    accent="#4f52d9",
-    accent_hover="#4245c4",
-    accent_text="#4447cc",
-    accent_soft="#ececfd",
-    on_accent="#ffffff",
-    success="#0f6b43",
-    success_soft="#e0f4ea",
-    success_fill="#18995d",
-    warning="#855200",
-    warning_soft="#fdf1d8",
-    warning_fill="#d98a04",
-    danger="#b3261e",
-    danger_soft="#fdeae8",
-    danger_fill="#c8322a",
-    danger_fill_hover="#ad2720",
-    on_danger="#ffffff",
-    code_key="#3a3fc4",
-    code_string="#0f6b43",
-    code_number="#9a4a00",
-    code_literal="#8a2f9c",
-    code_punctuation="#5e6674",
-    selection="#e8e9fc",
-    hover="#f0f1f5",
-    pressed="#e4e6ec",
-    track="#7b8392",
-    chart_plain="#7375d9",
-    chart_delivered="#4447cc",
-    chart_failed="#c8322a",
-    chart_incomplete="#b57303",
-    timing_lookup="#0e7c86",
-    timing_connect="#c2730a",
-    timing_tls="#8b46c9",
-    timing_wait="#18995d",
-    timing_rest="#3f6fd8",
-    shadow="#1a1e26",
-    methods=MappingProxyType(
-        {
-            "GET": "#1659b5",
-            "POST": "#0b6a56",
-            "PUT": "#8f4e00",
-            "PATCH": "#7136ad",
-            "DELETE": "#b3261e",
-            "OPTIONS": "#535b69",
-            "HEAD": "#22657c",
-        }
-    ),
-)
+_METHODS = {
+    "GET": ("#1659b5", "#7db2ff"),
+    "POST": ("#0b6a56", "#4fd0b0"),
+    "PUT": ("#8f4e00", "#eea95a"),
+    "PATCH": ("#7136ad", "#c8a0f5"),
+    "DELETE": ("#b3261e", "#ff8f85"),
+    "OPTIONS": ("#535b69", "#a7aeba"),
+    "HEAD": ("#22657c", "#76c3dd"),
+}
 
-DARK = Tokens(
-    name="dark",
-    bg="#121417",
-    surface="#181b20",
-    surface_raised="#20242b",
-    sidebar="#15171b",
-    border="#282d35",
-    border_strong="#3e4550",
-    text="#e9ebef",
-    text_muted="#a7aeba",
-    text_faint="#939ba9",
-    text_disabled="#555c68",
-    accent="#5f62ea",
-    accent_hover="#5356de",
-    accent_text="#9ea1ff",
-    accent_soft="#25264a",
-    on_accent="#ffffff",
-    success="#56cf98",
-    success_soft="#14301f",
-    success_fill="#43c487",
-    warning="#eeb353",
-    warning_soft="#36290f",
-    warning_fill="#eeb353",
-    danger="#ff8f85",
-    danger_soft="#401d1b",
-    danger_fill="#cb3a31",
-    danger_fill_hover="#b93028",
-    on_danger="#ffffff",
-    code_key="#a9acff",
-    code_string="#72d3a6",
-    code_number="#efa968",
-    code_literal="#d99be8",
-    code_punctuation="#939ba9",
-    selection="#292b52",
-    hover="#21252c",
-    pressed="#2a2f38",
-    track="#6b7482",
-    chart_plain="#6f72b1",
-    chart_delivered="#9ea1ff",
-    chart_failed="#d9483f",
-    chart_incomplete="#eeb353",
-    timing_lookup="#3fb6c2",
-    timing_connect="#e0a24a",
-    timing_tls="#b98af0",
-    timing_wait="#43c487",
-    timing_rest="#7aa2f7",
-    shadow="#000000",
-    methods=MappingProxyType(
-        {
-            "GET": "#7db2ff",
-            "POST": "#4fd0b0",
-            "PUT": "#eea95a",
-            "PATCH": "#c8a0f5",
-            "DELETE": "#ff8f85",
-            "OPTIONS": "#a7aeba",
-            "HEAD": "#76c3dd",
-        }
-    ),
-)
+
+def _theme(number: int, name: str) -> Tokens:
+    colours = {one.name: one.metadata["colours"][number] for one in fields(Tokens) if one.metadata}
+    methods = {method: pair[number] for method, pair in _METHODS.items()}
+    return Tokens(name=name, methods=MappingProxyType(methods), **colours)
+
+
+LIGHT, DARK = _theme(0, "light"), _theme(1, "dark")
 
 
 @lru_cache(maxsize=256)
