@@ -20,7 +20,7 @@ from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
-from app.system import child_environment, one_file
+from app.system import child_environment
 from app.system.installation import is_bundle, portable_folder
 from hookline.running import ApiAddress
 
@@ -35,7 +35,7 @@ FIRST_ENDPOINT = "My first endpoint"
 
 def start(given: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
-    one_file.end_with_unpacker()
+    child_environment.end_with_unpacker()
     if given == [DRAW]:
         return _draw()
     child_environment.restore_environment()

@@ -34,19 +34,17 @@ from app.db.sqlite.deliveries.deliveries import Deliveries
 from app.db.sqlite.deliveries.replays import Replays
 from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
 from app.db.sqlite.deliveries.targets import RemovedTargets, Targets
-from app.db.sqlite.endpoints import Account, Endpoints
+from app.db.sqlite.endpoints import Account, Endpoints, Tunnels
 from app.db.sqlite.identification import Identification
 from app.db.sqlite.part import Shared
 from app.db.sqlite.raw_sql import newest_seq, raw
-from app.db.sqlite.reads.queries import between, count_all
+from app.db.sqlite.reads.queries import Activity, ProviderStats, between, count_all
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.reads.statistics import Activity, ProviderStats
 from app.db.sqlite.retention import Retention, StorageEviction
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import Search
 from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.trash import Trash
-from app.db.sqlite.tunnels import Tunnels
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.insert import Inserts
 from app.db.sqlite.writer.writer import Writer

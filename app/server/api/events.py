@@ -15,8 +15,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
 from app.server.api.event_log import POSITION_PATTERN, Position, parse_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
-from app.server.api.follower import Follower, Followers
-from app.server.api.new_captures import BATCH, CaptureFilter, NewCaptures
+from app.server.api.follower import BATCH, CaptureFilter, Follower, Followers, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
 from app.server.api.problems import RETRY_AFTER_S, Problem, parameter_problem
 from app.server.api.requests import BODY, described, full_request

@@ -16,8 +16,8 @@ from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
 from app.server.api.body import send_body
+from app.server.api.follower import BATCH, CaptureFilter
 from app.server.api.inputs import RequestPatch
-from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,

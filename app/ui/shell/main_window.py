@@ -40,8 +40,7 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
-from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
-from app.ui.undo.undo_bar import UndoBar
+from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
 from app.ui.widgets.dialog import confirm_discard, open_once
 from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling

@@ -10,7 +10,8 @@ import pytest
 
 from app.core.model import PART_SIZE
 from app.db.sqlite.captures import Captures
-from app.server.api import event_log, new_captures
+from app.server.api import event_log
+from app.server.api import follower as follower_module
 from app.server.api.event_log import EventLog
 from app.server.api.protocol import ApiProtocol
 from tests import factories
@@ -104,7 +105,7 @@ async def test_the_search_and_the_endpoint_decide(desk: Desk) -> None:
 
 
 async def test_many_stored_meanwhile_are_read_in_batches(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(new_captures, "BATCH", 7)
+    monkeypatch.setattr(follower_module, "BATCH", 7)
     monkeypatch.setattr(event_log, "KEPT", 12)
     endpoint = await desk.endpoint()
     after = (await wait(desk, timeout=0)).headers[POSITION]

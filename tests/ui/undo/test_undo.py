@@ -24,7 +24,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete
 from app.ui.undo.delete_question import marks_text
-from app.ui.undo.undo_bar import UndoBar
+from app.ui.undo.pending_delete import UndoBar
 from app.ui.widgets.dialog import Question
 from tests.db.helpers import query
 from tests.ui.desk import Desk, shown

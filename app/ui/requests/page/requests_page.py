@@ -23,7 +23,6 @@ from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import NewRequestsPill, RequestFeed
-from app.ui.requests.list.first_request import FirstRequest
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.stars_and_notes import MarkUpdates
@@ -32,7 +31,7 @@ from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
-from app.ui.requests.page.list_area import ListArea
+from app.ui.requests.page.list_area import FirstRequest, ListArea
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands, ViewCommands
 from app.ui.requests.selection.request_actions import RequestActions

@@ -11,7 +11,7 @@ from app.core.errors import DataFolderError
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import TunnelCopy
 from app.data_folder import tunnel_options
-from app.db.sqlite import tunnels
+from app.db.sqlite import endpoints
 from app.db.sqlite.store import Store
 from tests.db.helpers import query
 
@@ -30,7 +30,7 @@ async def test_a_url_lasts_until_the_next_one_or_the_end(store: Store) -> None:
 
 
 async def test_only_the_newest_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tunnels, "KEPT", 3)
+    monkeypatch.setattr(endpoints, "KEPT", 3)
     for number in range(5):
         await store.tunnels.opened(f"https://{number}.example", "ssh", number)
     assert [one.since for one in await store.tunnels.history()] == [4, 3, 2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.model import SenderCount
-from app.db.sqlite.reads import statistics
+from app.db.sqlite.reads import queries
 from app.db.sqlite.store import Store
 from tests import factories
 
@@ -40,7 +40,7 @@ async def test_the_most_frequent_come_first(tmp_path: Path) -> None:
 
 
 async def test_only_the_newest_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "NEWEST", 2)
+    monkeypatch.setattr(queries, "NEWEST", 2)
     store = await Store.open(tmp_path, lambda _: None)
     try:
         one = await store.endpoints.create(factories.draft())
