@@ -37,7 +37,7 @@ from app.server.api import ApiServer, ApiServices
 from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token
 from app.server.api.event_log import EventLog
-from app.server.capture import CaptureServer, Limits, limits
+from app.server.capture import CaptureServer, Handler, Limits, limits
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
 from app.server.listening import report_failed_accepts
@@ -272,7 +272,7 @@ class Application:
     # -- building -------------------------------------------------------------------------------------------------
 
     async def _start_capture(self, settings: Settings) -> CaptureServer:
-        server = CaptureServer(
+        handler = Handler(
             self.store,
             self.refused,
             self.current_settings,
@@ -280,8 +280,8 @@ class Application:
             target_responses=self._target_responses,
             identify=self.catalogue.identify,
             probe_key=self._probe_key,
-            descriptors=self._kept.get("capture"),
         )
+        server = CaptureServer(handler, self._kept.get("capture"))
         await server.start(settings.host, settings.port)
         return server
 

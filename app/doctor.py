@@ -16,11 +16,10 @@ from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
 from app.core.resources import resource
-from app.core.settings import Settings
 from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
-from app.data_folder import folder_checks, runtime_file, settings_file, tunnel_options
-from app.data_folder.folder_checks import locked_by, was_unclean
+from app.data_folder import folder_checks, runtime_file, tunnel_options
+from app.data_folder.folder_checks import locked_by, saved_settings, was_unclean
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.sqlite.deliveries.targets import FORWARDING, check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
@@ -46,7 +45,7 @@ def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
 
 def checks(folder: Path, *, full: bool) -> list[Check]:
     in_use, pid = _locked_by(folder)
-    settings, running = _settings(folder), runtime_file.read(folder, pid)
+    settings, running = saved_settings(folder), runtime_file.read(folder, pid)
     urls = (running.capture_url, running.api_url) if running is not None else (None, None)
     capture_port, api_port = (urlsplit(url).port if url is not None else None for url in urls)
     capture, api = (settings.host, settings.port), (LOOPBACK, settings.api_port)
@@ -156,13 +155,6 @@ def _locked_by(folder: Path) -> tuple[bool, int | None]:
         return locked_by(folder)
     except OSError:  # which the check of the folder tells
         return False, None
-
-
-def _settings(folder: Path) -> Settings:
-    try:
-        return settings_file.load(folder)
-    except HooklineError:  # which a check of its own tells
-        return Settings()
 
 
 def check_port(name: str, host: str, port: int, setting: str) -> Finding:

@@ -131,7 +131,7 @@ async def _serve(options: ServeOptions) -> int:
     program_file = updates.ProgramFile(installation.executable())
     async with opened(options) as application:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
-        application.bus.subscribe(TunnelChanged, TunnelReport(application, endpoints).show)
+        _report_tunnel(application, endpoints)
         await application.listen()
         if options.forward_url is not None:
             endpoints[:] = await _forward(application, endpoints, options.forward_url)
@@ -140,9 +140,7 @@ async def _serve(options: ServeOptions) -> int:
             _say(f"lease port {await leases.listen()}")
         _print_endpoints(application, endpoints)
         if options.tail:  # at once: whoever reads the URL may send a request
-            tail = Tail(application)
-            application.bus.subscribe(Captured, tail.show)
-            application.bus.subscribe(DeliveryChanged, tail.show_delivery)
+            Tail(application)
         for endpoint, use in application.store.limits.reached():
             _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
         application.bus.subscribe(StorageLimitChanged, _report_limit)
@@ -233,6 +231,21 @@ def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) ->
             _say(f"  forwarded to {target.url}")
 
 
+def _report_tunnel(application: Application, endpoints: Sequence[Endpoint]) -> None:
+    """Print each new public URL of the tunnel with the endpoints' URLs once it works. What goes wrong is logged."""
+    shown: str | None = None
+
+    def show(event: TunnelChanged) -> None:
+        nonlocal shown
+        tunnel = event.tunnel
+        if tunnel.state is TunnelState.UP and tunnel.url != shown:
+            shown = tunnel.url
+            _say(f"tunnel {tunnel.url}")
+            _print_endpoints(application, endpoints)
+
+    application.bus.subscribe(TunnelChanged, show)
+
+
 def _report_limit(event: StorageLimitChanged) -> None:
     text, advice = limit_text(event.endpoint, event.use)
     _report(f"{text} {advice}".rstrip())
@@ -243,33 +256,20 @@ def _report(text: str) -> None:
         print(f"hookline: {text}", file=sys.stderr, flush=True)
 
 
-class TunnelReport:
-    """Prints each new public URL of the tunnel with the endpoints' URLs once it works. What goes wrong is logged."""
-
-    def __init__(self, application: Application, endpoints: Sequence[Endpoint]) -> None:
-        self._application, self._endpoints = application, endpoints
-        self._url: str | None = None
-
-    def show(self, event: TunnelChanged) -> None:
-        tunnel = event.tunnel
-        if tunnel.state is TunnelState.UP and tunnel.url != self._url:
-            self._url = tunnel.url
-            _say(f"tunnel {tunnel.url}")
-            _print_endpoints(self._application, self._endpoints)
-
-
 class Tail:
     """Prints a line for each captured request, and for each attempt of a delivery."""
 
     def __init__(self, application: Application) -> None:
         self._endpoints, self._out = application.store.endpoints, Output()
+        application.bus.subscribe(Captured, self._show)
+        application.bus.subscribe(DeliveryChanged, self._show_delivery)
 
-    def show(self, event: Captured) -> None:
+    def _show(self, event: Captured) -> None:
         for summary in event.summaries:
             endpoint = self._endpoints.by_id(summary.endpoint_id)
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
 
-    def show_delivery(self, event: DeliveryChanged) -> None:
+    def _show_delivery(self, event: DeliveryChanged) -> None:
         endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
         target = endpoint.target(event.delivery.target_id) if endpoint is not None else None
         _say(delivery_line(self._out, news_of(event.delivery, target)))

@@ -62,7 +62,7 @@ def check_disk(folder: Path) -> Finding:
         usage = shutil.disk_usage(place)
     except OSError as error:
         return problem(DISK, f"The disk of {place} cannot be measured: {error.strerror}.", "Check that it is there.")
-    reserve = reserve_size(_settings(folder).disk_reserve, usage.total)
+    reserve = reserve_size(saved_settings(folder).disk_reserve, usage.total)
     text = f"{size_text(usage.free)} of {size_text(usage.total)} free"
     advice = "Delete requests or other files, or lower the disk reserve: hookline settings disk_reserve"
     if usage.free < reserve:
@@ -130,7 +130,7 @@ def was_unclean(folder: Path) -> bool:
     return (folder / PID_NAME).exists()
 
 
-def _settings(folder: Path) -> Settings:
+def saved_settings(folder: Path) -> Settings:
     """The saved settings; the defaults where they cannot be read, which another check tells."""
     try:
         return settings_file.load(folder)

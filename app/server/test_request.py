@@ -7,7 +7,6 @@ import re
 import secrets
 import socket
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -18,7 +17,8 @@ import msgspec
 
 from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
-from app.server.forward.attempt_failure import closed_error, connect_error, lookup_error, seconds, tls_error
+from app.core.record import Headers
+from app.server.forward.attempt_failure import causes_of, closed_error, connect_error, lookup_error, seconds, tls_error
 from app.server.forward.tls import client_context
 
 TIMEOUT_MS = 10_000
@@ -41,22 +41,38 @@ class ProbeRequest:
 
 
 async def send_test_request(url: str, request: ProbeRequest, timeout_ms: int = TIMEOUT_MS) -> int:
-    """POST it to `url` over HTTP; returns the status of the response. HooklineError with the reason when there is none;
-    certificates are verified.
+    """POST it to `url` over HTTP; returns the status of the response. As `ask`."""
+    headers = (("Content-Type", "application/json"), (HEADER, request.token))
+    response, _ = await ask("POST", url, headers, timeout_ms, content=request.body)
+    return response.status_code
+
+
+async def ask(
+    method: str, url: str, headers: Headers, timeout_ms: int, *, content: bytes = b"", body_max: int = 0
+) -> tuple[httpx.Response, bytes]:
+    """The response, and the beginning of its body: at least `body_max` bytes, if it has so many. HooklineError with the
+    reason when there is none; certificates are verified.
 
     A URL of this machine or of a private network is reached directly. Any other goes through the proxy of the
     environment or the system, like everything that leaves this machine: in a network that has one, a direct request
     would fail though the URL works for its senders.
     """
-    headers = {"Content-Type": "application/json", "User-Agent": "Hookline", HEADER: request.token}
     context, proxy = await client_context(), await asyncio.to_thread(proxy_for, url)
     try:
         async with (
             asyncio.timeout(timeout_ms / 1000),
             httpx.AsyncClient(verify=context, proxy=proxy, trust_env=False, timeout=timeout_ms / 1000) as client,
-            client.stream("POST", url, content=request.body, headers=headers) as response,
+            client.stream(
+                method, url, content=content or None, headers=[("User-Agent", "Hookline"), *headers]
+            ) as response,
         ):
-            return response.status_code
+            body = b""
+            if body_max:
+                async for piece in response.aiter_raw():
+                    body += piece
+                    if len(body) > body_max:
+                        break
+            return response, body
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
         raise HooklineError(failure_reason(error, url, proxy, timeout_ms)) from error
 
@@ -126,7 +142,7 @@ _TEXT_MAX = 200
 
 def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
     """The sentence for an exception while sending to `url`; None when the network cannot have caused it."""
-    chain = list(_causes(error))
+    chain = list(causes_of(error))
     host, place = _host_and_port(url)
     if isinstance(error, TimeoutError):
         return f"No response within {seconds(timeout_ms)}."
@@ -157,20 +173,6 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
         reason = next((cause.strerror for cause in chain if isinstance(cause, OSError) and cause.strerror), "")
         return f"{place} could not be reached: {reason or _short(error)}."
     return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """`error` and all its causes, groups opened."""
-    waiting, seen = [error], set()
-    while waiting:
-        cause = waiting.pop()
-        if id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        waiting.extend(inner for inner in (cause.__cause__, cause.__context__) if inner is not None)
-        if isinstance(cause, BaseExceptionGroup):
-            waiting.extend(cause.exceptions)
 
 
 def _host_and_port(url: str) -> tuple[str, str]:

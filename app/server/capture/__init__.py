@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer
 
-__all__ = ["CaptureServer", "Limits"]
+__all__ = ["CaptureServer", "Handler", "Limits"]

@@ -62,15 +62,11 @@ def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **
 METHOD_NOT_ALLOWED = responses.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
 TIMEOUT = responses.of_error(408, "request_timeout")
 HEAD_TIMED_OUT = Rejection(TIMEOUT, "The request's head did not arrive in time.")
-_NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
+NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
+"""The same for an unknown slug and for any other path, so that nobody learns which slugs exist."""
 _LOOP = rejection(
     "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "forward_loop"
 )
-
-
-def not_found() -> Rejection:
-    """The same rejection for an unknown slug and for any other path, so that nobody learns which slugs exist."""
-    return _NOT_FOUND
 
 
 def wrong_method(method: str) -> Rejection:
@@ -120,7 +116,7 @@ class Admission:
         slug = slug_of(head.target)
         endpoint = self._endpoints.capturing(slug) if slug else None
         if endpoint is None:
-            return self._probe_response(head.target) or _NOT_FOUND
+            return self._probe_response(head.target) or NOT_FOUND
         if self._is_own(head.special.get(LOOP_HEADER.lower(), ())):
             return _LOOP
         if not endpoint.active:
@@ -140,7 +136,7 @@ class Admission:
         deleted."""
         endpoint = self._endpoints.capturing(config.endpoint.slug)
         if endpoint is None or endpoint.id != config.endpoint.id:
-            return _NOT_FOUND
+            return NOT_FOUND
         return None if endpoint.active else inactive(endpoint)
 
     def _probe_response(self, target: str) -> Response | None:
@@ -157,9 +153,9 @@ class Admission:
                 self._configs.clear()
             credentials = CredentialCheck(endpoint.auth) if endpoint.auth.kind != "none" else None
             targets = tuple(target for target in endpoint.targets if target.active)
-            config = self._configs[endpoint.slug] = CaptureConfig(
-                endpoint, responses.from_settings(endpoint.response), credentials, targets
-            )
+            own = endpoint.response
+            response = Response(own.status, own.headers, own.body)
+            config = self._configs[endpoint.slug] = CaptureConfig(endpoint, response, credentials, targets)
         return config
 
 

@@ -14,7 +14,7 @@ from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailable
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
-from app.core.providers.catalogue import Identify, ProviderMatch
+from app.core.providers.catalogue import Identify, ProviderMatch, no_provider
 from app.core.providers.contents import kind_of
 from app.core.record import Headers
 from app.core.store import CaptureRepository, Store
@@ -24,6 +24,7 @@ from app.server.capture import admission, responses
 from app.server.capture.admission import RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body_memory import PART_LEAST, BodyMemory
 from app.server.capture.connection import Connection
+from app.server.capture.limits import Limits
 from app.server.capture.reader import Break, Incoming
 from app.server.capture.responses import Response
 from app.server.capture.tunnel_client import Client, client_of
@@ -112,6 +113,7 @@ class BodyBuffer:
 
 log = logging.getLogger(__name__)
 
+_DEFAULTS = Limits()
 IDENTIFY_MAX = 8 * 1024
 """Longer bodies are identified only after they are stored, because that would delay other senders."""
 
@@ -144,17 +146,17 @@ class Handler:
         settings: CurrentSettings,
         addresses: Addresses,
         *,
-        body_memory: BodyMemory,
-        target_responses: TargetResponses,
-        identify: Identify,
-        probe_key: ProbeKey | None,
+        limits: Limits = _DEFAULTS,
+        identify: Identify = no_provider,
+        target_responses: TargetResponses | None = None,
+        probe_key: ProbeKey | None = None,
     ) -> None:
-        self._target_responses = target_responses
+        self.refused, self.limits = refused, limits
+        self.body_memory = BodyMemory(limits.body_memory)
+        self._target_responses = target_responses or TargetResponses()
         self._admission = Admission(store.endpoints, store.account.instance_id, probe_key)
         self._captures = store.captures
-        self._refused, self._settings, self._addresses = refused, settings, addresses
-        self._body_memory = body_memory
-        self._identify = identify
+        self._settings, self._addresses, self._identify = settings, addresses, identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
         """Respond to `request` in any case; an internal error is logged, and the response is 500."""
@@ -190,7 +192,7 @@ class Handler:
             if body is None:
                 self._captures.check_room(config.endpoint.id, request.head.length)
                 request.raw = request.raw[: request.head_size]  # from here on its body is in the store
-                buffer = BodyBuffer(self._body_memory, self._captures, config.endpoint.id)
+                buffer = BodyBuffer(self.body_memory, self._captures, config.endpoint.id)
                 self._send_continue(connection, request)
                 body = await buffer.receive(connection, request, limit)
                 if (revoked := self._admission.revoked(config)) is not None:
@@ -211,18 +213,9 @@ class Handler:
             seq = await self._captures.add(capture, body.tail, body.key, targets)
             stored = True
             request.raw = b""
-        except BodyTooLargeError:
+        except (BodyTooLargeError, StorageLimitError, StorageUnavailableError, NotFoundError) as error:
             await self._drop(buffer)
-            return admission.too_large(limit)
-        except StorageLimitError as error:
-            await self._drop(buffer)
-            return admission.over_storage_limit(error)
-        except StorageUnavailableError as error:
-            await self._drop(buffer)
-            return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
-        except NotFoundError:  # the endpoint was deleted while the body was received
-            await self._drop(buffer)
-            return admission.not_found()
+            return _rejection_of(error, limit)
         finally:
             if buffer is not None:
                 buffer.close()
@@ -305,7 +298,7 @@ class Handler:
         self._send(connection, request, rejected.response)
         client = self._client(connection, request)
         refusal = rejected.refusal(client, request.received_at, head.method, head.target)
-        self._refused.add(refusal, request.raw)
+        self.refused.add(refusal, request.raw)
         while not connection.closing and await connection.read(request.payload):
             pass
 
@@ -317,6 +310,16 @@ def _may_be_skipped(request: Incoming) -> bool:
     """
     head = request.head
     return not head.chunked and head.length <= SKIPPED_MAX and "expect" not in head.special
+
+
+def _rejection_of(error: Exception, limit: int) -> Rejection:
+    if isinstance(error, BodyTooLargeError):
+        return admission.too_large(limit)
+    if isinstance(error, StorageLimitError):
+        return admission.over_storage_limit(error)
+    if isinstance(error, NotFoundError):  # the endpoint was deleted while the body was received
+        return admission.NOT_FOUND
+    return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
 
 
 def _broken(request: Incoming) -> Response:

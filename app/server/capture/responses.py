@@ -10,7 +10,6 @@ from http import HTTPStatus
 
 from app.core.delivery import Attempt
 from app.core.hop_by_hop import end_to_end
-from app.core.model import ResponseSettings
 from app.core.record import Headers
 
 _BODILESS = frozenset({204, 304})
@@ -57,11 +56,6 @@ class Response:
         if body is None:
             body = _CAPTURED % capture_id.encode("ascii")
         return b"%b%b%b\r\n%b" % (self._head, date, connection, body)
-
-
-def from_settings(response: ResponseSettings) -> Response:
-    """The response that an endpoint is configured to send."""
-    return Response(response.status, response.headers, response.body)
 
 
 def from_target(attempt: Attempt, body: bytes) -> Response:

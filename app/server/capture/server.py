@@ -10,27 +10,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError, PortInUseError
-from app.core.providers.catalogue import Identify, no_provider
-from app.core.store import Store
-from app.server.addresses import Addresses
 from app.server.capture.admission import RETRY_AFTER, rejection
-from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection, ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import Handler
-from app.server.capture.limits import SPARE, Limits, affordable
+from app.server.capture.limits import SPARE, affordable
 from app.server.capture.reader import Break
 from app.server.descriptors import KeptDescriptors
 from app.server.listening import find_holder, listen, stop_listening
-from app.server.probe_key import ProbeKey
-from app.server.refused import RefusedLog
-from app.server.target_responses import TargetResponses
 
 if TYPE_CHECKING:
-    from app.current_settings import CurrentSettings
+    pass
 
 log = logging.getLogger(__name__)
 
-_DEFAULTS = Limits()
 _BACKLOG = 512
 _CROWD_ENTRY_S = 10.0
 _FINAL_GRACE_S = 0.25
@@ -39,40 +31,16 @@ _FINAL_GRACE_S = 0.25
 class CaptureServer:
     """Serves `/catch/…` on one address. Everything is called on the loop's thread; it can be started again."""
 
-    def __init__(
-        self,
-        store: Store,
-        refused: RefusedLog,
-        settings: CurrentSettings,
-        addresses: Addresses,
-        *,
-        limits: Limits = _DEFAULTS,
-        identify: Identify = no_provider,
-        target_responses: TargetResponses | None = None,
-        probe_key: ProbeKey | None = None,
-        descriptors: KeptDescriptors | None = None,
-    ) -> None:
-        self.limits = limits
-        self.refused = refused
+    def __init__(self, handler: Handler, descriptors: KeptDescriptors | None = None) -> None:
+        self.handler, self.limits = handler, handler.limits
         self._descriptors = descriptors
-        self.body_memory = BodyMemory(limits.body_memory)
-        self.handler = Handler(
-            store,
-            refused,
-            settings,
-            addresses,
-            body_memory=self.body_memory,
-            target_responses=target_responses or TargetResponses(),
-            identify=identify,
-            probe_key=probe_key,
-        )
         self._server: asyncio.Server | None = None
         self._stopping = False
         self._sweeper: asyncio.Task[None] | None = None
-        self._most = affordable(limits.connections)
+        self._most = affordable(self.limits.connections)
         self._connections: dict[Connection, str] = {}
         self._per_sender: dict[str, int] = {}
-        self.turns = asyncio.Semaphore(limits.pipelined)
+        self.turns = asyncio.Semaphore(self.limits.pipelined)
         self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
         self._rejected: dict[Connection, None] = {}
         self._head_memory = self._unread = 0
@@ -130,7 +98,7 @@ class CaptureServer:
             self._sweeper.cancel()
             self._sweeper = None
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.body_memory.close()
+        await self.handler.body_memory.close()
         await self._settle(_FINAL_GRACE_S)
 
     # -- what a connection calls ----------------------------------------------------------------------------------
@@ -287,7 +255,7 @@ class ServedConnection(Connection):
     """A connection that the server counts, with what it keeps in memory, and may end."""
 
     def __init__(self, server: CaptureServer, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(server.limits, server.turns, server.refused, loop)
+        super().__init__(server.limits, server.turns, server.handler.refused, loop)
         self._server = server
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

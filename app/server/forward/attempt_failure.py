@@ -70,7 +70,7 @@ def stale_text(place: str) -> str:
 
 def handshake_error(error: OSError, place: str, names: tuple[str, ...] | None = None) -> AttemptError:
     """`names`: those in a certificate for another name; None if they are not known."""
-    for cause in _causes(error):
+    for cause in causes_of(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return AttemptError(FailureKind.TLS, _certificate_text(cause, place.rpartition(":")[0].strip("[]"), names))
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
@@ -115,11 +115,18 @@ def _certificate_text(error: ssl.SSLCertVerificationError, host: str, names: tup
     return text
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """`error` and all its causes, groups opened."""
+    waiting, seen = [error], set()
+    while waiting:
+        cause = waiting.pop()
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
         yield cause
-        cause = cause.__cause__ or cause.__context__
+        waiting.extend(inner for inner in (cause.__cause__, cause.__context__) if inner is not None)
+        if isinstance(cause, BaseExceptionGroup):
+            waiting.extend(cause.exceptions)
 
 
 def _spoken(reason: str) -> str:

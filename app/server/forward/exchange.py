@@ -43,7 +43,7 @@ class TargetResponse:
     def failure(self) -> tuple[FailureKind, str] | None:
         """Of a complete response; None for 2xx."""
         assert self.status is not None
-        text = None if 200 <= self.status < 300 else status_text(self.status, self.headers, bytes(self.body))
+        text = status_text(self.status, self.headers, self.body)
         if text is None:
             return None
         return (FailureKind.LOOP if text == LOOP_ERROR else FailureKind.STATUS), text
@@ -59,7 +59,7 @@ LOOP_ERROR = "The forwarded request came back to Hookline: the target is one of 
 _LOCATION_MAX = 200
 
 
-def status_text(status: int, headers: Headers, body: bytes) -> str | None:
+def status_text(status: int, headers: Headers, body: bytes | bytearray) -> str | None:
     """The sentence for a response's status; None for 2xx, which is success."""
     if 200 <= status < 300:
         return None
@@ -79,7 +79,7 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _is_loop(body: bytes) -> bool:
+def _is_loop(body: bytes | bytearray) -> bool:
     try:
         error_body = json.loads(body)
     except ValueError:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from ipaddress import ip_address
 from itertools import zip_longest
-from socket import AF_INET6, SOCK_STREAM, AddressFamily, gaierror
-from typing import Any, cast
+from socket import AF_INET6, SOCK_STREAM, gaierror
+from typing import cast
 
 import msgspec
 
@@ -451,25 +451,16 @@ async def _lookup(key: PoolKey) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(key.host, key.port, type=SOCK_STREAM)
     except (gaierror, UnicodeError) as error:
         raise lookup_error(key.host) from error
-    first = found[0][0] if found else AF_INET6
-    same = _addresses(found, lambda family: family == first)
-    other = _addresses(found, lambda family: family != first)
-    pairs = zip_longest(same, other)
-    addresses = [address for pair in pairs for address in pair if address is not None]
-    if not addresses:
-        raise lookup_error(key.host)
-    return addresses
-
-
-def _addresses(found: Sequence[tuple[Any, ...]], wanted: Any) -> list[str]:
-    chosen: list[str] = []
+    families: dict[int, dict[str, None]] = {}
     for family, _, _, _, address in found:
         text = str(address[0])
         if family == AF_INET6 and len(address) > 3 and address[3] and "%" not in text:
             text = f"{text}%{address[3]}"
-        if wanted(AddressFamily(family)) and text not in chosen:
-            chosen.append(text)
-    return chosen
+        families.setdefault(family, {})[text] = None
+    addresses = [address for one_each in zip_longest(*families.values()) for address in one_each if address is not None]
+    if not addresses:
+        raise lookup_error(key.host)
+    return addresses
 
 
 def _is_address(host: str) -> bool:

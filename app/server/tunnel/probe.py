@@ -5,7 +5,6 @@ Imported with the first probe: httpx takes a good part of a start.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import time
 from typing import NamedTuple
@@ -17,9 +16,9 @@ from app.core.clock import now_us
 from app.core.errors import HooklineError
 from app.core.record import Headers
 from app.core.tunnel.tunnel import Probe
-from app.server.forward.tls import client_context
+from app.server.forward.attempt_failure import causes_of
 from app.server.probe_key import ProbeKey
-from app.server.test_request import failure_reason, proxy_for
+from app.server.test_request import ask
 
 TIMEOUT_S = 10.0
 BODY_MAX = 64 * 1024
@@ -37,24 +36,13 @@ async def probe(base: str, key: ProbeKey, headers: Headers, timeout_s: float = T
     """Request a target of this run below `base`. Only this Hookline's own response is a success."""
     target = key.new_target()
     url, at, began = f"{base}{target}", now_us(), time.perf_counter()
-    proxy = None
     try:
-        context, proxy = await client_context(), await asyncio.to_thread(proxy_for, url)
-        async with (
-            asyncio.timeout(timeout_s),
-            httpx.AsyncClient(verify=context, proxy=proxy, trust_env=False, timeout=timeout_s) as client,
-            client.stream("GET", url, headers=[("User-Agent", "Hookline"), *headers]) as response,
-        ):
-            body = b""
-            async for piece in response.aiter_raw():
-                body += piece
-                if len(body) > BODY_MAX:
-                    break
+        response, body = await ask("GET", url, headers, round(timeout_s * 1000), body_max=BODY_MAX)
     except HooklineError as error:
-        return ProbeResult(Probe(at=at, ms=None, problem=str(error)))
-    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-        reason = failure_reason(error, url, proxy, round(timeout_s * 1000))
-        return ProbeResult(Probe(at=at, ms=None, problem=reason), _is_unresolved(error))
+        return ProbeResult(
+            Probe(at=at, ms=None, problem=str(error)),
+            any(isinstance(cause, socket.gaierror) for cause in causes_of(error)),
+        )
     ms = round((time.perf_counter() - began) * 1000, 3)
     if response.status_code == httpx.codes.OK and body == (key.proof_for(target) or "").encode():
         return ProbeResult(Probe(at=at, ms=ms))
@@ -93,12 +81,3 @@ def _place(location: str) -> str:
     except ValueError:
         host = None
     return host if host and host.isprintable() else "another address"
-
-
-def _is_unresolved(error: BaseException) -> bool:
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, socket.gaierror):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False

@@ -53,17 +53,20 @@ class TunnelRun:
         values: Mapping[str, str],
         *,
         secrets: Sequence[str],
-        publish_output: Callable[[], None],
+        publish_output: Callable[[tuple[str, ...]], None],
+        publish_s: float,
     ) -> None:
+        """`publish_output` gets the last lines when there are new ones, `publish_s` later."""
         self._process, self._spec, self._secrets = process, spec, secrets
         self._reader = OutputReader(spec, values)
         self._hidden = re.compile(spec.hidden) if spec.hidden else None
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
-        self._output: tuple[str, ...] = ()
+        self.output: tuple[str, ...] = ()
+        """The last lines, newest last, without secrets."""
         self._lock = threading.Lock()
         """Of the threads that read: the loop must not wait for them."""
         self._loop = asyncio.get_running_loop()
-        self._publish_output = publish_output
+        self._publish_output, self._publish_s = publish_output, publish_s
         self._output_pending = False
         self.changed = asyncio.Event()
         self._ended = asyncio.Event()
@@ -79,13 +82,10 @@ class TunnelRun:
     def pid(self) -> int:
         return self._process.pid
 
-    def output(self) -> tuple[str, ...]:
-        """The last lines, newest last, without secrets."""
-        return self._output
-
-    def output_taken(self) -> None:
-        """Let the next line be announced."""
-        self._output_pending = False
+    def _publish(self) -> None:
+        if self._output_pending:
+            self._output_pending = False
+            self._publish_output(self.output)
 
     async def stop(self, grace_s: float | None = None) -> None:
         """End it and all its children; returns once nothing is left. Harmless when it has ended."""
@@ -102,6 +102,7 @@ class TunnelRun:
         if self.exit_code is None:
             await self._loop.run_in_executor(None, self._process.kill)
         await self._ended.wait()
+        self._publish()
 
     # -- on threads -----------------------------------------------------------------------------------------------
 
@@ -143,13 +144,13 @@ class TunnelRun:
                 self._reader.read(name, line)
                 if line and not (self._hidden is not None and self._hidden.search(line)):
                     self._lines.append(without_secrets(line, self._secrets))
-            self._output = tuple(self._lines)
+            self.output = tuple(self._lines)
             changed = self._reader.reading != before
         if changed:
             self._call(self.changed.set)
         if not self._output_pending:
             self._output_pending = True
-            self._call(self._publish_output)
+            self._call(self._loop.call_later, self._publish_s, self._publish)
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed
@@ -236,7 +237,6 @@ class Session:
         """On the monotonic clock: the URL is new, and may need until then to work."""
         self._wake = asyncio.Event()
         self._probing = asyncio.Lock()
-        self._publishing: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._work(), name=f"tunnel {self.launch.spec.program.id}")
@@ -305,7 +305,8 @@ class Session:
             self.launch.spec,
             started.values,
             secrets=self.launch.secrets,
-            publish_output=self._output_changed,
+            publish_output=lambda lines: self._current.change(output=lines),
+            publish_s=self._timing.output,
         )
         up_at = None
         try:
@@ -316,7 +317,6 @@ class Session:
             return end
         finally:
             await run.stop(self.grace_s)
-            self._publish_output()
             self._run = None
             if up_at is not None:
                 self._up_s = time.monotonic() - up_at
@@ -429,22 +429,7 @@ class Session:
             if max(wall_clock() - wall, time.monotonic() - steady) > tick + timing.asleep:
                 return
 
-    # -- output ---------------------------------------------------------------------------------------------------
-
-    def _output_changed(self) -> None:
-        if self._publishing is None:
-            loop = asyncio.get_running_loop()
-            self._publishing = loop.call_later(self._timing.output, self._publish_output)
-
-    def _publish_output(self) -> None:
-        if self._publishing is not None:
-            self._publishing.cancel()
-            self._publishing = None
-        if self._run is not None:
-            self._run.output_taken()
-            self._current.change(output=self._run.output())
-
 
 def _last_line(run: TunnelRun) -> str:
-    lines = [line for line in run.output() if line.strip()]
+    lines = [line for line in run.output if line.strip()]
     return f" Its last line: {shortened(lines[-1].strip(), WORDS_MAX)}" if lines else " It printed nothing."

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from app.core.model import Capture, Endpoint
 from app.core.replay.spec import MatchingRequests, ReplaySpec, ReplayState
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Handler
 from app.server.target_responses import TargetResponses
 from tests.server.api.conftest import Desk, fields, problem
 from tests.server.forward.targets import Received, answering, silent, target
@@ -106,7 +106,9 @@ async def test_a_request_is_sent_as_edited_to_a_url(desk: Desk) -> None:
 async def test_a_request_is_sent_to_another_endpoint_while_hookline_captures(desk: Desk) -> None:
     _, (made,) = await orders(desk)
     other = await desk.endpoint(slug="other")
-    server = CaptureServer(desk.store, desk.refused, desk.settings, desk.addresses, target_responses=TargetResponses())
+    server = CaptureServer(
+        Handler(desk.store, desk.refused, desk.settings, desk.addresses, target_responses=TargetResponses())
+    )
     await server.start("127.0.0.1", 0)
     desk.addresses.listening = server.address
     call = f"/requests/{made.id}/replay", {"to_endpoint": "other"}

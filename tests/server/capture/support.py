@@ -20,7 +20,7 @@ from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, no_provider
 from app.core.store import Store
 from app.core.target import Target
-from app.server.capture import CaptureServer, Limits
+from app.server.capture import CaptureServer, Handler, Limits
 from app.server.capture.connection import EvictionStage
 from app.server.descriptors import KeptDescriptors
 from app.server.refused import RefusedLog
@@ -217,13 +217,15 @@ class Rig:
         descriptors: KeptDescriptors | None = None,
     ) -> None:
         self.server = CaptureServer(
-            in_memory(self.directory, self.sink),
-            self.refused,
-            self.settings,
-            listening_at(None),
-            limits=limits or Limits(),
-            identify=identify,
-            descriptors=descriptors,
+            Handler(
+                in_memory(self.directory, self.sink),
+                self.refused,
+                self.settings,
+                listening_at(None),
+                limits=limits or Limits(),
+                identify=identify,
+            ),
+            descriptors,
         )
         await self.server.start("127.0.0.1", 0)
 

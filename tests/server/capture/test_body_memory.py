@@ -52,8 +52,8 @@ async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_h
     senders, sending = await begin(rig, [request(body=body)[:-1] for body in sent])
     await asyncio.gather(*sending)
     total = sum(len(body) - 1 for body in sent)
-    await until(lambda: sum(rig.sink.part_sizes) + rig.server.body_memory.used == total)
-    await until(lambda: rig.server.body_memory.used <= LIMIT)
+    await until(lambda: sum(rig.sink.part_sizes) + rig.server.handler.body_memory.used == total)
+    await until(lambda: rig.server.handler.body_memory.used <= LIMIT)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     assert not rig.sink.captures
     for sender, body in zip(senders, sent, strict=True):
@@ -62,7 +62,7 @@ async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_h
         assert rig.sink.last_body == body
         assert rig.sink.last.sha256 == hashlib.sha256(body).hexdigest()
         assert rig.sink.last.size == len(body)
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
     assert not rig.sink.parts
     await senders[0].send(request(body=sent[1]))
     assert (await senders[0].response()).status == 200
@@ -78,7 +78,7 @@ async def test_a_storage_limit_met_by_a_part_is_for_its_own_sender(rig: Rig) -> 
         assert (await sender.response()).status == 200
     await asyncio.gather(*sending, return_exceptions=True)
     assert sorted(rig.sink.bodies.values()) == sorted(sent[1:])
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
 
 
 async def test_while_memory_is_short_parts_are_shorter(rig: Rig) -> None:
@@ -88,7 +88,7 @@ async def test_while_memory_is_short_parts_are_shorter(rig: Rig) -> None:
     await asyncio.gather(*sending, *(sender.response() for sender in senders))
     assert sorted(rig.sink.bodies.values()) == sorted(sent)
     assert body_memory.PART_LEAST <= min(rig.sink.part_sizes) <= LIMIT
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
 
 
 async def test_a_small_number_of_bodies_is_stored_in_full_parts(rig: Rig) -> None:
@@ -105,7 +105,7 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
     rig.sink.hold = asyncio.Event()
     sent = bodies(*[400_000] * 6)
     senders, sending = await begin(rig, [request(body=body) for body in sent])
-    await until(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
+    await until(lambda: rig.server.handler.body_memory.used > LIMIT and rig.sink.writing)
     await clock.move_on(1_000)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     rig.sink.hold.set()
@@ -119,18 +119,18 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
 async def test_when_nothing_can_be_stored_senders_are_told_and_memory_is_free(rig: Rig) -> None:
     await rig.restart(body_memory=LIMIT)
     (idle,), _ = await begin(rig, [request(body=bytes(200_000))[:-1]])
-    await until(lambda: rig.server.body_memory.used == 199_999)
+    await until(lambda: rig.server.handler.body_memory.used == 199_999)
     rig.sink.fail_with = StorageUnavailableError("The disk is full.")
     senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
     for sender in senders:
         assert (await sender.response()).json() == {"error": "storage_unavailable"}
     await asyncio.gather(*sending, return_exceptions=True)
-    assert rig.server.body_memory.used <= LIMIT
+    assert rig.server.handler.body_memory.used <= LIMIT
     rig.sink.fail_with = None
     await idle.send(b"\0")
     assert (await idle.response()).status == 200
     assert rig.sink.last_body == bytes(200_000)
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
     assert not rig.sink.parts
 
 
@@ -140,7 +140,7 @@ async def test_what_is_stored_is_kept_or_dropped_as_the_rest(rig: Rig) -> None:
     chunked = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + bytes(200_000)
     senders, sending = await begin(rig, [chunked] * 6)
     await asyncio.gather(*sending)
-    await until(lambda: len(rig.sink.parts) >= 5 and rig.server.body_memory.used <= LIMIT)
+    await until(lambda: len(rig.sink.parts) >= 5 and rig.server.handler.body_memory.used <= LIMIT)
     for sender in senders[:3]:
         await sender.close()
     await until(lambda: len(rig.sink.captures) == 3)
@@ -150,7 +150,7 @@ async def test_what_is_stored_is_kept_or_dropped_as_the_rest(rig: Rig) -> None:
         await sender.send(b"\r\n30d40\r\n" + bytes(200_000))
         assert (await sender.response()).status == 413
     assert not rig.sink.parts
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
 
 
 async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
@@ -160,7 +160,7 @@ async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
     await until(lambda: rig.sink.writing)
     await rig.server.stop(0.05)
     assert rig.server.connections == []
-    assert rig.server.body_memory.used == 0
+    assert rig.server.handler.body_memory.used == 0
     await asyncio.gather(*sending, return_exceptions=True)
 
 
@@ -176,7 +176,7 @@ async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, mo
 
     def watched_start(executor: Any, call: Callable[..., Any], *values: Any) -> asyncio.Future[Any]:
         if call is watched:  # what is in memory now; more may come before another thread has trimmed it
-            begun.append(rig.server.body_memory.used)
+            begun.append(rig.server.handler.body_memory.used)
         return run_in_executor(executor, call, *values)
 
     monkeypatch.setattr(body_memory, "trim", watched)

@@ -56,7 +56,7 @@ async def test_parts_that_came_are_kept(rig: Rig) -> None:
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
     await sender.send(b"x" * (3 * PART_SIZE + 5))
-    await until(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE and rig.server.body_memory.used == 5)
+    await until(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE and rig.server.handler.body_memory.used == 5)
     await sender.close()
     await until(lambda: rig.sink.captures)
     assert rig.sink.last_body == b"x" * (3 * PART_SIZE + 5)
@@ -103,7 +103,7 @@ async def test_a_body_that_stands_still_is_ended(rig: Rig, clock: Clock) -> None
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
     for number, byte in enumerate(b"abcd", start=1):
         await sender.send(bytes((byte,)))
-        await until(lambda number=number: rig.server.body_memory.used == number)
+        await until(lambda number=number: rig.server.handler.body_memory.used == number)
         await clock.move_on(60)  # slow, but never still for long
     assert not rig.sink.captures
     await clock.move_on(60)
@@ -119,7 +119,7 @@ async def test_a_body_that_drips_is_ended(rig: Rig, clock: Clock) -> None:
     for number in range(1, 7):  # after 20, 40, ... seconds; at 120 only 106 bytes' time has passed
         assert not rig.sink.captures
         await sender.send(b"x")
-        await until(lambda number=number: rig.server.body_memory.used == number)
+        await until(lambda number=number: rig.server.handler.body_memory.used == number)
         await clock.move_on(20)
     assert (await sender.response()).status == 408
     assert not rig.sink.last.complete

@@ -8,6 +8,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer, ServedConnection
 from app.server.refused import RefusedLog
@@ -117,7 +118,7 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     directory, sink, refused = Directory(), MemorySink(), RefusedLog(lambda _: None)
     directory.put()
     settings, limits = current_settings(body_limit=1024), Limits(head_bytes=100_000)
-    server = CaptureServer(in_memory(directory, sink), refused, settings, listening_at(None), limits=limits)
+    server = CaptureServer(Handler(in_memory(directory, sink), refused, settings, listening_at(None), limits=limits))
     wire, connection = Wire(), ServedConnection(server, loop)
     connection.connection_made(wire)
     for piece in pieces:

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.events import Bus
 from app.db.sqlite.store import Store
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Handler
 from app.server.capture.limits import Limits
 from app.server.refused import RefusedLog
 from benchmarks.fuzz.run import Fuzz
@@ -38,7 +38,7 @@ async def test_no_request_breaks_what_must_hold(
         await store.endpoints.create(draft)
     refused = RefusedLog(bus.publish)
     server = CaptureServer(
-        store, refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=LIMITS
+        Handler(store, refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=LIMITS)
     )
     await server.start("127.0.0.1", 0)
     try:

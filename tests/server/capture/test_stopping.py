@@ -13,7 +13,7 @@ import pytest
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.model import ResponseSettings
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Handler
 from app.server.listening import find_holder
 from tests.server.capture.support import Rig, in_memory, request
 from tests.support import until
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.smoke
 
 async def test_a_taken_port_is_named_with_its_holder(rig: Rig) -> None:
     host, port = rig.server.address
-    other = CaptureServer(in_memory(rig.directory, rig.sink), rig.refused, rig.settings, listening_at(None))
+    other = CaptureServer(Handler(in_memory(rig.directory, rig.sink), rig.refused, rig.settings, listening_at(None)))
     with pytest.raises(PortInUseError) as caught:
         await other.start(host, port)
     assert (caught.value.host, caught.value.port) == (host, port)

@@ -18,7 +18,7 @@ from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
 from app.db.sqlite import captures
 from app.db.sqlite.store import Store
-from app.server.capture import CaptureServer, Limits
+from app.server.capture import CaptureServer, Handler, Limits
 from app.server.refused import RefusedLog
 from tests.factories import draft
 from tests.server.capture.support import Response, Sender, request
@@ -40,7 +40,9 @@ class Program:
         """A server yet to be started."""
         store = self.store
         self.server = CaptureServer(
-            store, self.refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=limits
+            Handler(
+                store, self.refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=limits
+            )
         )
 
     async def connect(self) -> Sender:
@@ -109,7 +111,7 @@ async def test_bodies_that_wait_in_pieces_are_stored_as_they_were_sent(program: 
     bodies = [os.urandom(size) for size in (1, 90_000, 200_000, 300_000, PART_SIZE, PART_SIZE + 70_000)]
     senders = [await program.connect() for _ in bodies]
     await asyncio.gather(*(sender.send(request(body=body)[:-1]) for sender, body in zip(senders, bodies, strict=True)))
-    await until(lambda: 0 < program.server.body_memory.used <= 128 * 1024)
+    await until(lambda: 0 < program.server.handler.body_memory.used <= 128 * 1024)
     for sender, body in zip(senders, bodies, strict=True):
         await sender.send(body[-1:])
         capture = await program.store.captures.get((await sender.response()).json()["id"])
@@ -138,7 +140,7 @@ async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_store
     endpoints, sender = program.store.endpoints, await program.connect()
     body = os.urandom(2_000_000)
     await sender.send(request(body=body)[:-1])
-    await until(lambda: program.server.body_memory.used)
+    await until(lambda: program.server.handler.body_memory.used)
     if gone:
         await endpoints.delete(program.endpoint.id)
     else:

@@ -16,7 +16,7 @@ from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
 from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
 from app.db.sqlite.store import Store
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Handler
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
@@ -107,11 +107,13 @@ class Stage:
 async def capture_port(stage: Stage) -> AsyncIterator[str]:
     """The real capture port on the stage's store; its base URL."""
     server = CaptureServer(
-        stage.store,
-        RefusedLog(stage.bus.publish),
-        current_settings(body_limit=100 * PART_SIZE),
-        listening_at(None),
-        target_responses=stage.responses,
+        Handler(
+            stage.store,
+            RefusedLog(stage.bus.publish),
+            current_settings(body_limit=100 * PART_SIZE),
+            listening_at(None),
+            target_responses=stage.responses,
+        )
     )
     await server.start("127.0.0.1", 0)
     yield "http://{}:{}".format(*server.address)

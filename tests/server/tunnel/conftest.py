@@ -13,7 +13,7 @@ from app.core.events import Bus, TunnelChanged
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.db.sqlite.store import Store
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Handler
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.tunnel.service import TunnelService
@@ -46,7 +46,9 @@ class TunnelRig:
         self.store = await Store.open(self.folder, self.bus.publish)
         self.addresses = tunnels.listening_at(None)
         self.tunnels = tunnels.service(self.store, self.bus, self.folder)
-        self.capture = CaptureServer(self.store, self.refused, current_settings(), self.addresses, probe_key=self.key)
+        self.capture = CaptureServer(
+            Handler(self.store, self.refused, current_settings(), self.addresses, probe_key=self.key)
+        )
         await self.capture.start("127.0.0.1", 0)
         self.addresses.listening = self.capture.address
 

@@ -29,12 +29,11 @@ async def test_the_loop_does_not_wait_for_lines_that_are_being_read(monkeypatch:
 
     monkeypatch.setattr(OutputReader, "read", read)
     process = GuardedProcess([sys.executable, "-c", PRINT], os.environ, new_folder())
-    run = TunnelRun(process, spec("silent"), {}, secrets=(), publish_output=lambda: None)
+    run = TunnelRun(process, spec("silent"), {}, secrets=(), publish_output=lambda _: None, publish_s=0.01)
     try:
         assert await asyncio.to_thread(began.wait, PATIENCE_S)
-        async with asyncio.timeout(10):
-            assert await asyncio.to_thread(run.output) == ()
+        assert run.output == ()
     finally:
         go.set()
         await run.stop()
-    assert run.output() == ("one",)
+    assert run.output == ("one",)
