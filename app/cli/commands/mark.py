@@ -3,8 +3,8 @@ single requests, or all of an endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, get_args
 
 from app.cli.call import Call
 from app.cli.command import Commands
@@ -14,9 +14,6 @@ from app.cli.identifiers import ID_HELP, SLUG_HELP, each_id, request_id, slug_gi
 from app.core.deletion import Mark
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
@@ -63,10 +60,8 @@ async def mark(call: Call) -> int:
         return await _mark_endpoint(call, marks)
     if not call.options.ids:
         raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
-    ids, missing = await each_id(call.api, request_id, call.options.ids)
-    marked = await _each(
-        ids, missing, lambda identity: call.api.answer(call.api.requests.asked.mark(identity, **marks))
-    )
+    asked = call.api.requests.asked
+    marked, missing = await _each(call, lambda identity: call.api.answer(asked.mark(identity, **marks)))
     text = f"Marked {count_of(len(marked), 'request')}." if marked else None
     call.done([answer.json for answer in marked.values()], text)
     return _end(call, missing)
@@ -112,8 +107,7 @@ def _add_deleting(commands: Commands) -> None:
 
 async def remove(call: Call) -> int:
     """Delete the requests that exist; exit code 1 when one does not."""
-    ids, missing = await each_id(call.api, request_id, call.options.ids)
-    found = await _each(ids, missing, call.api.requests.head)
+    found, missing = await _each(call, call.api.requests.head)
     if found:
         first = next(iter(found.values()))
         only = f"{first.method} {first.target} ({first.id})"
@@ -143,8 +137,9 @@ async def clear_endpoint(call: Call) -> int:
     )
 
 
-async def _each(ids: Iterable[str], missing: list[CliError], change: Callable[[str], Awaitable[T]]) -> dict[str, T]:
-    """What `change` returns for the requests that exist, by their ids; `missing` gets an error for each other one."""
+async def _each(call: Call, change: Callable[[str], Awaitable[T]]) -> tuple[dict[str, T], list[CliError]]:
+    """What `change` returns for the requests that exist, by their ids, and an error for each other one."""
+    ids, missing = await each_id(call.api, request_id, call.options.ids)
     changed: dict[str, T] = {}
     for identity in ids:
         try:
@@ -153,7 +148,7 @@ async def _each(ids: Iterable[str], missing: list[CliError], change: Callable[[s
             if error.code is not Exit.FAILURE:
                 raise
             missing.append(error)
-    return changed
+    return changed, missing
 
 
 def _end(call: Call, missing: list[CliError]) -> int:

@@ -93,12 +93,12 @@ def _started(out: Output, replay: Replay) -> None:
 
 async def _fields(call: Call) -> dict[str, Any]:
     options = call.options
-    fields = sending_fields(options)
+    fields = _given_fields(options)
     for name in ("endpoint", "to_endpoint"):
         if hasattr(options, name):
             await call.api.endpoints.get(slug_given(getattr(options, name)))
     if not options.ids:
-        return {**selecting_fields(options), **fields}
+        return fields
     ids, missing = await each_id(call.api, request_id, options.ids)
     if missing:
         raise missing[0]
@@ -313,32 +313,18 @@ def check_options(options: argparse.Namespace) -> None:
         raise CliError(f"--rate cannot be combined with {(*gaps, '--gaps original')[0]}.", Exit.USAGE)
 
 
-def sending_fields(options: argparse.Namespace) -> dict[str, Any]:
-    """Where and when, and with which faults."""
-    names = (
-        "url",
-        "to_endpoint",
-        "gaps",
-        "scale",
-        "longest_gap_ms",
-        "rate",
-        "concurrency",
-        "times",
-        "seed",
-        "incomplete",
-    )
-    fields: dict[str, Any] = {name: getattr(options, name) for name in names if hasattr(options, name)}
+def _given_fields(options: argparse.Namespace) -> dict[str, Any]:
+    """The fields of the replay, but for `ids` and `edit`."""
+    from hookline.client.deliveries import FaultFields, ReplayFields  # start-up time: completions load this module
+
+    given = vars(options)
+    fields = {name: given[name] for name in ReplayFields.__annotations__ if name in given and name != "ids"}
+    if "query" in given:
+        fields["q"] = given["query"]
     if "scale" in fields or "longest_gap_ms" in fields:
         fields["gaps"] = "original"
-    faults = (*(name for _, name, _ in FAULTS), "delay_max_ms")
-    given = {name: getattr(options, name) for name in faults if hasattr(options, name)}
-    return {**fields, "faults": given} if given else fields
-
-
-def selecting_fields(options: argparse.Namespace) -> dict[str, Any]:
-    """Which requests of `--endpoint`."""
-    fields: dict[str, Any] = {"endpoint": options.endpoint, "q": getattr(options, "query", "")}
-    return fields | {name: getattr(options, name) for name in ("after", "before") if hasattr(options, name)}
+    faults = {name: given[name] for name in FaultFields.__annotations__ if name in given}
+    return {**fields, "faults": faults} if faults else fields
 
 
 def is_edited(options: argparse.Namespace) -> bool:
