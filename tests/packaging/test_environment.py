@@ -165,31 +165,20 @@ def note(root: Path, kind: str) -> None:
     environment.stamp_file(root / ".venv", kind).write_text(environment.stamp(root, kind, (3, 11, 7)), "utf-8")
 
 
-def test_a_new_environment_is_not_up_to_date(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("noted", "wanted", "holds"),
+    [
+        *[((), "run", False), (("dev",), "run", True), (("dev",), "dev", True), (("run",), "run", True)],
+        *[(("run",), "dev", False), (("dev",), "docs", False), (("dev", "docs"), "docs", True)],
+    ],
+)
+def test_the_packages_for_work_on_the_code_hold_those_to_run_and_no_others(
+    tmp_path: Path, noted: tuple[str, ...], wanted: str, holds: bool
+) -> None:
     root = checkout(tmp_path)
-    assert not environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
-
-
-def test_the_packages_for_work_on_the_code_contain_those_to_run(tmp_path: Path) -> None:
-    root = checkout(tmp_path)
-    note(root, "dev")
-    assert environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
-    assert environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
-
-
-def test_the_packages_to_run_are_not_those_for_work_on_the_code(tmp_path: Path) -> None:
-    root = checkout(tmp_path)
-    note(root, "run")
-    assert environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
-    assert not environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
-
-
-def test_only_the_packages_to_run_are_in_others(tmp_path: Path) -> None:
-    root = checkout(tmp_path)
-    note(root, "dev")
-    assert not environment.up_to_date(root, root / ".venv", "docs", (3, 11, 7))
-    note(root, "docs")
-    assert environment.up_to_date(root, root / ".venv", "docs", (3, 11, 7))
+    for kind in noted:
+        note(root, kind)
+    assert environment.up_to_date(root, root / ".venv", wanted, (3, 11, 7)) is holds
 
 
 @pytest.mark.parametrize("changed", ["requirements/dev.txt", "pyproject.toml"])

@@ -1,4 +1,4 @@
-"""A store in a folder of its own, with a forwarder on it."""
+"""A store in a folder of its own, with a forwarder on it; and a sender without either."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 from tests import factories
+from tests.server.forward.scripted import Desk
 from tests.stored import store_request, store_with
 from tests.support import current_settings
 from tests.tunnels import listening_at
@@ -126,3 +127,10 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     await stage.open()
     yield stage
     await stage.close()
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    desk = Desk()
+    yield desk
+    await desk.sender.close()

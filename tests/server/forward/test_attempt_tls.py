@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,13 +16,6 @@ from app.core.delivery import Attempt, FailureKind, RequestEdit
 from tests.server.forward.certificates import CURVE, Authority, openssl, serving
 from tests.server.forward.scripted import Desk, Peer, answering_all, scripted
 from tests.server.forward.targets import OK
-
-
-@pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    desk = Desk()
-    yield desk
-    await desk.sender.close()
 
 
 @pytest.fixture(scope="module")

@@ -30,9 +30,10 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     return set_to
 
 
+@pytest.mark.parametrize("seconds", [-DAYS, DAYS], ids=["back", "forward"])
 @pytest.mark.parametrize("parallel", [None, 2])
-async def test_a_clock_set_back_during_the_wait_delays_no_retry(
-    stage: Stage, set_clock: SetClock, parallel: int | None
+async def test_a_clock_set_during_the_wait_delays_no_retry_and_ends_no_round(
+    stage: Stage, set_clock: SetClock, seconds: int, parallel: int | None
 ) -> None:
     async with target(failing(2)) as place:
         endpoint = await stage.endpoint(place.url, {"retry": RULE, "parallel": parallel})
@@ -40,7 +41,7 @@ async def test_a_clock_set_back_during_the_wait_delays_no_retry(
         await stage.forwarder.start()
         await stage.capture(endpoint)
         await stage.outcomes(1)
-        set_clock(-DAYS)
+        set_clock(seconds)
         last = (await stage.outcomes(3))[-1]
     assert (last.state, last.attempts) == (DeliveryState.DELIVERED, 3)
 
@@ -60,17 +61,6 @@ async def test_a_clock_set_back_before_a_start_delays_no_retry(
         await stage.forwarder.start()
         last = (await stage.outcomes(2))[-1]
     assert (last.state, last.attempts) == (DeliveryState.DELIVERED, 2)
-
-
-async def test_a_clock_set_forward_ends_no_round(stage: Stage, set_clock: SetClock) -> None:
-    async with target(failing(2)) as place:
-        endpoint = await stage.endpoint(place.url, {"retry": RULE})
-        await stage.forwarder.start()
-        await stage.capture(endpoint)
-        await stage.outcomes(1)
-        set_clock(DAYS)
-        last = (await stage.outcomes(3))[-1]
-    assert (last.state, last.attempts) == (DeliveryState.DELIVERED, 3)
 
 
 async def test_a_clock_set_back_during_a_round_does_not_prolong_it(stage: Stage, set_clock: SetClock) -> None:

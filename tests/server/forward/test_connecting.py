@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,13 +12,6 @@ import pytest
 
 from app.core.delivery import FailureKind
 from tests.server.forward.scripted import Desk, scripted
-
-
-@pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    desk = Desk()
-    yield desk
-    await desk.sender.close()
 
 
 def resolved(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,13 +14,6 @@ from app.server.forward import pool
 from app.server.forward.pool import Connection
 from tests.server.forward.scripted import Desk, Peer, Script, scripted
 from tests.server.forward.targets import OK
-
-
-@pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    desk = Desk()
-    yield desk
-    await desk.sender.close()
 
 
 async def test_a_connection_is_used_again(desk: Desk) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from app.core.delivery import Attempt, FailureKind
@@ -15,13 +13,6 @@ from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
 
 LOOP = b'HTTP/1.1 508 x\r\nContent-Length: 24\r\n\r\n{"error":"forward_loop"}'
-
-
-@pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    desk = Desk()
-    yield desk
-    await desk.sender.close()
 
 
 def redirect(location: str, status: int = 302) -> bytes:

@@ -28,13 +28,6 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")  # 
 LEFT = Qt.MouseButton.LeftButton
 
 
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chart's clock stands a little ahead, so that no bar ends in the middle of a test."""
-    now = now_us() + 2 * MINUTE
-    monkeypatch.setattr(source_module, "now_us", lambda: now)
-
-
 def middle(chart: ActivityChart, bar: int) -> QPoint:
     bars = chart._source.axis.bars
     return QPoint(int((bar + 0.5) * chart.width() / bars), 20)

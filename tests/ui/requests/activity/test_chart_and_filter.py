@@ -9,21 +9,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.core.clock import now_us
-from app.ui.requests.activity import source as source_module
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
 Key = Qt.Key
 MINUTE = 60_000_000
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")  # said when a tooltip appears
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chart's clock stands a little ahead, so that no bar ends in the middle of a test."""
-    now = now_us() + 2 * MINUTE
-    monkeypatch.setattr(source_module, "now_us", lambda: now)
 
 
 async def an_hour(shown: PageDesk, each: int = 4) -> tuple[int, list[str]]:
