@@ -26,7 +26,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/raw_sql.py` | transactions that begin by taking the lock, and savepoints |
-| `sqlite/reads/queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); joins in a fixed order |
+| `sqlite/reads/queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `sqlite/retention.py` | purges: joins in a fixed order |
 | `sqlite/schema.py` | indexes with conditions, and triggers |
 | `sqlite/search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
