@@ -29,50 +29,16 @@ from app.server.tunnel.launch import Launch
 log = logging.getLogger(__name__)
 
 
-class CopiedUrls:
-    """As stored, and in memory. `base` is the tunnel's public URL. Raises StorageUnavailableError."""
-
-    def __init__(self, repository: TunnelRepository, endpoints: EndpointRepository) -> None:
-        self._repository, self._endpoints = repository, endpoints
-        self._copies: list[TunnelCopy] = []
-
-    async def load(self) -> None:
-        self._copies = await self._repository.copies()
-
-    async def copied(self, endpoint_id: int, base: str) -> None:
-        """The user copied the endpoint's capture URL."""
-        at = now_us()
-        await self._repository.copied(endpoint_id, base, at)
-        kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
-        self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
-
-    async def updated(self, endpoint_id: int, base: str) -> None:
-        """The provider has the endpoint's capture URL, and no older one."""
-        at = now_us()
-        await self._repository.updated(endpoint_id, base, at)
-        self._copies = [one for one in self._copies if one.endpoint_id != endpoint_id]
-        self._copies.append(TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at))
-
-    def outdated(self, base: str | None) -> tuple[OutdatedUrl, ...]:
-        """Of each endpoint the last URL that was copied under another public URL than `base`."""
-        found: dict[int, OutdatedUrl] = {}
-        for copy in sorted(self._copies, key=lambda one: one.copied_at):
-            endpoint = self._endpoints.by_id(copy.endpoint_id)
-            if endpoint is not None and copy.base != base:
-                url = f"{copy.base}{CAPTURE_PATH}{endpoint.slug}"
-                found[endpoint.id] = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=copy.copied_at)
-        return tuple(found.values())
-
-
 class CurrentTunnel:
     """What `Session` reports, and what others ask. Each change publishes `TunnelChanged`."""
 
     def __init__(self, repository: TunnelRepository, endpoints: EndpointRepository, bus: Bus) -> None:
-        self._repository, self._bus = repository, bus
+        self._repository, self._endpoints, self._bus = repository, endpoints, bus
         self.tunnel = Tunnel()
         self.launch: Launch | None = None
         """The program that runs or is started again; None while there is none."""
-        self._copied_urls = CopiedUrls(repository, endpoints)
+        self._copies: list[TunnelCopy] = []
+        """The capture URLs that the user copied, or that a provider has now."""
         self._last_url: str | None = None
         self._bases: dict[str, None] = {}
         self._published: tuple[str | None, TunnelState | None] = None, None
@@ -81,7 +47,7 @@ class CurrentTunnel:
 
     async def load(self) -> None:
         """Read what earlier runs have stored. Raises StorageUnavailableError."""
-        await self._copied_urls.load()
+        self._copies = await self._repository.copies()
         newest = await self._repository.history(1)
         if newest:
             self._last_url = newest[0].url
@@ -124,13 +90,19 @@ class CurrentTunnel:
 
     async def copied(self, endpoint_id: int) -> None:
         """The user copied this endpoint's capture URL."""
-        if self.base is not None:
-            await self._copied_urls.copied(endpoint_id, self.base)
+        if (base := self.base) is not None:
+            at = now_us()
+            await self._repository.copied(endpoint_id, base, at)
+            kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
+            self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
 
     async def updated(self, endpoint_id: int) -> None:
-        """The provider has the new URL of this endpoint."""
-        if self._last_url is not None:
-            await self._copied_urls.updated(endpoint_id, self._last_url)
+        """The provider has the new URL of this endpoint, and no older one."""
+        if (base := self._last_url) is not None:
+            at = now_us()
+            await self._repository.updated(endpoint_id, base, at)
+            kept = [one for one in self._copies if one.endpoint_id != endpoint_id]
+            self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
             self.change(outdated=self._outdated())
 
     # -- what happens to it ---------------------------------------------------------------------------------------
@@ -170,7 +142,14 @@ class CurrentTunnel:
     # -- within ---------------------------------------------------------------------------------------------------
 
     def _outdated(self) -> tuple[OutdatedUrl, ...]:
-        return self._copied_urls.outdated(self._last_url)
+        """Of each endpoint the last URL that was copied under another public URL than the tunnel's last."""
+        found: dict[int, OutdatedUrl] = {}
+        for copy in sorted(self._copies, key=lambda one: one.copied_at):
+            endpoint = self._endpoints.by_id(copy.endpoint_id)
+            if endpoint is not None and copy.base != self._last_url:
+                url = f"{copy.base}{CAPTURE_PATH}{endpoint.slug}"
+                found[endpoint.id] = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=copy.copied_at)
+        return tuple(found.values())
 
     def _set(self, tunnel: Tunnel) -> None:
         if tunnel == self.tunnel:
