@@ -246,37 +246,35 @@ class TrashModel(StoreModel):
         indexes = (SQL("CREATE INDEX trash_deletion ON trash (deletion, endpoint_id, last_seq)"),)
 
 
-class ResponseTimeModel(StoreModel):
-    """Milliseconds until a capture's response was sent. A table of its own, because adding it to the capture's row
-    would split full pages."""
+class BesideModel(StoreModel):
+    """A table with at most one row for a capture."""
 
     capture = ForeignKeyField(
         CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
     )
+
+
+class ResponseTimeModel(BesideModel):
+    """Milliseconds until a capture's response was sent. A table of its own, because adding it to the capture's row
+    would split full pages."""
+
     ms = FloatField()
 
     class Meta:
         table_name = "capture_response"
 
 
-class StarModel(StoreModel):
+class StarModel(BesideModel):
     """A capture that has a star. A table of its own, like the notes, because few captures have one: nothing is read or
     written for the others."""
-
-    capture = ForeignKeyField(
-        CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
-    )
 
     class Meta:
         table_name = "capture_star"
 
 
-class NoteModel(StoreModel):
+class NoteModel(BesideModel):
     """The user's note on a capture."""
 
-    capture = ForeignKeyField(
-        CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
-    )
     text = TextField(constraints=[Check(f"length(text) BETWEEN 1 AND {NOTE_MAX}")])
 
     class Meta:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
-from app.core.model import Endpoint, StorageUse, WhenFull
+from app.core.model import Counts, Endpoint, StorageUse, WhenFull
 from app.core.sizes import KIB, LARGEST, MIB, exact_size
 from app.db.sqlite.counts import LOOSE, RESPONSES, Deleted, RequestCounts
 
@@ -149,10 +149,10 @@ class StorageLimits:
         """Bytes of parts without a request: arriving ones, and those that are being deleted."""
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
 
-    def load(self, uses: Mapping[int, int]) -> None:
+    def load(self, counts: Mapping[int, Counts]) -> None:
         """Start with the stored bytes by owner, before any body arrives."""
-        self._loose, self._responses.allocated = uses[LOOSE], uses[RESPONSES]
-        self._all.allocated = sum(uses.values()) - uses[RESPONSES]
+        self._loose, self._responses.allocated = counts[LOOSE].stored_bytes, counts[RESPONSES].stored_bytes
+        self._all.allocated = sum(one.stored_bytes for one in counts.values()) - self._responses.allocated
 
     # -- limits ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
 from peewee import SqliteDatabase
 
 from app.core.clock import now_us
@@ -29,7 +28,7 @@ from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_na
 from app.db.sqlite.captures import Captures
 from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.connection import damaged, is_damage
-from app.db.sqlite.counts import RequestCounts, all_uses
+from app.db.sqlite.counts import RequestCounts
 from app.db.sqlite.deliveries.deliveries import Deliveries
 from app.db.sqlite.deliveries.replays import Replays
 from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
@@ -144,18 +143,16 @@ class Store:
         """Count what is stored, in the order of commits, and announce the requests that were refused."""
         known = self._request_counts.newest_seq
 
-        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], dict[int, int], list[Summary]]:
-            stored = between(database, known, newest_seq(database), ANNOUNCED_MAX)
-            return count_all(database), all_uses(database), stored
+        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], list[Summary]]:
+            return count_all(database), between(database, known, newest_seq(database), ANNOUNCED_MAX)
 
-        def after(found: tuple[dict[int, Counts], dict[int, int], list[Summary]]) -> None:
-            counts, uses, stored = found
+        def after(found: tuple[dict[int, Counts], list[Summary]]) -> None:
+            counts, stored = found
             for endpoint in self.endpoints.all():
                 before = self._request_counts.of(endpoint.id).stored_bytes
-                fresh = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
-                self._request_counts.start(endpoint.id, fresh)
+                self._request_counts.start(endpoint.id, counts[endpoint.id])
                 self._request_counts.hide_trashed(endpoint.id)
-                self.limits.grew(endpoint.id, fresh.stored_bytes - before)
+                self.limits.grew(endpoint.id, counts[endpoint.id].stored_bytes - before)
             missed = tuple(summary for summary in stored if summary.seq > self._request_counts.newest_seq)
             if missed:
                 self._request_counts.newest_seq = missed[-1].seq
@@ -295,11 +292,10 @@ class Store:
         await self.account.load()
         await self.endpoints.load()
         await self.deliveries.load()
-        counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(database)))
-        self.limits.load(uses)
+        counts = await self._readers.run(count_all)
+        self.limits.load(counts)
         for endpoint in self.endpoints.all():
-            start = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
-            self._request_counts.start(endpoint.id, start)
+            self._request_counts.start(endpoint.id, counts[endpoint.id])
             self.limits.follow(endpoint)
         await self.captures.load()
         self._index.start(self.account.instance_id, self._request_counts.newest_seq)

@@ -39,37 +39,33 @@ class Backups:
 
     def __init__(self, path: Path, disk_reserve: Callable[[], int]) -> None:
         self._path, self._disk_reserve = path, disk_reserve
-        self._latest: Backup | None = None
+        self.latest: Backup | None = None
+        """The running backup, else the last one of this run."""
         self._task: asyncio.Task[None] | None = None
         self._cancelling = Flag()
         self._unfinished, self._cleaning = path.with_name(UNFINISHED_NAME), Lock()
 
-    @property
-    def latest(self) -> Backup | None:
-        """The running backup, else the last one of this run."""
-        return self._latest
-
     async def start(self, path: Path, *, overwrite: bool = False) -> Backup:
         """Begin to write a backup to `path`; BackupError when it cannot be made there, or another one is running."""
         if self._is_running():
-            assert self._latest is not None
-            raise BackupError(f"A backup to {self._latest.path} is being written. Wait for it, or cancel it.")
+            assert self.latest is not None
+            raise BackupError(f"A backup to {self.latest.path} is being written. Wait for it, or cancel it.")
         self._cancelling.clear()
-        before, self._latest = self._latest, Backup(path=str(path))
+        before, self.latest = self.latest, Backup(path=str(path))
         try:
             with backup_errors(_failure(path)):
                 await asyncio.to_thread(self._require_place, path, overwrite)
         except BaseException:
-            self._latest = before
+            self.latest = before
             raise
         self._task = asyncio.create_task(self._run(path, overwrite), name="backup")
-        return self._latest
+        return self.latest
 
     async def cancel(self) -> Backup | None:
         """End the running backup, if any, and delete what it wrote; returns the latest."""
         self._cancelling.set()
         await self.wait()
-        return self._latest
+        return self.latest
 
     async def wait(self) -> None:
         """Until no backup is running."""
@@ -85,7 +81,7 @@ class Backups:
         Thread(target=self._remove_unfinished, name="hookline-backup-cleanup", daemon=True).start()
 
     def _is_running(self) -> bool:
-        return self._latest is not None and self._latest.state == "running"
+        return self.latest is not None and self.latest.state == "running"
 
     async def _run(self, path: Path, overwrite: bool) -> None:
         try:
@@ -105,8 +101,8 @@ class Backups:
                 log.warning("%s: %s The first request is %s.", path, damaged_text(len(damaged)), damaged[0])
 
     def _end(self, **changed: object) -> None:
-        assert self._latest is not None
-        self._latest = replace(self._latest, **changed)
+        assert self.latest is not None
+        self.latest = replace(self.latest, **changed)
 
     # -- on the backup's thread ----------------------------------------------------------------------------------
 
@@ -171,8 +167,8 @@ class Backups:
     def _report(self, step: BackupStep, done: int, total: int) -> None:
         if self._cancelling.is_set():
             raise BackupCancelledError
-        assert self._latest is not None
-        self._latest = replace(self._latest, step=step, done_bytes=done, total_bytes=total)
+        assert self.latest is not None
+        self.latest = replace(self.latest, step=step, done_bytes=done, total_bytes=total)
         # The log grows while the snapshot is held, and captures come first.
         if shutil.disk_usage(self._path.parent).free < self._reserve():
             raise BackupError(

@@ -10,6 +10,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from msgspec.structs import replace
 from peewee import JOIN, SQL, ModelSelect, Select, SqliteDatabase, Tuple, fn
 
 from app.core.activity import Bar
@@ -29,6 +30,7 @@ from app.core.model import (
 from app.core.target import Target
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.sqlite import body_parts
+from app.db.sqlite.counts import all_uses
 from app.db.sqlite.part import Part
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads.records import CAPTURE, SUMMARY, to_endpoint, to_target
@@ -177,7 +179,7 @@ def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
 
 
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
-    """The counts of each endpoint that has requests, from the list's index alone.
+    """The counts of each endpoint, from the list's index alone, and the bytes of the other owners.
 
     Its order gives the newest request; reading that in the same pass would take as long as the rest.
     """
@@ -187,7 +189,10 @@ def count_all(database: SqliteDatabase) -> dict[int, Counts]:
         " FROM (SELECT endpoint_id, count(*) AS total, count(*) - sum(is_read) AS unread FROM capture"
         " GROUP BY endpoint_id) AS counted"
     )
-    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+    counts = {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+    return {
+        owner: replace(counts.get(owner, Counts()), stored_bytes=size) for owner, size in all_uses(database).items()
+    }
 
 
 def _select(*columns: Any) -> ModelSelect[CaptureModel]:

@@ -64,7 +64,7 @@ DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_i
 
 def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
     """Insert captures with their bodies, or the last parts of long ones, and the deliveries they queue. Returns the
-    number of the first; those of the others follow."""
+    number of the first; those of the others follow. Runs on the writer's thread, within its transaction."""
     captures: list[Any] = []
     grown: dict[int, int] = {}
     for _, c, _, _, _, headers, size, _ in adds:
@@ -99,16 +99,14 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
 
 
 class Inserts:
-    """Stores groups of captures for the writer, and publishes them once they are on disk."""
+    """Counts and publishes the groups of captures that the writer has stored."""
 
     def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
         self._request_counts, self._limits, self._publish = counts, limits, publish
 
-    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> int:
-        return insert(connection, adds)
-
     def stored(self, adds: list[Add], first_seq: int) -> None:
-        """Wake the waiting callers, count, and publish one event for the whole commit."""
+        """They are on disk: wake the waiting callers, count, and publish one event for the whole commit. Called on the
+        loop's thread."""
         summaries = []
         grown: dict[int, int] = {}
         taken, in_parts = 0, []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from peewee import SqliteDatabase
 
@@ -30,12 +30,11 @@ from app.db.sqlite.raw_sql import raw, savepoint, transaction
 from app.db.sqlite.schema import AccountModel
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Add, BatchInsert, Job, JobResult
+from app.db.sqlite.writer.insert import Inserts, insert
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Add, Job, JobResult
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-_Done = Callable[[T], None]
-_Failed = Callable[[Exception], None]
 
 LOCK_RETRY_MS = 100
 """While another program has the lock: how often to check whether waiting for it still makes sense."""
@@ -55,7 +54,7 @@ class Writer:
     def __init__(
         self,
         path: Path,
-        inserts: BatchInsert,
+        inserts: Inserts,
         reserve: DiskReserve,
         *,
         on_trouble: Callable[[str | None], None],
@@ -114,7 +113,7 @@ class Writer:
 
         `cost` is how many bytes senders make it store; it is refused when the disk has no room for them.
         """
-        return await self._wait(lambda done, failed: Job(job, done, failed, cost=cost), after)
+        return await self._wait(job, after, cost=cost)
 
     async def between(
         self,
@@ -130,13 +129,10 @@ class Writer:
         Unless `in_transaction` it runs outside of a transaction; with `any_file` also while the file is not Hookline's.
         """
 
-        def job(done: _Done[T], failed: _Failed) -> Job:
-            def run(database: SqliteDatabase) -> T:
-                return step(database, batch.rows)
+        def run(database: SqliteDatabase) -> T:
+            return step(database, batch.rows)
 
-            return Job(run, done, failed, batch, in_transaction=in_transaction, any_file=any_file)
-
-        return await self._wait(job, after)
+        return await self._wait(run, after, batch=batch, in_transaction=in_transaction, any_file=any_file)
 
     async def checkpoint(self) -> bool:
         """Move the log's content into the database file and shrink both; False when a reader prevents it."""
@@ -192,7 +188,8 @@ class Writer:
             self._queue.put((self._adds, self._jobs))
             self._adds, self._jobs = [], []
 
-    async def _wait(self, make: Callable[[_Done[T], _Failed], Job], after: Callable[[T], None]) -> T:
+    async def _wait(self, run: Callable[[SqliteDatabase], T], after: Callable[[T], None], **options: Any) -> T:
+        """The result of a job with these `options`."""
         future: asyncio.Future[T] = self._loop.create_future()
 
         def done(result: T) -> None:
@@ -204,7 +201,7 @@ class Writer:
             if not future.done():
                 future.set_exception(error)
 
-        self.put(make(done, failed))
+        self.put(Job(run, done, failed, **options))
         return await future
 
     # -- on the writer's thread ----------------------------------------------------------------------------------
@@ -344,7 +341,7 @@ class Writer:
                 for job in jobs:
                     job.result = job.run(self._database)
                 if adds:
-                    result.first_seq = self._inserts.write(self._connection, adds)
+                    result.first_seq = insert(self._connection, adds)
         except Exception as error:
             if trouble(error):
                 raise
@@ -368,7 +365,7 @@ class Writer:
             for add in adds:
                 try:
                     with savepoint(self._connection):
-                        seq = self._inserts.write(self._connection, [add])
+                        seq = insert(self._connection, [add])
                     result.first_seq = result.first_seq or seq
                     result.adds.append(add)
                 except Exception as error:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from peewee import SqliteDatabase
 
@@ -19,18 +18,6 @@ bytes, and how many are to be written now.
 
 A tuple, because one is created for each request.
 """
-
-
-class BatchInsert(Protocol):
-    """Stores captures, many at a time."""
-
-    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> int:
-        """The number of the first; those of the others follow. Runs on the writer's thread, within its transaction."""
-        ...
-
-    def stored(self, adds: list[Add], first_seq: int) -> None:
-        """Called once they are on disk: wake the waiting callers and publish the event. Runs on the loop's thread."""
-        ...
 
 
 class AdaptiveBatch:
