@@ -287,7 +287,7 @@ FILTERS: dict[str, FilterKind] = {
         ),
     )
 }
-"""By name. `app/db/search` has a function for each."""
+"""By name. `app/db` has a condition on a column or a function for each."""
 OLD_NAMES = {"mirror": "delivery"}
 """Filters by names that saved filters and scripts may still have."""
 

@@ -16,9 +16,8 @@ import msgspec
 from peewee import DatabaseError, SqliteDatabase
 
 from app.core.clock import DAY_US
-from app.core.clock_problem import ClockProblem, Kind
+from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
-from app.core.record import Record
 from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.schema import ClockModel, MisdatedModel
@@ -31,16 +30,6 @@ TRUSTED_AFTER_US = DAY_US
 CHECK_INTERVAL_MAX_S = 1800.0
 """The most time counted between two checks. They are closer together unless the machine slept: Windows counts sleep as
 running."""
-
-
-class _Remembered(Record, frozen=True):
-    """The row of table `clock`."""
-
-    seen_at: int
-    seen_seq: int
-    problem: Kind | None
-    clock_at: int
-    ran_us: int
 
 
 class ClockCheck(Part):
@@ -120,10 +109,9 @@ def last_seen(database: SqliteDatabase) -> int:
     return _remembered(database).seen_at
 
 
-def _remembered(database: SqliteDatabase) -> _Remembered:
-    columns = [getattr(ClockModel, name) for name in _Remembered.__struct_fields__]
-    (row,) = ClockModel.select(*columns).dicts().execute(database)
-    return _Remembered(**row)
+def _remembered(database: SqliteDatabase) -> ClockModel:
+    row: ClockModel = next(iter(ClockModel.select().execute(database)))
+    return row
 
 
 def _received_after(connection: sqlite3.Connection, moment: int) -> tuple[int, int]:

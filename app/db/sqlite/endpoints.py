@@ -133,7 +133,7 @@ class Endpoints(Part):
 
         NotFoundError, or StorageUnavailableError.
         """
-        await self._trash.purge(await self._trash.delete_endpoint(endpoint_id))
+        await self._trash.delete_endpoint(endpoint_id, for_good=True)
 
 
 _COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
@@ -152,7 +152,7 @@ def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) 
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(all_endpoints(database))
-        raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error
+        raise PlanLimitError(create_refusal(Plan(_account(database).plan), known) or str(error)) from error
     if "endpoint.slug" in str(error):
         message = (
             f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
@@ -170,13 +170,8 @@ class Account(Part):
 
     async def load(self) -> None:
         """Read the account at start; StorageUnavailableError when it cannot be read."""
-
-        def job(database: SqliteDatabase) -> tuple[str, str]:
-            row = next(iter(AccountModel.select().execute(database)))
-            return row.plan, row.instance_id
-
-        plan, self.instance_id = await self._writer.run(job)
-        self.plan = Plan(plan)
+        row = await self._writer.run(_account)
+        self.plan, self.instance_id = Plan(row.plan), row.instance_id
 
     async def set_plan(self, plan: Plan) -> None:
         """Change the plan; PlanLimitError when more endpoints exist than it allows, or StorageUnavailableError."""
@@ -204,8 +199,9 @@ class Account(Part):
             await self._writer.run(job, after)
 
 
-def read_plan(database: SqliteDatabase) -> Plan:
-    return Plan(next(iter(AccountModel.select().execute(database))).plan)
+def _account(database: SqliteDatabase) -> AccountModel:
+    row: AccountModel = next(iter(AccountModel.select().execute(database)))
+    return row
 
 
 KEPT = 1_000

@@ -115,15 +115,16 @@ class Trash(Part):
         deletion = Deletion(number=number, endpoint_ids=frozenset((endpoint_id,)), requests=requests, kept=kept)
         return self._hidden(deletion)
 
-    async def delete_endpoint(self, endpoint_id: int) -> Deletion:
-        """Hide an endpoint with its requests. Until it is purged it answers as one that is switched off: what it
-        acknowledged would be deleted. Publishes EndpointRemoved. Raises NotFoundError."""
+    async def delete_endpoint(self, endpoint_id: int, *, for_good: bool = False) -> Deletion:
+        """Hide an endpoint with its requests, or purge it at once if it is `for_good`. Until it is purged it answers as
+        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. Raises
+        NotFoundError."""
         endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
         requests = self._request_counts.of(endpoint_id).total
         self._directory.stop_capturing(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
-            query = EndpointModel.update(trashed=number).where(EndpointModel.id == endpoint_id)
+            query = EndpointModel.update(trashed=number, removed=for_good).where(EndpointModel.id == endpoint_id)
             if not query.where(EndpointModel.trashed.is_null()).execute(database):
                 raise endpoint_not_found()
 
@@ -131,6 +132,8 @@ class Trash(Part):
             self._directory.trash(endpoint)
             self._limits.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
+            if for_good:
+                self._endpoint_purged(endpoint)
 
         try:
             await self._writer.run(job, after)
@@ -139,7 +142,8 @@ class Trash(Part):
                 self._directory.resume_capturing(endpoint_id)
             raise
         ids = frozenset((endpoint_id,))
-        return self._hidden(Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint))
+        deletion = Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint)
+        return deletion if for_good else self._hidden(deletion)
 
     # -- undo and purge ---------------------------------------------------------------------------------------------
 
