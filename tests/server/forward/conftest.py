@@ -89,6 +89,10 @@ class Stage:
         )
         return await store_request(self.store.captures, made, body, endpoint.targets)
 
+    async def capture_many(self, endpoint: Endpoint, number: int) -> None:
+        """So many, queued in the order of their paths, which end in a number from 0."""
+        await asyncio.gather(*(self.capture(endpoint, target=f"/catch/s/{each}") for each in range(number)))
+
     async def outcomes(self, count: int = 1) -> list[Delivery]:
         """Wait for `count` outcomes."""
         async with asyncio.timeout(20):

@@ -258,8 +258,7 @@ async def test_a_hanging_target_holds_up_neither_captures_nor_other_endpoints(st
 async def test_what_an_earlier_run_left_is_sent_in_order(stage: Stage) -> None:
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
-        for number in range(120):
-            await stage.capture(endpoint, b"", target=f"/catch/s/{number}")
+        await stage.capture_many(endpoint, 120)
         await stage.close()
         await stage.open()
         await stage.forwarder.start()

@@ -76,11 +76,6 @@ def begun(stage: Stage) -> int:
     return int(number)
 
 
-async def captured(stage: Stage, endpoint: Endpoint, number: int) -> None:
-    for each in range(number):
-        await stage.capture(endpoint, target=f"/catch/s/{each}")
-
-
 def paths(place: Target) -> Counter[str]:
     return Counter(received.line.split()[1] for received in place.received)
 
@@ -109,7 +104,7 @@ async def test_a_slow_store_lets_only_so_many_begin(stage: Stage, queue: Queue, 
 
         queue.before = all_sent
         endpoint = await stage.endpoint(place.url, {"parallel": parallel})
-        await captured(stage, endpoint, 200)
+        await stage.capture_many(endpoint, 200)
         await stage.forwarder.start()
         await stage.outcomes(200)
     assert parallel < queue.most <= most
@@ -122,7 +117,7 @@ async def test_of_a_target_that_hangs_no_more_begin_than_are_sent(stage: Stage) 
     gate = Gate()
     async with target(gate) as place:
         endpoint = await stage.endpoint(place.url, {"parallel": 3})
-        await captured(stage, endpoint, 20)
+        await stage.capture_many(endpoint, 20)
         await stage.forwarder.start()
         await place.arrival(3)
         assert begun(stage) == 3
@@ -145,7 +140,7 @@ async def test_after_a_kill_all_without_a_stored_result_are_interrupted(
     async with target() as place:
         queue.before = hang
         endpoint = await stage.endpoint(place.url, {"parallel": 8})
-        await captured(stage, endpoint, 100)
+        await stage.capture_many(endpoint, 100)
         await stage.forwarder.start()
         await stuck.wait()
         await stage.close()
@@ -180,7 +175,7 @@ async def test_what_has_begun_and_is_not_sent_is_queued_again(
     async with target(gate) as place:
         queue.before = close_the_gate
         endpoint = await stage.endpoint(place.url, {"parallel": 4, "timeout_ms": 60_000})
-        await captured(stage, endpoint, 60)
+        await stage.capture_many(endpoint, 60)
         (first,) = endpoint.targets
         await stage.forwarder.start()
         await storing.wait()
@@ -228,7 +223,7 @@ async def test_pauses_and_changes_lose_nothing_and_send_nothing_twice(stage: Sta
     async with target() as place:
         endpoint = await stage.endpoint(place.url, {"parallel": 8})
         (first,) = endpoint.targets
-        await captured(stage, endpoint, 300)
+        await stage.capture_many(endpoint, 300)
         await stage.forwarder.start()
         for parallel in (8, None, 1, None, 3, 1, 8):
             await stage.store.targets.pause(first.id)
@@ -261,7 +256,7 @@ async def test_while_the_disk_is_full_nothing_more_begins_and_no_result_is_lost(
     async with target() as place:
         queue.before = full
         endpoint = await stage.endpoint(place.url, {"parallel": 8})
-        await captured(stage, endpoint, 100)
+        await stage.capture_many(endpoint, 100)
         await stage.forwarder.start()
         await stage.outcomes(100)
     assert refused == 5
@@ -280,7 +275,7 @@ async def test_a_result_that_cannot_be_stored_holds_up_no_other(
     async with target() as place:
         queue.before = broken
         endpoint = await stage.endpoint(place.url, {"parallel": 8})
-        await captured(stage, endpoint, 60)
+        await stage.capture_many(endpoint, 60)
         await stage.forwarder.start()
         await stage.outcomes(59)
         await stage.forwarder.stop()
@@ -301,7 +296,7 @@ async def test_retries_wait_while_the_others_go_on(stage: Stage) -> None:
     retry = RetryRule(retries=2, first_delay_ms=100, longest_delay_ms=200, on=("5xx",))
     async with target(every_third_fails_once) as place:
         endpoint = await stage.endpoint(place.url, {"parallel": 8, "retry": retry})
-        await captured(stage, endpoint, 60)
+        await stage.capture_many(endpoint, 60)
         await stage.forwarder.start()
         await stage.outcomes(80)
     assert {event.state for event in stage.told[-20:]} >= {DeliveryState.DELIVERED}

@@ -66,8 +66,7 @@ async def test_what_is_sent_in_order_has_begun_on_disk_and_nothing_else(stage: S
 
     async with target(answer) as place:
         endpoint = await stage.endpoint(place.url)
-        for _ in range(120):
-            await stage.capture(endpoint)
+        await stage.capture_many(endpoint, 120)
         ids = [(one.delivery.id,) for one in await stage.store.deliveries.queued(endpoint.targets[0].id, 200)]
         await stage.forwarder.start()
         await stage.outcomes(120)
@@ -145,8 +144,7 @@ async def test_the_queue_is_read_ahead_and_nothing_is_sent_twice(stage: Stage, q
         async with target() as place:
             endpoint = await stage.endpoint(place.url, {"parallel": parallel})
             before = len(stage.told)
-            for number in range(330):
-                await stage.capture(endpoint, target=f"/catch/s/{number}")
+            await stage.capture_many(endpoint, 330)
             await stage.forwarder.start()
             await stage.outcomes(before + 330)
         paths = [received.line.split()[1] for received in place.received]

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 
 import brotli
@@ -59,7 +60,12 @@ def test_it_is_found_wherever_windows_and_parts_are_cut(at: int, back: int, word
 
 @pytest.mark.parametrize(
     ("coding", "pack"),
-    [("gzip", gzip.compress), ("deflate", zlib.compress), ("br", brotli.compress), ("zstd", packed_zstd)],
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("br", partial(brotli.compress, quality=1)),
+        ("zstd", packed_zstd),
+    ],
 )
 def test_packed_bodies_are_unpacked_to_their_end(coding: str, pack: Callable[[bytes], bytes]) -> None:
     body = pack(readable_bytes(2 * PART_SIZE) + b"needle")
