@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pytest
@@ -170,14 +171,11 @@ async def test_what_the_background_gives_back_during_a_purge_is_told_too(
     await store.close()
 
 
-async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
-    tmp_path: Path,
-) -> None:
+async def test_captures_keep_their_pace_while_many_expired_go(tmp_path: Path) -> None:
     store = await Store.open(tmp_path, lambda _: None)
     made = await store.endpoints.create(factories.draft(retention_days=1))
-    await fill(store, made.id, 100_000, now_us() - 2 * DAY_US)
+    await fill(store, made.id, 30_000, now_us() - 2 * DAY_US)
     waits: list[float] = []
-    pages: list[float] = []
     meanwhile = 0
     purging = asyncio.ensure_future(store.retention.purge())
     began = time.perf_counter()
@@ -193,22 +191,13 @@ async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
     while not purging.done():
         adds.append(asyncio.create_task(timed_add(), name="add"))
         if len(adds) % 20 == 0:
-            started = time.perf_counter()
             await store.captures.page(made.id)
-            pages.append(time.perf_counter() - started)
         await asyncio.sleep(max(0.0, began + len(adds) / 200 - time.perf_counter()))
     took = time.perf_counter() - began
     await asyncio.gather(*adds)
     report = await purging
-    waits.sort()
-    p99 = waits[int(len(waits) * 0.99)]
-    print(
-        f"purged 100,000 in {took:.1f} s; {len(waits)} captures meanwhile waited {waits[len(waits) // 2] * 1e3:.1f} ms"
-    )
-    print(
-        f"(p99 {p99 * 1e3:.1f} ms, longest {waits[-1] * 1e3:.1f} ms); slowest page {max(pages, default=0) * 1e3:.1f} ms"
-    )
-    assert report.deleted == {made.id: 100_000}
+    assert median(waits) < took / 10  # half of it where the purge is one step
+    assert report.deleted == {made.id: 30_000}
     assert store.captures.counts(made.id).total == len(waits)
     assert (await store.captures.page(made.id, limit=1))[0].received_at > now_us() - DAY_US
     assert meanwhile > len(waits) * 0.9  # what had to wait for the purge would all come after it
