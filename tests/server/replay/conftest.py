@@ -61,10 +61,11 @@ class ReplayStage(Stage):
     async def captures(self, endpoint: Endpoint, count: int) -> list[Capture]:
         """Requests that were not queued for any target."""
         bare = replace(endpoint, targets=())
-        return [
-            await self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", delivery=DeliveryState.NONE)
+        adds = (
+            self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", delivery=DeliveryState.NONE)
             for n in range(count)
-        ]
+        )
+        return await asyncio.gather(*adds)
 
 
 @pytest.fixture

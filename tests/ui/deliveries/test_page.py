@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -302,7 +303,7 @@ class TestFollowing:
 
         async with shown(tmp_path) as (desk, window):
             endpoint = await forwarding(desk)
-            made = [await deliver(desk, endpoint, QUEUED) for _ in range(150)]
+            made = await asyncio.gather(*(deliver(desk, endpoint, QUEUED) for _ in range(150)))
             window.enter_page(ALL_DELIVERIES)
             page = window.deliveries
             await until(lambda: page.model.rowCount() >= 60)

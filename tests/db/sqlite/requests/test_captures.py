@@ -204,7 +204,7 @@ def test_pages_in_both_directions_are_slices_of_the_whole_list(
     async def run() -> None:
         store = await Store.open(tmp_path_factory.mktemp("pages"), lambda _: None)
         made = [(await store.endpoints.create(factories.draft())).id for _ in range(2)]
-        captures = [await add(store, made[which], received_at=at) for which, at in moments]
+        captures = await asyncio.gather(*(add(store, made[which], received_at=at) for which, at in moments))
         for endpoint_id in (*made, None):
             whole = [c for c in captures if endpoint_id in (None, c.endpoint_id)]
             whole.sort(key=lambda capture: (capture.received_at, capture.id), reverse=True)
