@@ -57,7 +57,7 @@ def start(given: Sequence[str]) -> int:
 
 
 def _draw() -> int:
-    from app.ui.request.body.render_process import main as draw  # start-up time, and Qt: for this process alone
+    from app.ui.inspector.body.render_process import main as draw  # start-up time, and Qt: for this process alone
 
     return draw()
 

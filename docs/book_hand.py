@@ -14,8 +14,8 @@ from app.core.target import RetryRule, TargetDraft
 from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.inspector.tabs.tabs import BODY
 from app.ui.messages import Message
-from app.ui.request.tabs.tabs import BODY
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.dialog import Question

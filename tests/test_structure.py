@@ -424,7 +424,7 @@ def owner(name: str, folder: str) -> str:
         "app.system",
         "app.selftest",
         "app.ui",
-        "app.ui.request",
+        "app.ui.inspector",
         "app.ui.requests",
         "hookline",
     ],

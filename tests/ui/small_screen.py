@@ -20,11 +20,11 @@ from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.inspector.body.body_pane import BodyPane
+from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.parts_dialog import PartsDialog
 from app.ui.loop import new_loop
 from app.ui.qr.dialog import QrDialog
-from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow

@@ -16,12 +16,12 @@ from shiboken6 import isValid
 
 from app.ui.endpoints.targets import queued_counts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.tree_view import TreePlace
 from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
-from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.tree_view import TreePlace
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
 from app.ui.widgets.dialog import Question

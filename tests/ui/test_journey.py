@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication
 from app.application import Application
 from app.core.model import Endpoint
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.inspector.tabs.tabs import BODY, HEADERS
 from app.ui.messages import Messages
-from app.ui.request.tabs.tabs import BODY, HEADERS
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from app.ui.tasks import Tasks

@@ -44,7 +44,7 @@ EXTRA_SHORTCUTS = (
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
 )
 """The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the sidebar's in
-`ui/shell/sidebar_rows.py`, decoding in `ui/request/body/value_decoder.py`.
+`ui/shell/sidebar_rows.py`, decoding in `ui/inspector/body/value_decoder.py`.
 """
 
 

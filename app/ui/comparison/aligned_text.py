@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.comparison.side_by_side import AlignedRow, RowKind
-from app.ui.request.body.code.text_style import TextSize
+from app.ui.inspector.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.card import line

@@ -14,7 +14,7 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult
 from app.core.text import ago_text, exact_time
-from app.ui.request.title import title_of
+from app.ui.inspector.title import title_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill

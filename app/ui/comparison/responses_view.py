@@ -24,7 +24,7 @@ from app.core.comparison.response_comparison import ComparedResponse
 from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
 from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
 from app.ui.comparison.aligned_text import AlignedText, row_colours
-from app.ui.request.title import title_of
+from app.ui.inspector.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme

@@ -21,9 +21,9 @@ from app.core.raw_request import slug_of
 from app.core.rules import create_refusal, slug_error
 from app.core.text import clock_time, count_of, exact_time, size_text, source_text
 from app.ui.commands.command import Commands, menu_of
+from app.ui.inspector.body.body_pane import BodyPane
+from app.ui.inspector.body.body_source import of_bytes
 from app.ui.qt_events import QtEvents
-from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import of_bytes
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -11,11 +11,11 @@ from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
 from app.core.sizes import exact_size
 from app.core.text import count_of
+from app.ui.inspector.body.body_source import BodySource, of_bytes
+from app.ui.inspector.body.code.text_style import WrapButton
+from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.replay.editable_request import EditableText
 from app.ui.replay.text_edit import TextEdit
-from app.ui.request.body.body_source import BodySource, of_bytes
-from app.ui.request.body.code.text_style import WrapButton
-from app.ui.request.body.hex_widget import HexWidget
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

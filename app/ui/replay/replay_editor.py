@@ -26,13 +26,13 @@ from app.core.replay.spec import (
     ReplaySpec,
     replay_errors,
 )
+from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.replay.body_editor import BodyEditor
 from app.ui.replay.editable_request import EditableRequest, EditableText, destinations
 from app.ui.replay.headers_editor import HeadersEditor
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.response_pane import ResponsePane, replay_and_wait
 from app.ui.replay.text_edit import TextEdit
-from app.ui.request.body.hex_widget import HexWidget
 from app.ui.services import Services
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics

@@ -16,10 +16,10 @@ from app.core.events import ReplayChanged
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
+from app.ui.inspector.header import response_tone
 from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.text_edit import TextEdit
-from app.ui.request.header import response_tone
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics

@@ -8,7 +8,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.ui.request.body.code.text_style import TextSize
+from app.ui.inspector.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
 
 _COLOURED_MAX = 256 * 1024

@@ -26,8 +26,8 @@ from app.ui.commands.palette_rows import PaletteEntry, RecentEntries
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.messages import Message
-from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
 from app.ui.requests.page.requests_page import RequestsPage

@@ -22,7 +22,7 @@ from app.ui.deliveries.page import BESIDE_TEXT
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
-from app.ui.request.tabs.tabs import DELIVERIES
+from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question

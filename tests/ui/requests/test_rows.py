@@ -15,7 +15,7 @@ from app.core.clock import now_us
 from app.core.events import RequestsDescribed
 from app.core.model import DeliveryState
 from app.core.providers.provider import ProviderMark
-from app.ui.request.title import name_of
+from app.ui.inspector.title import name_of
 from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast

@@ -10,8 +10,8 @@ from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
 from app.core.text import unexamined_text
-from app.ui.request.request_pane import RequestPane
-from app.ui.request.tabs.tabs import BODY
+from app.ui.inspector.request_pane import RequestPane
+from app.ui.inspector.tabs.tabs import BODY
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
 from app.ui.requests.filter.stored_values import StoredValues

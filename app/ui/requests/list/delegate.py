@@ -21,7 +21,7 @@ from app.core.clock import now_us
 from app.core.model import DeliveryState, Summary
 from app.core.providers.provider import ProviderMark, monogram_of
 from app.core.text import ago_text, exact_time, size_text
-from app.ui.request.title import Title, title_of
+from app.ui.inspector.title import Title, title_of
 from app.ui.requests.list.model import SUMMARY_ROLE, forwarding_words, row_text
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font

@@ -15,8 +15,8 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.text import count_of, size_text, span_text
+from app.ui.inspector.title import title_of
 from app.ui.pending_updates import PendingUpdates
-from app.ui.request.title import title_of
 
 MINUTE = 60_000_000
 STATE_WORDS = {

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from app.core.events import Bus
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
-from app.ui.request.request_pane import RequestPane
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture, Summary
 from app.core.text import count_of, size_text
-from app.ui.request.body.body_export import SaveError, file_name, write_body
-from app.ui.request.body.body_source import of_capture
-from app.ui.request.title import name_of
+from app.ui.inspector.body.body_export import SaveError, file_name, write_body
+from app.ui.inspector.body.body_source import of_capture
+from app.ui.inspector.title import name_of
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.services import Services

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from app.core.curl import ready_curl
 from app.core.model import Endpoint, Summary
 from app.core.text import count_of
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
-from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed

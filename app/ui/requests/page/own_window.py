@@ -12,9 +12,9 @@ from app.core.bodies.escape import escape
 from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
-from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import HOW_DELETED, NOT_STORED, RequestPane
-from app.ui.request.title import name_of
+from app.ui.inspector.current_request import CurrentRequest
+from app.ui.inspector.request_pane import HOW_DELETED, NOT_STORED, RequestPane
+from app.ui.inspector.title import name_of
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.request_commands import RequestCommands
 from app.ui.requests.selection.select_all import BatchJob

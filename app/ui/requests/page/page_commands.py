@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
+from app.ui.inspector.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
+from app.ui.inspector.current_request import CurrentRequest
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
-from app.ui.request.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
-from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.stars_and_notes import StarClicks

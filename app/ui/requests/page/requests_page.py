@@ -16,10 +16,10 @@ from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.targets.paused_notice import PausedNotice
+from app.ui.inspector.current_request import CurrentRequest
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
-from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import NewRequestsPill, RequestFeed

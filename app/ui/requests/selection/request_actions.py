@@ -15,8 +15,8 @@ from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.deletion import MarkedIds
 from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
+from app.ui.inspector.title import title_of
 from app.ui.replay.replay_actions import ReplayActions
-from app.ui.request.title import title_of
 from app.ui.requests.selection.select_all import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services

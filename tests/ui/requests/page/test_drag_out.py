@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.model import PART_SIZE
-from app.ui.request.body.body_export import SaveError
+from app.ui.inspector.body.body_export import SaveError
 from app.ui.requests.page import drag_out
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_page

@@ -1,0 +1,163 @@
+"""The bars above and below a body: toolbar, notices, footer of a view, and the part of a large body that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.text import size_text
+from app.ui.inspector.body.body_loader import BodyLoader
+from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.side_by_side import SideBySide
+
+
+def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], parent: QWidget) -> SideBySide:
+    first, second = QHBoxLayout(), QHBoxLayout()
+    first.addWidget(views)
+    first.addStretch(1)
+    second.setSpacing(2)  # all of it fits a third of 960 pixels
+    facts.setIndent(metrics.SPACE_2)  # not between widgets: it goes where the facts have no room
+    second.addWidget(facts, 1)
+    for button in buttons:
+        second.addWidget(button)
+    margins = (metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
+    result = SideBySide(metrics.SPACE_1, parent, margins)
+    result.add_parts((first, 0), (second, 1))
+    return result
+
+
+def view_footer(content: QWidget, parent: QWidget) -> QFrame:
+    footer = QFrame(parent)
+    footer.setProperty("part", "footer")
+    row = QHBoxLayout(footer)
+    row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+    row.addWidget(content)
+    return footer
+
+
+class NoticesBar(QFrame):
+    """Hidden while there are no notices."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "bar")
+        self.setProperty("tone", "warning")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.text = label("", "small", self, wrap=True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_3, 6)
+        self.place = Button("Show", theme, self, kind="link")
+        self.place.setToolTip("Go to the error in the text as it was sent")
+        self.place.setAccessibleName("Show the error")
+        row.addWidget(self.text, 1)
+        row.addWidget(self.place)
+        self.hide()
+
+    def say(self, notices: list[str], *, place: bool = False) -> None:
+        """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
+        self.place.setVisible(place)
+        self.text.setText(" ".join(notices))
+        self.setVisible(bool(notices))
+
+
+class ErrorLocation(QObject):
+    """The button in `notices` goes to the error in `code`. Create it after the object that shows there what `loader`
+    loads.
+    """
+
+    def __init__(self, code: CodeView, loader: BodyLoader, notices: NoticesBar) -> None:
+        super().__init__(notices)
+        self._code, self._loader = code, loader
+        self._notice, self._place = "", (0, 0)
+        self._jumping = False
+        loader.begun.connect(self._mark_place)
+        loader.continued.connect(self._mark_place)
+        notices.place.clicked.connect(self._show_place)
+
+    def forget(self) -> None:
+        """Another body is shown."""
+        self._notice, self._jumping = "", False
+
+    def notices(self, reader: BodyReader) -> tuple[list[str], bool]:
+        """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
+        with the body as JSON or XML; it learns that from the other view.
+        """
+        notices = reader.notes
+        if reader.located_error is not None:
+            self._notice, self._place = reader.located_error
+        elif self._notice and _is_text(reader):
+            notices = [self._notice, *notices]
+        return notices, bool(self._notice) and self._notice in notices
+
+    @Slot()
+    def _show_place(self) -> None:
+        reader, source = self._loader.reader, self._loader.source
+        self._jumping = True
+        if reader is not None and _is_text(reader):
+            self._mark_place()
+        elif source is not None:
+            self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
+
+    @Slot()
+    def _mark_place(self) -> None:
+        """Mark the place once its line is shown."""
+        reader = self._loader.reader
+        line, column = self._place
+        if reader is None or not self._notice or not _is_text(reader):
+            self._jumping = False
+        elif self._code.line_count() > line or self._loader.ended:
+            self._code.mark_place(line, column, move=self._jumping)
+            self._jumping = False
+
+
+def _is_text(reader: BodyReader) -> bool:
+    return reader.view is not None and reader.view.group == "text"
+
+
+class PartBar(QFrame):
+    """Says which part of a large body is shown, with buttons for the rest: `more` goes on as text."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "footer")
+        self.text = ElidedLabel("", "small", self)
+        self.earlier = Button("Show previous part", theme, self, kind="link")
+        self.more = Button("Show next part", theme, self, kind="link")
+        self.save = Button("Save as…", theme, self, kind="link")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
+        row.addWidget(self.text, 1)
+        for button in (self.earlier, self.more, self.save):
+            row.addWidget(button)
+        self.hide()
+
+    def show_part(self, reader: BodyReader, size: int, lines: int) -> None:
+        """All that is shown of a body of `size` bytes are these many lines of what `reader` has read."""
+        self.text.setText(_part(reader, size, lines))
+        self.more.setText("Show next part" if _is_text(reader) else "Show as text")
+        self.more.setVisible(not (reader.complete and reader.done) and not (reader.codings and _is_text(reader)))
+        self.earlier.setVisible(reader.start_offset > 0)
+        self.show()
+
+
+def _part(reader: BodyReader, size: int, lines: int) -> str:
+    """Not from one size to another: far into a body both are rounded to the same."""
+    begin, end = reader.start_offset, size_text(reader.end_offset)
+    if reader.codings and not reader.complete and not begin:
+        return f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
+    of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+    length = size_text(reader.end_offset - begin)
+    if not reader.done:
+        return f"Showing {lines:,} lines of the first {end}{of}"
+    if not begin:
+        return f"Showing the first {end}{of}"
+    if reader.complete:
+        return f"Showing the last {length}{f' of {end}' if reader.codings else ''}{of}"
+    return f"Showing {length} after the first {size_text(begin)}{of}"

@@ -1,0 +1,224 @@
+"""Saves a body to a file as it was sent, or copies it to the clipboard as text, picture, Base64 or hex."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
+
+from app.core.bodies.body_reader import body_text
+from app.core.bodies.formats.text import is_binary
+from app.core.bodies.media_types import media_type
+from app.core.errors import HooklineError
+from app.core.file_names import kind_unless_file
+from app.core.model import PART_SIZE
+from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
+from app.ui.tasks import Tasks, in_thread
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.dialog import result_of
+from app.ui.widgets.toast import Toast
+
+COPY_MAX = 8 * 1024 * 1024
+
+
+class SaveError(HooklineError):
+    """The file could not be written."""
+
+
+def file_name(source: BodySource) -> str:
+    """The body's own file name, or one with the extension of its content type."""
+    if source.file_name is not None:
+        return source.file_name
+    ending = mimetypes.guess_extension(media_type(source.content_type)) or ".bin"
+    return source.name + ending
+
+
+def too_large(what: str) -> str:
+    """A message: this is too large for the clipboard."""
+    return f"This {what} is too large for the clipboard: save it instead."
+
+
+async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path | None:
+    """Ask for a path and save the body there as it was sent; None if the user cancelled."""
+    dialog = QFileDialog(over, f"Save {what} as", str(Path.home() / file_name(source)))
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+    if await result_of(dialog) != QDialog.DialogCode.Accepted:
+        dialog.deleteLater()
+        return None
+    path = Path(dialog.selectedFiles()[0])
+    dialog.deleteLater()
+    await write_body(source, path, what)
+    return path
+
+
+async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
+    """Write a temporary file and then replace the target, so that an existing file is kept if this fails."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if kind := await in_thread(kind_unless_file, path):
+            raise SaveError(f"The {what} could not be saved as {path}: that is {kind}. Choose another name.")
+        file: BinaryIO = await in_thread(beside.open, "xb")
+        try:
+            offset = 0
+            while offset < source.size:
+                data = await source.read(offset, PART_SIZE)
+                if not data:
+                    break
+                await in_thread(file.write, data)
+                offset += len(data)
+        finally:
+            await in_thread(file.close)
+        await in_thread(beside.replace, path)
+    except OSError as error:
+        raise SaveError(f"The {what} could not be saved as {path}: {error.strerror or error}.") from error
+    finally:
+        await in_thread(lambda: beside.unlink(missing_ok=True))
+
+
+async def copy_text(source: BodySource, what: str = "body", mime_type: str | None = None) -> str | None:
+    """Copy the body to the clipboard as text; returns a message for the user, or None if the body is not text and
+    nothing was copied.
+
+    Programs that take `mime_type` from the clipboard get the exact bytes.
+    """
+    if source.size > COPY_MAX:
+        return too_large(what)
+    data = await source.read(0, COPY_MAX)
+    text, complete = await in_thread(body_text, source.headers, source.content_type, data, COPY_MAX)
+    if is_binary(text):
+        return None
+    copied = QMimeData()
+    copied.setText(text)
+    if mime_type is not None:
+        copied.setData(mime_type, QByteArray(data))
+    QGuiApplication.clipboard().setMimeData(copied)
+    return f"Copied the {what}." if complete else f"Copied the first 8 MiB: the {what} is larger when decompressed."
+
+
+async def copy_picture(source: BodySource) -> str:
+    """Copy the body to the clipboard as a picture; returns a message for the user."""
+    data = await read_plain(source, BYTES_MAX)
+    if len(data) > BYTES_MAX:
+        return "This image is too large for the clipboard: save it instead."
+    picture = await in_thread(decoded, data)
+    if picture.image is None or picture.size is None:
+        return picture.words
+    QGuiApplication.clipboard().setImage(picture.image)
+    smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
+    size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
+    return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."
+
+
+class BodySave(QObject):
+    """`source` returns the body, None while there is none; `what` names it in messages."""
+
+    def __init__(
+        self,
+        over: QWidget,
+        tasks: Tasks,
+        toast: Toast,
+        *,
+        source: Callable[[], BodySource | None],
+        what: str,
+    ) -> None:
+        super().__init__(over)
+        self._over, self._tasks, self._toast = over, tasks, toast
+        self._source, self._what = source, what
+
+    @Slot()
+    def start(self) -> None:
+        source = self._source()
+        if source is not None:
+            self._tasks.start(self._save(source), f"{self._what}: save")
+
+    async def _save(self, source: BodySource) -> None:
+        path = await save_as(source, self._over, self._what)
+        if path is not None:
+            self._toast.say(f"Saved as {path}.{await _damage(source)}")
+
+
+class BodyCopy(QObject):
+    """Copies what `source` returns when `button` is clicked: as a picture if `is_picture`, otherwise as text or, if it
+    is binary, in a format the user selects. `saves` saves what is too large for the clipboard.
+
+    `what` names it in messages; its bytes are copied as `mime_type`, too.
+    """
+
+    def __init__(
+        self,
+        button: IconButton,
+        tasks: Tasks,
+        toast: Toast,
+        *,
+        source: Callable[[], BodySource | None],
+        is_picture: Callable[[], bool],
+        saves: Callable[[], None],
+        what: str,
+        mime_type: str | None,
+    ) -> None:
+        super().__init__(button)
+        self._what, self._mime_type = what, mime_type
+        self._button, self._source, self._is_picture, self._saves = button, source, is_picture, saves
+        self._tasks, self._toast = tasks, toast
+        button.clicked.connect(self._copy)
+
+    @Slot()
+    def _copy(self) -> None:
+        source = self._source()
+        if source is not None:
+            self._tasks.start(self._copy_and_report(source), "body: copy")
+
+    async def _copy_and_report(self, source: BodySource) -> None:
+        message = await self._tasks.complete(self._copy_body(source), self)
+        if message is not None:
+            self._toast.say(message + await _damage(source))
+        elif source is self._source():
+            self._offer(source)
+
+    async def _copy_body(self, source: BodySource) -> str | None:
+        if self._is_picture():
+            return await copy_picture(source)
+        return await copy_text(source, self._what, self._mime_type)
+
+    def _offer(self, source: BodySource) -> None:
+        """The body is binary and cannot be copied as text."""
+        menu = QMenu(self._button)
+        menu.setAccessibleName(f"This {self._what} is binary")
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.addAction(f"This {self._what} is binary").setEnabled(False)
+        menu.addSeparator()
+        for text, form in (("Copy as Base64", _base64), ("Copy as hex", bytes.hex)):
+            menu.addAction(text).triggered.connect(partial(self._copy_bytes, source, text, form))
+        menu.addSeparator()
+        menu.addAction(f"Save {self._what} as…").triggered.connect(self._saves)
+        menu.popup(self._button.mapToGlobal(QPoint(0, self._button.height())))
+
+    def _copy_bytes(self, source: BodySource, text: str, form: Callable[[bytes], str], checked: bool = False) -> None:
+        self._tasks.start(self._copy_as(source, text, form), "body: copy bytes")
+
+    async def _copy_as(self, source: BodySource, text: str, form: Callable[[bytes], str]) -> None:
+        if source.size > COPY_MAX:
+            self._toast.say(too_large(self._what))
+            return
+        data = await source.read(0, COPY_MAX)
+        QGuiApplication.clipboard().setText(await in_thread(form, data))
+        self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.{await _damage(source)}")
+
+
+async def _damage(source: BodySource) -> str:
+    """What is added to a notice about a damaged body."""
+    return " The stored body is damaged." if await source.damage() else ""
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode("ascii")

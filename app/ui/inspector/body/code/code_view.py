@@ -1,0 +1,458 @@
+"""Shows any number of lines of styled text; only visible ones are coloured. Its menu folds, wraps and zooms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+    QResizeEvent,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+    QTextLayout,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
+
+from app.core.bodies.lines import Line, position_of_column
+from app.core.search.spellings import Encoding
+from app.ui.commands.text_size_commands import BodyTextCommands
+from app.ui.inspector.body.code.code_folds import CodeFolds
+from app.ui.inspector.body.code.code_rows import TAB, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+from app.ui.widgets.view_actions import add_view_action
+
+Selection = QTextEdit.ExtraSelection
+NEAR_MATCHES = 200
+
+
+class CodeMarks(QObject):
+    """Positions are counted as if nothing were folded; going to one unfolds it."""
+
+    def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme, layout: CodeLayout) -> None:
+        super().__init__(rows.view)
+        self._rows, self._folds, self._theme = rows, folds, theme
+        self._layout = layout
+        self._matches: Sequence[tuple[int, int]] = ()
+        self._current = 0
+        self._wrong: tuple[int, int] | None = None
+        folds.changed.connect(self.refresh)
+
+    def forget(self) -> None:
+        """Other lines are shown."""
+        self._matches, self._current, self._wrong = (), 0, None
+
+    def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool) -> None:
+        """Highlight the matches around the current one (-1: none), and scroll to it if `move`."""
+        self._matches, self._current = matches, current
+        moves = bool(matches) and move and current >= 0
+        if moves:
+            self._folds.reveal(self._rows.line_at(matches[current][0]))
+        self.refresh()
+        if moves:
+            self._bring_into_view(matches[current][0])
+
+    def show_wrong(self, number: int, column: int, *, move: bool) -> None:
+        """Highlight the position in the line of this number, if it is shown."""
+        first, after = self._rows.with_number(number)
+        pieces = self._rows.lines[first:after]
+        if pieces:
+            piece, at = position_of_column(pieces, column)
+            start = self._rows.place_of(first + piece, at)
+            self._wrong = (start, start + utf16(pieces[piece].text[at : at + 1]))
+            self.refresh()
+        if move:
+            if self._wrong is not None:
+                self._folds.reveal(self._rows.line_at(self._wrong[0]))
+            view = self._rows.view
+            cursor = self._cursor(*self._wrong) if self._wrong else None
+            if cursor is None:
+                cursor = QTextCursor(view.document())
+                cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.setPosition(cursor.selectionStart())
+            self._layout.lay_out_around(cursor.blockNumber())
+            view.setTextCursor(cursor)
+            view.centerCursor()
+            view.setFocus()
+
+    @Slot()
+    def refresh(self) -> None:
+        selections = self._of_wrong()
+        tokens = self._theme.tokens
+        first, last = max(0, self._current - NEAR_MATCHES), min(len(self._matches), self._current + NEAR_MATCHES)
+        for number in range(first, last):
+            if (cursor := self._cursor(*self._matches[number])) is None:
+                continue
+            selection = Selection()
+            selection.cursor = cursor
+            marked = QTextCharFormat()
+            marked.setBackground(QColor(tokens.accent if number == self._current else tokens.warning_soft))
+            marked.setForeground(QColor(tokens.on_accent if number == self._current else tokens.warning))
+            selection.format = marked
+            selections.append(selection)
+        self._rows.view.setExtraSelections(selections)
+
+    def _of_wrong(self) -> list[Selection]:
+        """The line with the error, and the part after it, which may be empty."""
+        place = self._cursor(*self._wrong) if self._wrong else None
+        if place is None:
+            return []
+        line, spot = Selection(), Selection()
+        tokens = self._theme.tokens
+        line.cursor = QTextCursor(self._rows.view.document())
+        line.cursor.setPosition(place.selectionStart())
+        line.format.setBackground(QColor(tokens.danger_soft))
+        line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        spot.cursor = place
+        spot.format.setForeground(QColor(tokens.on_danger))
+        spot.format.setBackground(QColor(tokens.danger))
+        return [line, spot]
+
+    def _cursor(self, start: int, end: int) -> QTextCursor | None:
+        position = self._rows.position(start)
+        if position is None:
+            return None
+        cursor = QTextCursor(self._rows.view.document())
+        cursor.setPosition(position)
+        cursor.setPosition(position + end - start, QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def _bring_into_view(self, place: int) -> None:
+        cursor, view = self._cursor(place, place), self._rows.view
+        if cursor is None:
+            return
+        self._layout.lay_out_around(cursor.blockNumber())
+        visible = view.viewport().rect().contains(view.cursorRect(cursor))
+        view.setTextCursor(cursor)
+        if not visible:
+            view.centerCursor()
+
+
+ARROWS = 16
+"""Width in pixels of the column with the arrows."""
+GAP = 8
+
+
+class CodeGutter(QWidget):
+    """At the left edge of the view that `rows` belongs to."""
+
+    def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme) -> None:
+        super().__init__(rows.view)
+        self._rows, self._folds, self._theme = rows, folds, theme
+        self._hovered = -1
+        self.setMouseTracking(True)
+        rows.view.updateRequest.connect(self._follow)
+
+    def needed_width(self) -> int:
+        """The width in pixels."""
+        digits = max(2, len(str(self._rows.last_number())))
+        arrows = ARROWS if self._folds.possible else 0
+        return GAP + QFontMetrics(self._rows.view.font()).horizontalAdvance("0") * digits + GAP + arrows
+
+    def place(self) -> None:
+        area = self._rows.view.contentsRect()
+        self.setGeometry(QRect(area.left(), area.top(), self.needed_width(), area.height()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint line numbers, an arrow for continuations, and arrows that fold."""
+        painter, tokens, exposed = QPainter(self), self._theme.tokens, event.rect()
+        painter.fillRect(exposed, QColor(tokens.surface))
+        painter.setFont(self._rows.view.font())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        arrows = ARROWS if self._folds.possible else 0
+        width, height = self.width() - GAP - arrows, self._theme.body_text.line_height
+        metrics = QFontMetrics(self._rows.view.font())
+        above = max(0, height - metrics.height())
+        for row, top in self._rows.visible_rows(exposed.bottom()):
+            line = self._rows.line_of(row)
+            painter.setPen(QColor(tokens.text_faint))
+            text = self._rows.number_text(line)
+            painter.drawText(QRectF(0, top + above, width, metrics.height()), Qt.AlignmentFlag.AlignRight, text)
+            if self._folds.can_fold(line):
+                self._paint_arrow(
+                    painter, tokens, line, QPointF(self.width() - ARROWS / 2 - 2, top + above + metrics.height() / 2)
+                )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Fold or unfold if there is an arrow."""
+        line = self._line_at(event)
+        if event.button() == Qt.MouseButton.LeftButton and self._folds.can_fold(line):
+            self._folds.toggle(line)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show a hand cursor and a tooltip over an arrow."""
+        line = self._line_at(event)
+        can = self._folds.can_fold(line)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if can else Qt.CursorShape.ArrowCursor)
+        if line != self._hovered:
+            self._hovered = line
+            text = ("Unfold" if self._folds.is_folded(line) else "Fold") if can else ""
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+            self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hovered = -1
+        self.update()
+
+    def _line_at(self, event: QMouseEvent) -> int:
+        y = event.position().y()
+        above = [row for row, top in self._rows.visible_rows(int(y)) if top <= y]
+        return self._rows.line_of(above[-1]) if above else -1
+
+    def _paint_arrow(self, painter: QPainter, tokens: Tokens, line: int, middle: QPointF) -> None:
+        folded = self._folds.is_folded(line)
+        strong = folded or line == self._hovered
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(tokens.text_muted if strong else tokens.text_faint))
+        across = [(-2.0, -4.0), (-2.0, 4.0), (3.0, 0.0)] if folded else [(-4.0, -2.0), (4.0, -2.0), (0.0, 3.0)]
+        painter.drawPolygon(QPolygonF([middle + QPointF(x, y) for x, y in across]))
+
+    @Slot(QRect, int)
+    def _follow(self, rect: QRect, dy: int) -> None:
+        if dy:
+            self.scroll(0, dy)
+        else:
+            self.update(0, rect.y(), self.width(), rect.height())
+
+
+FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
+FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
+
+
+class CodeActions(QObject):
+    """The keys work while the view has the focus."""
+
+    def __init__(self, view: QPlainTextEdit, folds: CodeFolds, theme: Theme) -> None:
+        super().__init__(view)
+        self._view, self._folds, self._theme = view, folds, theme
+        self._fold_actions = [
+            add_view_action(view, "Fold", folds.fold_here, FOLD),
+            add_view_action(view, "Unfold", folds.unfold_here, UNFOLD),
+            add_view_action(view, "Fold all", folds.fold_all, FOLD_ALL),
+            add_view_action(view, "Unfold all", folds.unfold_all, UNFOLD_ALL),
+        ]
+        for action in self._fold_actions:
+            action.setShortcutVisibleInContextMenu(True)
+
+    def menu(self, event: QContextMenuEvent) -> QMenu:
+        """A new context menu, with Qt's own entries first. The commands in it are deleted with it."""
+        view = self._view
+        if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
+            view.setTextCursor(view.cursorForPosition(event.pos()))
+        menu = view.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addSeparator()
+        if self._folds.possible:
+            menu.addActions(self._fold_actions)
+            menu.addSeparator()
+        for command in BodyTextCommands(self._theme, None, menu).commands:
+            command.setIconVisibleInMenu(False)
+            menu.addAction(command)
+        return menu
+
+
+class CodeView(QPlainTextEdit):
+    """Read-only. `set_lines` begins, `add_lines` continues; `end_near` requests more.
+
+    Places (of matches) are counted as if nothing were folded.
+    """
+
+    end_near = Signal()
+    menu_opening = Signal(object, object, object)
+    """The view, its context menu, which listeners may extend, and a text cursor at the clicked position."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = SearchableText()
+        self._length = 0
+        self._formats: dict[str, QTextCharFormat] = {}
+        self._style_number = 0
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setProperty("frameless", True)
+        self.setProperty("part", "code")
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.document().setDocumentMargin(6)
+        self.setAccessibleName("Body")
+        self.rows = CodeRows(self)
+        self.folds = CodeFolds(self.rows)
+        self._layout = CodeLayout(self.rows, theme.body_text)
+        self.gutter = CodeGutter(self.rows, self.folds, theme)
+        self.actions_here = CodeActions(self, self.folds, theme)
+        self.marks = CodeMarks(self.rows, self.folds, theme, self._layout)
+        self.folds.changed.connect(self.gutter.update)
+        theme.changed.connect(self._apply_style)
+        theme.body_text.changed.connect(self._set_text)
+        self._set_text()
+        self._apply_style(theme.tokens)
+
+    def set_lines(self, lines: Sequence[Line], first: int | None = 1, *, folding: bool = False) -> None:
+        """Show these lines; the first has this number, or None if numbers are unknown. `folding`: indented lines can be
+        folded.
+        """
+        self.rows.begin(lines, first, folding=folding)
+        self._text = SearchableText()
+        self.marks.forget()
+        self._length = sum(len(line.text) + 1 for line in lines)
+        self._text.add(lines)
+        self.setPlainText("\n".join(line.text for line in lines))
+        if self.blockCount() == 1:
+            # Qt has laid the text out by now; laid out again, it is without lines of the previous document.
+            self.document().firstBlock().clearLayout()
+        self._fit_gutter()
+
+    def add_lines(self, lines: Sequence[Line]) -> None:
+        """Append lines."""
+        if not lines:
+            return
+        self.rows.add(lines)
+        self._length += sum(len(line.text) + 1 for line in lines)
+        self._text.add(lines)
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText("\n" + "\n".join(line.text for line in lines))
+        self._fit_gutter()
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines, including those folded; `rows` maps them to blocks."""
+        return self.rows.lines
+
+    def end_lines(self) -> None:
+        """There are no more lines: the last ones can be folded, too."""
+        if self.rows.folds is not None:
+            self.rows.folds.finish()
+            self.gutter.update()
+
+    def length(self) -> int:
+        """The number of characters shown."""
+        return self._length
+
+    def line_count(self) -> int:
+        """The number of the last line shown; a continued line counts once."""
+        return self.rows.last_number() if self.rows.lines else 0
+
+    def find_all(self, needle: str, written: Sequence[Encoding] = ()) -> list[tuple[int, int]]:
+        """Places of `needle`, for `show_match`; `written` is the notation of the text."""
+        return self._text.find([needle], written)[0]
+
+    def find_words(
+        self, words: Sequence[str], written: Sequence[Encoding], begin: int = 0
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Places of any of the words from the character `begin` on, and the end of the text."""
+        return self._text.find(words, written, begin)
+
+    def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
+        """Mark the matches around the current one, and with `move` scroll to that one, unfolding it; an empty list
+        clears.
+        """
+        self.marks.show(matches, current, move=move)
+
+    def mark_place(self, line: int, column: int, *, move: bool) -> None:
+        """Underline the place of an error if it is shown, and with `move` scroll to it."""
+        self.marks.show_wrong(line, column, move=move)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """The selected text, including folded lines."""
+        data = QMimeData()
+        data.setText(self.folds.selected_text())
+        return data
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """A menu with actions for the text and those that listeners add."""
+        menu = self.actions_here.menu(event)
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        self.menu_opening.emit(self, menu, self.textCursor() if by_key else self.cursorForPosition(event.pos()))
+        menu.popup(event.globalPos())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Lay out and colour what is about to be visible, then paint."""
+        for row, _ in self.rows.visible_rows(self.viewport().height()):
+            block = self.document().findBlockByNumber(row)
+            if block.userState() != self._style_number:
+                self._colour(block)
+            self._layout.lay_out(block)
+        self._layout.lay_out_end()
+        super().paintEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the gutter at the left edge, and the cursor in view when a bar appears below or above."""
+        below = self.cursorRect().bottom()
+        super().resizeEvent(event)
+        if event.size().height() <= below < event.oldSize().height():
+            self.ensureCursorVisible()
+        self.gutter.place()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom all bodies' text while Ctrl is held."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._theme.body_text.zoom_by_wheel(event.angleDelta().y())
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
+    def _fit_gutter(self) -> None:
+        self.setViewportMargins(self.gutter.needed_width(), 0, 0, 0)
+        self.gutter.place()
+
+    def _colour(self, block: QTextBlock) -> None:
+        block.setUserState(self._style_number)
+        line = self.rows.line_of(block.blockNumber())
+        spans = qt_spans(self.rows.lines[line]) if line < len(self.rows.lines) else []
+        if self.folds.is_folded(line):
+            end, (what, closer) = utf16(self.rows.lines[line].text), self.folds.label(line)
+            spans = [*spans, (end, len(what), "folded"), (end + len(what), utf16(closer), "punctuation")]
+        ranges = []
+        for start, length, kind in spans:
+            span = QTextLayout.FormatRange()
+            span.start, span.length, span.format = start, length, self._formats[kind]
+            ranges.append(span)
+        if ranges or block.layout().formats():
+            block.layout().setFormats(ranges)
+
+    @Slot()
+    def _set_text(self) -> None:
+        """Apply the text size and line wrapping."""
+        text = self._theme.body_text
+        font = mono_font(text.size)
+        self.setFont(font)
+        self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
+        widget = QPlainTextEdit.LineWrapMode.WidgetWidth
+        self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
+        self._fit_gutter()
+
+    @Slot(object)
+    def _apply_style(self, tokens: Tokens) -> None:
+        self._style_number += 1
+        for kind in ("key", "string", "number", "literal", "punctuation"):
+            self._formats[kind] = QTextCharFormat()
+            self._formats[kind].setForeground(QColor(getattr(tokens, f"code_{kind}")))
+        for kind, text, ground in (
+            ("control", tokens.warning, tokens.warning_soft),
+            ("folded", tokens.text_muted, tokens.pressed),
+        ):
+            self._formats[kind] = QTextCharFormat()
+            self._formats[kind].setForeground(QColor(text))
+            self._formats[kind].setBackground(QColor(ground))
+        self.marks.refresh()
+        self.viewport().update()
+        self.gutter.update()

@@ -1,0 +1,388 @@
+"""Shows comma-separated values as a table: the first rows at once, the rest as they are read off the GUI thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
+from app.core.bodies.unix_time import describe, unix_time
+from app.core.bodies.value_at_cursor import Value
+from app.core.text import count_of
+from app.ui.inspector.body.body_bars import view_footer
+from app.ui.inspector.body.body_source import BodySource
+from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import ElidedLabel, plain_tooltip
+from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.view_actions import add_view_action
+
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+CELL_MAX = 500
+"""Maximum characters shown of a cell."""
+_CACHED_ROWS = 500
+CHARACTERS_MAX = 128 * 1024 * 1024
+"""Maximum characters held in memory; the rest of a larger body is not shown."""
+_TIME_MAX = 40
+NARROWEST, WIDEST = 56, 320
+"""Pixels of a column sized automatically; the user can drag it to any width."""
+_FITTED_ROWS = 100
+COPY_MAX = 100_000
+"""Maximum cells that can be copied at once."""
+_UNSAFE = re.compile(r'["\t\r\n]')
+
+
+class CsvModel(QAbstractTableModel):
+    """`header`: the first row names the columns and does not count as a row."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._rows = Rows(",")
+        self._cells = lru_cache(_CACHED_ROWS)(self._rows.cells)
+        self.header = False
+
+    @property
+    def rows(self) -> Rows:
+        """All rows, including the header."""
+        return self._rows
+
+    def start(self, rows: Rows, *, header: bool) -> None:
+        """`add` appends to these rows."""
+        self.beginResetModel()
+        self._rows, self.header = rows, header
+        self._cells = lru_cache(_CACHED_ROWS)(rows.cells)
+        self.endResetModel()
+
+    def add(self, block: Block) -> None:
+        """May add columns, too."""
+        columns, rows = self._rows.columns, self.rowCount()
+        wider = min(max(columns, block.columns), COLUMNS_MAX)
+        if wider > columns:
+            self.beginInsertColumns(_NO_INDEX, columns, wider - 1)
+            self._rows.columns = wider
+            self._cells.cache_clear()  # The last column may have contained the rest of longer rows.
+            self.endInsertColumns()
+        self.beginInsertRows(_NO_INDEX, rows, rows + len(block.starts) - 2)
+        self._rows.add(block)
+        self.endInsertRows()
+
+    def set_header(self, header: bool) -> None:
+        """Use the first row as column names, or as an ordinary row."""
+        self.beginResetModel()
+        self.header = header
+        self.endResetModel()
+
+    def value(self, row: int, column: int) -> str:
+        """The full text of a cell; empty if the row is shorter."""
+        found = self._cells(row + self.header)
+        return found[column] if column < len(found) else ""
+
+    def name(self, column: int) -> str:
+        """The name of a column; empty without a header."""
+        names = self._cells(0) if self.header and len(self._rows) else []
+        return names[column] if column < len(names) else ""
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """The number of rows without the header."""
+        return 0 if parent.isValid() else max(0, len(self._rows) - self.header)
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        """The number of columns of the longest row."""
+        return 0 if parent.isValid() or not len(self._rows) else self._rows.columns
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Escaped for display; beyond the end of a short row there is no cell, not an empty one."""
+        if not index.isValid():
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            found = self._cells(index.row() + self.header)
+            return _short(found[index.column()]) if index.column() < len(found) else None
+        if role == Qt.ItemDataRole.BackgroundRole:
+            missing = index.column() >= len(self._cells(index.row() + self.header))
+            return QColor(self._theme.tokens.bg) if missing else None
+        if role == Qt.ItemDataRole.ToolTipRole:
+            text = self.value(index.row(), index.column()).strip()
+            moment = unix_time(text, self.name(index.column()), quoted=True) if len(text) <= _TIME_MAX else None
+            return plain_tooltip(describe(moment)) if moment else None
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Column names, or numbers without a header; rows are numbered."""
+        if role == Qt.ItemDataRole.DisplayRole:
+            if orientation == Qt.Orientation.Vertical:
+                return f"{section + 1:,}"
+            return _short(self.name(section)) or str(section + 1)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if orientation == Qt.Orientation.Vertical else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+def _short(text: str) -> str:
+    return escape(text[:CELL_MAX]) + ("…" if len(text) > CELL_MAX else "")
+
+
+class CsvView(QTableView):
+    """`value_requested` and `decode_requested` carry a cell as a `Value`, `refused` why something cannot be done."""
+
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows = CsvModel(theme, self)
+        self.setModel(self.rows)
+        self._delegate = CellDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setFont(mono_font(SMALL))
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setShowGrid(True)
+        self.setProperty("frameless", True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setAccessibleName("Body as a table")
+        self.setProperty("part", "cells")
+        numbers, names = self.verticalHeader(), self.horizontalHeader()
+        numbers.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        numbers.setDefaultSectionSize(metrics.ROW_DENSE)
+        numbers.setHighlightSections(False)
+        names.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        names.setHighlightSections(False)
+        names.setMinimumSectionSize(32)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        add_view_action(self, "Show value", self.show_value)
+        add_view_action(self, "Decode value", self.decode_value, "Ctrl+E")
+        add_view_action(self, "Copy", self.copy_cells, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy rows", self.copy_rows)
+        self.header_action = add_view_action(self, "First row is a header", self._switch_header)
+        self.header_action.setCheckable(True)
+        self.doubleClicked.connect(self._show_clicked)
+
+    def start(self, rows: Rows, *, header: bool) -> None:
+        """Show these rows from the first on."""
+        self.rows.start(rows, header=header)
+        self.header_action.setChecked(header)
+        self._fit_columns()
+        self.setCurrentIndex(self.rows.index(0, 0))
+        self.clearSelection()
+        self.scrollToTop()
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern; None marks nothing."""
+        self._delegate.pattern = pattern
+        self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter shows the cell in full."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.show_value()
+            event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A value shown below must not hide its row."""
+        super().resizeEvent(event)
+        if self.hasFocus():
+            self.scrollTo(self.currentIndex())
+
+    @Slot()
+    def show_value(self) -> None:
+        """Show the current cell in full."""
+        if self.currentIndex().isValid():
+            self.value_requested.emit(self._current())
+
+    @Slot()
+    def decode_value(self) -> None:
+        """Show the decoded value of the current cell."""
+        if self.currentIndex().isValid():
+            self.decode_requested.emit(self._current())
+
+    @Slot()
+    def copy_cells(self) -> None:
+        """Copy the selected cells as spreadsheets expect them: tabs between cells, a line for each row."""
+        ranges = self._ranges()
+        if sum(part.width() * part.height() for part in ranges) > COPY_MAX:
+            self.refused.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
+            return
+        selected: dict[int, set[int]] = {}
+        for part in ranges:
+            for row in range(part.top(), part.bottom() + 1):
+                selected.setdefault(row, set()).update(range(part.left(), part.right() + 1))
+        if not selected and self.currentIndex().isValid():
+            selected = {self.currentIndex().row(): {self.currentIndex().column()}}
+        single = len(selected) == 1 and all(len(columns) == 1 for columns in selected.values())
+        lines = [
+            "\t".join(self._clipboard_text(row, at, single) for at in sorted(columns))
+            for row, columns in sorted(selected.items())
+        ]
+        if lines:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    @Slot()
+    def copy_rows(self) -> None:
+        """Copy the rows of the selected cells as they were sent."""
+        ranges = self._ranges()
+        rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})
+        if not rows and self.currentIndex().isValid():
+            rows = [self.currentIndex().row()]
+        if len(rows) > COPY_MAX:
+            self.refused.emit(f"More than {COPY_MAX:,} rows cannot be copied at once. Save the body instead.")
+        elif rows:
+            QGuiApplication.clipboard().setText(
+                "\n".join(self.rows.rows.row_text(row + self.rows.header) for row in rows)
+            )
+
+    def _ranges(self) -> list[QItemSelectionRange]:
+        selected = self.selectionModel().selection()
+        return [selected.at(number) for number in range(selected.count())]
+
+    def _clipboard_text(self, row: int, column: int, single: bool) -> str:
+        text = self.rows.value(row, column)
+        return f'"{text.replace(chr(34), chr(34) * 2)}"' if _UNSAFE.search(text) and not single else text
+
+    def _current(self) -> Value:
+        index = self.currentIndex()
+        name = self.rows.name(index.column()) or f"Column {index.column() + 1}"
+        return Value(self.rows.value(index.row(), index.column()), name, True)
+
+    @Slot(QModelIndex)
+    def _show_clicked(self, index: QModelIndex) -> None:
+        self.show_value()
+
+    @Slot(bool)
+    def _switch_header(self, header: bool) -> None:
+        self.rows.set_header(header)
+
+    def _fit_columns(self) -> None:
+        """Fits names and the first rows, within bounds."""
+        fm, names = QFontMetrics(self.font()), QFontMetrics(self.horizontalHeader().font())
+        rows = range(min(_FITTED_ROWS, self.rows.rowCount()))
+        for column in range(self.rows.columnCount()):
+            texts = [str(self.rows.index(row, column).data() or "")[:60] for row in rows]
+            title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))[:60]
+            widest = max((fm.horizontalAdvance(text) for text in texts), default=0)
+            width = max(widest, names.horizontalAdvance(title)) + 2 * metrics.SPACE_3
+            self.setColumnWidth(column, min(max(NARROWEST, width), WIDEST))
+
+
+class CsvTable(QWidget):
+    """`show_source` shows a body. Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to.
+
+    `shown` is emitted with the first rows, `ended` after the last.
+    """
+
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
+    shown = Signal()
+    ended = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, "table: load")
+        self.view = CsvView(theme, self)
+        self.summary = ElidedLabel("", "small", self)
+        self.setFocusProxy(self.view)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.view, 1)
+        column.addWidget(view_footer(self.summary, self))
+        self._state = ""
+        self.view.value_requested.connect(self.value_requested)
+        self.view.decode_requested.connect(self.decode_requested)
+        self.view.rows.modelReset.connect(self._show_summary)
+        self.view.refused.connect(self._show_refusal)
+
+    def show_source(self, source: BodySource) -> None:
+        self.clear()
+        self._latest.run(partial(self._load, source))
+
+    def clear(self) -> None:
+        """Stop loading, and free the rows."""
+        self._latest.stop()
+        self._state = ""
+        self.view.rows.start(Rows(","), header=False)
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern; None marks nothing."""
+        self.view.mark(pattern)
+
+    async def _load(self, source: BodySource) -> None:
+        reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False
+        self._state = "loading"
+        while not ended and reader.error is None:
+            data = await source.read(offset, PIECE)
+            offset += len(data)
+            ended = offset >= source.size or not data
+            blocks = reader.feed(data, ended)
+            while (block := await in_thread(_next, blocks)) is not None:
+                self._add(block, reader, source.content_type)
+                if self.view.rows.rows.characters > CHARACTERS_MAX:
+                    self._finish("too large to show completely: save the body to see the rest")
+                    return
+        self._finish(reader.error or "")
+
+    def _finish(self, state: str) -> None:
+        self._state = state
+        self._show_summary()
+        self.ended.emit()
+
+    def _add(self, block: Block, reader: CsvReader, content_type: str) -> None:
+        model = self.view.rows
+        if len(model.rows):
+            model.add(block)
+            self._show_summary()
+            return
+        rows = Rows(reader.delimiter)
+        rows.add(block)
+        self.view.start(rows, header=has_header(rows, content_type))
+        self.shown.emit()
+
+    @Slot()
+    def _show_summary(self) -> None:
+        model = self.view.rows
+        if not len(model.rows):
+            self.summary.setText("Loading…" if self._state == "loading" else self._state)
+            return
+        parts = [
+            count_of(model.rowCount(), "row"),
+            count_of(model.columnCount(), "column"),
+            f"separated by {DELIMITERS[model.rows.delimiter]}",
+            *(["loading…"] if self._state == "loading" else [self._state] if self._state else []),
+        ]
+        self.summary.setText(" · ".join(parts))
+
+    @Slot(str)
+    def _show_refusal(self, words: str) -> None:
+        self.summary.setText(words)
+
+
+def _next(blocks: Iterator[Block]) -> Block | None:
+    return next(blocks, None)

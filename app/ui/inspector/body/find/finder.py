@@ -1,0 +1,150 @@
+"""The base of searches in a body: matches in order, the current one, and the text that describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.search.body_search import BodySearch
+from app.core.text import size_text
+from app.ui.inspector.body.body_source import BodySource, plain_pieces
+from app.ui.tasks import Latest, Tasks, in_thread
+
+PLACES_MAX = 10_000
+"""Matches counted before the user asks for the next one."""
+PROGRESS_EVERY = 4 * 1024 * 1024
+"""Bytes between progress updates."""
+
+
+class Finder(QObject):
+    """`search` begins, `step` goes to the next (1) or previous (-1) match and wraps around, `stop` stops counting."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.needle = ""
+        self.total = 0
+        self.current = 0
+        self.more = False
+        """Whether there may be more matches than `total`."""
+        self.busy = False
+        self.not_in_view = False
+        """Whether this view cannot show the current match."""
+        self.progress = ""
+        self.steps = 0
+        """Steps to take once there are matches for them."""
+
+    def status_text(self) -> str:
+        """`3 of 1,204`, `3 of 10,000+`."""
+        if not self.needle:
+            return ""
+        if self.total:
+            return f"{self.current + 1:,} of {self.total:,}{'+' if self.more else ''}"
+        return self.progress if self.busy else "No matches"
+
+    def search(self, needle: str) -> None:
+        """Find all matches of this text, and go to the first one."""
+        raise NotImplementedError
+
+    def step(self, by: int) -> None:
+        """Go to another match."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Stop searching, keeping the matches."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Clear the search and its highlights."""
+        raise NotImplementedError
+
+    def view_changed(self) -> None:
+        """The view shows a body, or another part of it."""
+        self.search(self.needle)
+
+
+class ScanningFinder(Finder):
+    """Counts matches in the bytes of the body, off the GUI thread. `places` are offsets in the unpacked body."""
+
+    def __init__(self, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, "body: find")
+        self.places: list[int] = []
+        self._ended = False
+        self._failed = False
+
+    def status_text(self) -> str:
+        return "Could not read the rest" if self._failed else super().status_text()
+
+    def stop(self) -> None:
+        """Stop searching."""
+        self._latest.stop()
+        self.busy, self.steps = False, 0
+        self.changed.emit()
+
+    def forget(self) -> None:
+        """Another text or body is searched."""
+        self._latest.stop()
+        self.places, self._ended, self.busy, self._failed = [], False, False, False
+        self.total = self.current = self.steps = 0
+        self.more = self.not_in_view = False
+
+    def places_changed(self) -> None:
+        """More `places` are known, or all of them."""
+        raise NotImplementedError
+
+    def go_to(self, number: int) -> None:
+        """Show this match."""
+        raise NotImplementedError
+
+    def take_steps(self) -> None:
+        """Take the steps that waited; during the search as far as places are known, at its end also around it."""
+        if not self.places:
+            self.steps = self.steps if self.busy else 0
+            return
+        possible = self.steps
+        if self.busy:
+            possible = max(0, min(self.steps, len(self.places) - 1 - self.current))
+        if possible:
+            self.steps -= possible
+            self.go_to((self.current + possible) % len(self.places))
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run this instead of the current search. After an error, Enter tries again."""
+        self.busy, self._failed = True, False
+        self.progress = "Searching…"
+
+        async def attempt() -> None:
+            try:
+                await work()
+            except Exception:
+                self.busy, self._failed = False, True
+                self.changed.emit()
+                raise
+
+        self._latest.run(attempt)
+
+    async def scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
+        """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
+        room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
+        self._ended = not search.possible
+        if search.possible:
+            async with aclosing(plain_pieces(source, codings, begin)) as pieces:
+                async for piece, read in pieces:
+                    found = await in_thread(search.search, piece)
+                    self.places += found
+                    if len(self.places) >= room:
+                        del self.places[room:]
+                        break
+                    if read - read_before >= PROGRESS_EVERY or (found and first):
+                        read_before, first = read, False
+                        self.progress = f"Searching… {size_text(read)} of {size_text(source.size)}"
+                        self.places_changed()
+                else:
+                    self._ended = True
+        self.busy = False
+        self.places_changed()

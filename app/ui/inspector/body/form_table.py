@@ -1,0 +1,282 @@
+"""Shows a form as a table of names and values; names with brackets form groups. Read and decoded off the GUI thread."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QWidget
+
+from app.core.bodies.charset import detect
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.form import FIELDS_MAX, ROOT, FormField, FormTree, fields
+from app.core.bodies.unix_time import describe, unix_time
+from app.core.bodies.value_at_cursor import Value
+from app.core.text import count_of, size_text
+from app.ui.inspector.body.body_tree import BodyTree, BodyTreePane
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.view_actions import add_view_action
+
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+NAME, VALUE, SENT = range(3)
+TITLES = ("Name", "Value", "As sent")
+CELL_MAX = 1_000
+"""Maximum characters shown of a cell."""
+BYTES_MAX = 16 * 1024 * 1024
+"""Maximum bytes of an unpacked form shown as a table."""
+OPEN_MAX = 1_000
+"""Groups are expanded up to this number of rows."""
+
+
+class FormModel(QAbstractItemModel):
+    """The ID of an index is its node."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.tree: FormTree | None = None
+
+    def set_tree(self, tree: FormTree | None) -> None:
+        self.beginResetModel()
+        self.tree = tree
+        self.endResetModel()
+
+    def field(self, index: Index) -> FormField | None:
+        """None for a group."""
+        return self.tree.field(int(index.internalId())) if self.tree is not None and index.isValid() else None
+
+    def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
+        if self.tree is None or not self.hasIndex(row, column, parent):
+            return QModelIndex()
+        above = int(parent.internalId()) if parent.isValid() else ROOT
+        return self.createIndex(row, column, self.tree.children(above)[row])
+
+    def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
+        if self.tree is None or not index.isValid():
+            return QModelIndex()
+        above = self.tree.parent(int(index.internalId()))
+        return QModelIndex() if above == ROOT else self.createIndex(self.tree.row(above), NAME, above)
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        if self.tree is None or (parent.isValid() and parent.column() != NAME):
+            return 0
+        return len(self.tree.children(int(parent.internalId()) if parent.isValid() else ROOT))
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        return len(TITLES)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Escaped for display."""
+        if self.tree is None or not index.isValid():
+            return None
+        node, column = int(index.internalId()), index.column()
+        field = self.tree.field(node)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(node, field, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour(field, column)
+        if role == Qt.ItemDataRole.ToolTipRole and field is not None and column == VALUE:
+            moment = unix_time(field.value, field.name, quoted=True)
+            return plain_tooltip(describe(moment)) if moment else None
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def _text(self, node: int, field: FormField | None, column: int) -> str:
+        assert self.tree is not None
+        if column == NAME:
+            return _short(self.tree.label(node))
+        if field is None:
+            return count_of(len(self.tree.children(node)), "field") if column == VALUE else ""
+        return _short(field.value if column == VALUE else field.sent)
+
+    def _colour(self, field: FormField | None, column: int) -> QColor:
+        tokens = self._theme.tokens
+        if column == NAME:
+            return QColor(tokens.code_key)
+        return QColor(tokens.text if column == VALUE and field is not None else tokens.text_muted)
+
+
+def _short(text: str) -> str:
+    return escape(text[:CELL_MAX]) + ("…" if len(text) > CELL_MAX else "")
+
+
+class FormTable(BodyTreePane):
+    """Enter shows a value in full, Ctrl+E what it decodes to, Ctrl+C copies rows."""
+
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        view = _FormView(theme, parent)
+        super().__init__(view, _read, tasks, parent, limit=BYTES_MAX, name="form")
+        self.view = view
+        self.view.value_requested.connect(self.value_requested)
+        self.view.decode_requested.connect(self.decode_requested)
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern; None marks nothing."""
+        self.view.mark(pattern)
+
+
+class _FormView(BodyTree):
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("Form fields", parent)
+        self.setProperty("part", "form")
+        self.fields = FormModel(theme, self)
+        self.add_value_action("Show value", self.show_value)
+        self.add_value_action("Decode value", self.decode_value, "Ctrl+E")
+        add_view_action(self, "Copy value", self.copy_values)
+        add_view_action(self, "Copy name and value", self.copy_rows, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy as sent", self.copy_sent)
+        self.setModel(self.fields)
+        self._delegate = CellDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setFont(mono_font(SMALL))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setExpandsOnDoubleClick(False)
+        self.header().setMinimumSectionSize(60)
+        self._sized = False
+        self.doubleClicked.connect(self._open_clicked)
+
+    def show_tree(self, tree: FormTree | None) -> None:
+        """Groups are expanded if there are few rows."""
+        self.fields.set_tree(tree)
+        if tree is None:
+            return
+        flat = all(tree.field(node) is not None for node in tree.children(-1))
+        self.setRootIsDecorated(not flat)
+        if len(tree) <= OPEN_MAX:
+            self.expandAll()
+        self.setCurrentIndex(self.fields.index(0, NAME))
+        self.clearSelection()
+        self._sized = False
+        self._fit_columns()
+        self.scrollToTop()
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        self._delegate.pattern = pattern
+        self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The columns fill the width until the user resizes them."""
+        super().resizeEvent(event)
+        self._fit_columns()
+        if self.hasFocus():
+            self.scrollTo(self.currentIndex())  # A value shown below must not hide its row.
+
+    def has_value(self, index: QModelIndex) -> bool:
+        """A group has none."""
+        return self.fields.field(index) is not None
+
+    def open_row(self, row: QModelIndex) -> bool:
+        """Expand or collapse a group, or show a value in full."""
+        if not super().open_row(row):
+            self.show_value()
+        return True
+
+    @Slot()
+    def show_value(self) -> None:
+        """Show the current value in full."""
+        field = self.fields.field(self.currentIndex())
+        if field is not None:
+            self.value_requested.emit(_value(field))
+
+    @Slot()
+    def decode_value(self) -> None:
+        """Show the decoded current value."""
+        field = self.fields.field(self.currentIndex())
+        if field is not None:
+            self.decode_requested.emit(_value(field))
+
+    @Slot()
+    def copy_values(self) -> None:
+        """The selected rows' values, one to a line."""
+        self._copy([field.value for field in self._selected_fields()])
+
+    @Slot()
+    def copy_rows(self) -> None:
+        """The selected rows, one to a line."""
+        self._copy([f"{field.name}: {field.value}" for field in self._selected_fields()])
+
+    @Slot()
+    def copy_sent(self) -> None:
+        """The selected rows as they were sent."""
+        self._copy(["&".join(field.sent for field in self._selected_fields())])
+
+    @Slot(QModelIndex)
+    def _open_clicked(self, index: QModelIndex) -> None:
+        self.open_row(index.siblingAtColumn(NAME))
+
+    def _selected_fields(self) -> list[FormField]:
+        """The selected fields from top to bottom, with everything in selected groups."""
+        rows = self.selectionModel().selectedRows(NAME) or [self.currentIndex().siblingAtColumn(NAME)]
+        nodes: dict[int, None] = {}
+        for index in sorted(rows, key=_row_path):
+            if index.isValid():
+                self._add_fields(int(index.internalId()), nodes)
+        tree = self.fields.tree
+        found = (tree.field(node) for node in nodes) if tree is not None else ()
+        return [field for field in found if field is not None]
+
+    def _add_fields(self, node: int, nodes: dict[int, None]) -> None:
+        nodes.setdefault(node)
+        for child in self.fields.tree.children(node) if self.fields.tree is not None else ():
+            self._add_fields(child, nodes)
+
+    def _copy(self, lines: list[str]) -> None:
+        if any(lines):
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _fit_columns(self) -> None:
+        """Fit the names, within bounds; value and original pair share the rest."""
+        if self.fields.tree is None:
+            return
+        width = self.viewport().width()
+        if not self._sized:
+            names = self.sizeHintForColumn(NAME) + metrics.SPACE_4
+            self.setColumnWidth(NAME, min(max(120, names), int(width * 0.4)))
+            self._sized = width > 200
+        rest = max(200, width - self.columnWidth(NAME))
+        self.setColumnWidth(VALUE, rest * 3 // 5)
+        self.setColumnWidth(SENT, rest - rest * 3 // 5)
+
+
+def _row_path(index: QModelIndex) -> tuple[int, ...]:
+    """The rows from the root to the index, to sort by."""
+    path: list[int] = []
+    while index.isValid():
+        path.append(index.row())
+        index = index.parent()
+    return tuple(reversed(path))
+
+
+def _value(field: FormField) -> Value:
+    return Value(field.value, field.name, True)
+
+
+def _read(content_type: str, data: bytes) -> FormTree | str:
+    """The fields, or the reason why they cannot be shown as a table."""
+    if len(data) > BYTES_MAX:
+        return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Use Pretty instead."
+    charset = detect(content_type, data, True)
+    found = fields(charset.decoder().decode(data[charset.skip :], True), content_type)
+    if len(found) > FIELDS_MAX:
+        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Use Pretty instead."
+    return FormTree(found)

@@ -1,0 +1,148 @@
+"""Shows a body that is a picture or a drawing, scaled to fit; it is read, unpacked and decoded off the GUI thread."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.bodies.format_registry import HEAD
+from app.core.bodies.formats import svg_sanitizer
+from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
+from app.ui.inspector.body.render_process import DrawRequest, draw_apart
+from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label
+
+RING, RING_INSET = 1.5, 4
+"""Pixels of the focus ring's line, and from the edge to it."""
+CHECK = 8
+"""Size in pixels of a square of the checkerboard behind transparent pictures."""
+
+
+class ImageView(QWidget):
+    """`show_source` shows a picture with its size below, or the reason why it cannot be shown."""
+
+    shown = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, "picture: load")
+        self.canvas = _Canvas(theme, self)
+        self.caption = label("", "small", self, wrap=True)
+        self.caption.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._theme = theme
+        self._ringed = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Body as an image")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3)
+        column.setSpacing(metrics.SPACE_2)
+        column.addWidget(self.canvas, 1)
+        column.addWidget(self.caption)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus ring only for keyboard focus."""
+        super().focusInEvent(event)
+        self._ringed = event.reason() != Qt.FocusReason.MouseFocusReason
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the focus ring around the whole view."""
+        if self.hasFocus() and self._ringed:
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(self._theme.tokens.accent), RING))
+            place = QRectF(self.rect()).adjusted(RING_INSET, RING_INSET, -RING_INSET, -RING_INSET)
+            painter.drawRoundedRect(place, metrics.RADIUS, metrics.RADIUS)
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body."""
+        self.clear()
+        self._latest.run(partial(self._load, source))
+
+    def clear(self) -> None:
+        """Show nothing, cancel loading, and free the picture's memory."""
+        self._latest.stop()
+        self._show(DecodedImage(""))
+
+    async def _load(self, source: BodySource) -> None:
+        self._show(await self._picture(source))
+        self.shown.emit()
+
+    async def _picture(self, source: BodySource) -> DecodedImage:
+        data = await read_plain(source, BYTES_MAX)
+        if len(data) > BYTES_MAX:
+            return too_long(source.size)
+        if svg_sanitizer.is_svg(data[:HEAD]):
+            self._show(DecodedImage("Loading…"))  # Another process draws it, which takes a moment.
+            request = DrawRequest(kind="svg", content_type="", width=0, ratio=self.devicePixelRatioF())
+            return await draw_apart(request, data)
+        return await in_thread(decoded, data)
+
+    def _show(self, picture: DecodedImage) -> None:
+        self.canvas.show_image(picture.image)
+        # Without a picture the text takes its space.
+        self.canvas.setVisible(picture.image is not None)
+        self.caption.setText(picture.words)
+        self.setAccessibleDescription(picture.words)
+
+
+class _Canvas(QWidget):
+    """Paints a picture on a checkerboard, never larger than its size."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._image: QImage | None = None
+        self.setMinimumSize(40, 40)
+        theme.changed.connect(self._repaint)
+
+    def show_image(self, image: QImage | None) -> None:
+        self._image = image
+        self.update()
+
+    def picture_rect(self) -> QRect:
+        """The rectangle of the picture."""
+        if self._image is None:
+            return QRect()
+        ratio = self.devicePixelRatioF()
+        room = QSize(self.width(), self.height())
+        size = QSize(round(self._image.width() / ratio), round(self._image.height() / ratio))
+        if size.width() > room.width() or size.height() > room.height():
+            size.scale(room, Qt.AspectRatioMode.KeepAspectRatio)
+        size = size.expandedTo(QSize(1, 1))
+        return QRect(QPoint((self.width() - size.width()) // 2, (self.height() - size.height()) // 2), size)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        where = self.picture_rect()
+        if self._image.hasAlphaChannel():
+            painter.setBrushOrigin(where.topLeft())
+            painter.fillRect(where, QBrush(self._board()))
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawImage(where, self._image)
+
+    def _board(self) -> QPixmap:
+        tokens = self._theme.tokens
+        board = QPixmap(2 * CHECK, 2 * CHECK)
+        board.fill(QColor(tokens.surface))
+        painter = QPainter(board)
+        for corner in (QPoint(0, 0), QPoint(CHECK, CHECK)):
+            painter.fillRect(QRect(corner, QSize(CHECK, CHECK)), QColor(tokens.pressed))
+        painter.end()
+        return board
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()

@@ -1,0 +1,82 @@
+"""Shows HTML as a picture of a page, drawn after everything that could run, load or link was removed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.bodies.formats.html_sanitizer import TEXT_MAX
+from app.core.text import size_text
+from app.ui.inspector.body.body_bars import view_footer
+from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.image_decoder import DecodedImage
+from app.ui.inspector.body.render_process import DrawRequest, draw_apart
+from app.ui.tasks import Latest, Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label
+
+NARROWEST, WIDEST = 360, 1_200
+"""Limits of the page width in pixels; it follows the view."""
+
+
+class PageView(QWidget):
+    """`show_source` shows a page, and below it what was left out, or why it cannot be shown."""
+
+    shown = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, "page: draw")
+        self.page = QLabel(self)
+        self.page.setTextFormat(Qt.TextFormat.PlainText)
+        self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.page.setAccessibleName("Body as a page")
+        self.area = QScrollArea(self)
+        self.area.setWidget(self.page)
+        self.area.setWidgetResizable(False)
+        self.area.setProperty("frameless", True)
+        self.area.setAccessibleName("Body as a page")
+        self.words = label("", "small", self, wrap=True)
+        self.setFocusProxy(self.area)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.area, 1)
+        column.addWidget(view_footer(self.words, self))
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body."""
+        self.clear()
+        self.words.setText("Loading…")
+        self._latest.run(partial(self._load, source))
+
+    def clear(self) -> None:
+        """Show nothing, and cancel loading."""
+        self._latest.stop()
+        self._show(DecodedImage(""))
+
+    async def _load(self, source: BodySource) -> None:
+        data = await read_plain(source, TEXT_MAX)
+        if len(data) > TEXT_MAX:
+            picture = DecodedImage(f"Too large to preview: this page is larger than {size_text(TEXT_MAX)}.")
+        else:
+            # The view gets its width only when it is shown.
+            width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
+            request = DrawRequest(
+                kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF()
+            )
+            picture = await draw_apart(request, data)
+        self._show(picture)
+        self.shown.emit()
+
+    def _show(self, picture: DecodedImage) -> None:
+        # White in the dark theme too, as the sender saw it.
+        self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
+        self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))
+        self.page.adjustSize()
+        self.area.verticalScrollBar().setValue(0)
+        self.words.setText(picture.words)
+        self.area.setAccessibleDescription(picture.words)

@@ -1,0 +1,301 @@
+"""Decodes the value at the text cursor of a body, and shows it in a panel below the body."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QKeySequence, QTextCursor
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QToolTip, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
+from app.core.bodies.escape import escape
+from app.core.bodies.formats import json, text
+from app.core.bodies.formatter import Content, written
+from app.core.bodies.lines import Line
+from app.core.bodies.unix_time import describe, unix_time
+from app.core.bodies.value_at_cursor import Value, value_at
+from app.ui.inspector.body.code.code_rows import characters
+from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.toast import Toast
+from app.ui.widgets.view_actions import add_view_action
+
+HEIGHT = 220
+"""Initial height in pixels."""
+KEY = "Ctrl+E"
+NOTHING = "Nothing to decode in this value."
+
+
+class DecodedValue(NamedTuple):
+    """One step of the history: `text` is what is copied."""
+
+    title: str
+    remark: str
+    text: str
+    lines: list[Line]
+
+
+class ValuePanel(QFrame):
+    """`show_text` shows a value, `show_decoded` its decoded form, in which values can be decoded in turn.
+
+    `closed`: the user closed it; `plain`: there was nothing to decode.
+    """
+
+    closed = Signal()
+    plain = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._latest = Latest(self, tasks, "value: decode")
+        self._levels: list[DecodedValue] = []
+        self.title = ElidedLabel("", "strong", self)
+        self.remark = label("", "small", self, wrap=True)
+        self.remark.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, metrics.SPACE_1)
+        self.back = Button("Back", theme, self, kind="link")
+        self.copy = IconButton("copy", "Copy this value", theme, self)
+        self.close_button = IconButton("close", "Close (Esc)", theme, self)
+        self.code = CodeView(theme, self)
+        self.code.setAccessibleName("Value")
+        self.setFocusProxy(self.code)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+        row.setSpacing(metrics.SPACE_2)
+        row.addWidget(self.back)
+        row.addWidget(self.title, 1)
+        row.addWidget(self.copy)
+        row.addWidget(self.close_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(self.remark)
+        column.addWidget(self.code, 1)
+        self.back.clicked.connect(self._go_back)
+        self.copy.clicked.connect(self._copy)
+        self.close_button.clicked.connect(self.close_panel)
+        self.hide()  # Hidden until there is something to show.
+
+    @property
+    def level(self) -> int:
+        """The number of values from the first to the one shown; 0 if empty."""
+        return len(self._levels)
+
+    def show_text(self, value: Value) -> None:
+        """Show a value as it is."""
+        self._levels = []
+        self._latest.run(partial(self._add_text, value))
+
+    def show_decoded(self, value: Value, *, inner: bool = False) -> None:
+        """Show the decoded value; `inner`: it is part of the value shown now, to which *Back* returns."""
+        self._latest.run(partial(self._add_decoded, value, inner))
+
+    def clear(self) -> None:
+        """Show nothing, and cancel decoding."""
+        self._latest.stop()
+        self._levels = []
+        self.code.set_lines([])
+        self.hide()
+
+    @Slot()
+    def close_panel(self) -> None:
+        self.clear()
+        self.closed.emit()
+
+    async def _add_text(self, value: Value) -> None:
+        lines = await in_thread(_text_lines, value.text)
+        self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
+
+    async def _add_decoded(self, value: Value, inner: bool) -> None:
+        found = await in_thread(_decoded, value)
+        if found is None:
+            self.plain.emit()
+            return
+        if not inner:
+            self._levels = []
+        self._push(found)
+
+    def _push(self, level: DecodedValue) -> None:
+        self._levels.append(level)
+        self._show()
+
+    @Slot()
+    def _go_back(self) -> None:
+        del self._levels[-1]
+        self._show()
+
+    def _show(self) -> None:
+        level = self._levels[-1]
+        self.title.setText(level.title)
+        self.remark.setText(level.remark)
+        self.remark.setVisible(bool(level.remark))
+        self.back.setVisible(len(self._levels) > 1)
+        self.code.set_lines(level.lines)
+        self.setAccessibleName(level.title)
+        self.show()
+
+    @Slot()
+    def _copy(self) -> None:
+        if self._levels:
+            QGuiApplication.clipboard().setText(self._levels[-1].text)
+
+
+def _decoded(value: Value) -> DecodedValue | None:
+    found = decode(value.text)
+    if found is None:
+        return None
+    name = f"{escape(value.name[:200])}, decoded" if value.name else "Decoded"
+    return DecodedValue(f"{name} from {found.source}", found.note, found.text, _lines(found))
+
+
+def _lines(found: Embedded) -> list[Line]:
+    return written(json.write, Content(found.text)).take() if found.is_json else _text_lines(found.text)
+
+
+def _text_lines(value: str) -> list[Line]:
+    return written(text.write, Content(value[:DECODED_MAX])).take()
+
+
+class ValueDecoder(QObject):
+    """Adds *Decode value* to the menu of `code`, with its key. The result is shown at the bottom of `split`.
+
+    The panel is created when first needed.
+    """
+
+    def __init__(self, code: CodeView, split: QSplitter, theme: Theme, tasks: Tasks, toast: Toast) -> None:
+        super().__init__(split)
+        self._split, self.theme, self._tasks, self._toast = split, theme, tasks, toast
+        self._panel: ValuePanel | None = None
+        self._origin: QWidget = code
+        self._menu_target: tuple[CodeView, QTextCursor] | None = None
+        self._watch(code)
+
+    @property
+    def panel(self) -> ValuePanel | None:
+        """None until a value was shown."""
+        return self._panel
+
+    def forget(self) -> None:
+        if self._panel is not None:
+            self._panel.clear()
+
+    def show_text(self, value: Value, origin: QWidget) -> None:
+        """Show a value in full; closing the panel returns the focus to `origin`."""
+        self._origin = origin
+        self._toast.take_back(NOTHING)
+        self._ensure_panel().show_text(value)
+
+    def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
+        """Show what a value decodes to."""
+        self._origin = origin
+        self._toast.take_back(NOTHING)
+        self._ensure_panel().show_decoded(value, inner=inner)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A tooltip on a number that is a time."""
+        code = watched.parent()
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and isinstance(code, CodeView):
+            cursor = code.cursorForPosition(event.pos())
+            words = (
+                _time_at(code, cursor) if code.cursorRect(cursor).adjusted(-12, 0, 12, 0).contains(event.pos()) else ""
+            )
+            QToolTip.showText(event.globalPos(), plain_tooltip(words), code)
+            return bool(words)
+        return super().eventFilter(watched, event)
+
+    def _watch(self, code: CodeView) -> None:
+        add_view_action(code, "Decode value", self._decode_current, KEY)
+        code.menu_opening.connect(self._add_to_menu)
+        code.viewport().installEventFilter(self)
+
+    def _ensure_panel(self) -> ValuePanel:
+        if self._panel is None:
+            self._panel = ValuePanel(self.theme, self._tasks, self._split)
+            self._split.addWidget(self._panel)
+            self._split.setCollapsible(1, False)
+            self._split.setSizes([max(HEIGHT, self._split.height() - HEIGHT), HEIGHT])
+            self._split.setStretchFactor(0, 1)
+            self._panel.plain.connect(self._report_plain)
+            self._panel.closed.connect(self._return_focus)
+            close = QAction("Close", self._panel)
+            close.setShortcut(QKeySequence("Esc"))
+            close.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            close.triggered.connect(self._panel.close_panel)
+            self._panel.addAction(close)
+            self._watch(self._panel.code)
+        return self._panel
+
+    @Slot()
+    def _decode_current(self) -> None:
+        action = self.sender()
+        code = action.parent() if action is not None else None
+        if isinstance(code, CodeView):
+            self._decode(code, code.textCursor())
+
+    @Slot(object, object, object)
+    def _add_to_menu(self, code: CodeView, menu: QMenu, cursor: QTextCursor) -> None:
+        self._menu_target = (code, cursor)
+        value = _value(code, cursor)
+        action = QAction("Decode value", menu)
+        action.setShortcut(QKeySequence(KEY))
+        action.setEnabled(value is not None and may_decode(value.text))
+        action.triggered.connect(self._decode_at_menu)
+        first = menu.actions()[0]
+        menu.insertAction(first, action)
+        menu.insertSeparator(first)
+
+    @Slot()
+    def _decode_at_menu(self) -> None:
+        if self._menu_target is not None:
+            self._decode(*self._menu_target)
+
+    def _decode(self, code: CodeView, cursor: QTextCursor) -> None:
+        value = _value(code, cursor)
+        inner = self._panel is not None and code is self._panel.code
+        if value is None:
+            self._report_plain()
+        else:
+            self.show_decoded(value, self._origin if inner else code, inner=inner)
+
+    @Slot()
+    def _report_plain(self) -> None:
+        self._toast.say(NOTHING)
+
+    @Slot()
+    def _return_focus(self) -> None:
+        if isValid(self._origin):
+            self._origin.setFocus()
+
+
+def _value(code: CodeView, cursor: QTextCursor) -> Value | None:
+    """The selection at the cursor, or the value around it."""
+    selected = code.textCursor()
+    if selected.hasSelection() and selected.selectionStart() <= cursor.position() <= selected.selectionEnd():
+        return Value(code.createMimeDataFromSelection().text().strip().strip('"'), "", False)
+    return _at(code, cursor)
+
+
+def _at(code: CodeView, cursor: QTextCursor) -> Value | None:
+    block = cursor.block()
+    line = code.rows.line_of(block.blockNumber())
+    column = characters(block.text(), cursor.positionInBlock())
+    if code.folds.is_folded(line) and column > len(code.lines[line].text):
+        return None  # The cursor is on the label of folded lines.
+    return value_at(code.lines, line, column)
+
+
+def _time_at(code: CodeView, cursor: QTextCursor) -> str:
+    number = code.rows.line_of(cursor.blockNumber())
+    if any(line.folded for line in code.lines[number : number + 2]):
+        return ""  # Too long to search whenever the pointer moves.
+    value = _at(code, cursor)
+    moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
+    return describe(moment) if moment is not None else ""

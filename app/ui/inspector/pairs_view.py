@@ -1,0 +1,488 @@
+"""Names and values as a table: in their order, with their case and duplicates; long values wrap.
+
+A very long value is cut, with a link that shows all of it in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QMimeData, QObject, QRect, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.bodies.escape import escape
+from app.ui.inspector.body.code.code_rows import utf16
+from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, mono_font, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.marked_text import paint_wrapped
+from app.ui.widgets.rows import Column, Index, Rows, RowsView
+from app.ui.widgets.view_actions import add_view_action
+
+PADDING = 6
+LINK_HEIGHT = 24
+CELL_PADDING = 8
+"""The padding in pixels that the style sheet leaves on both sides of a widget in a cell."""
+MARKS_MAX = 200
+
+
+class ValueField(QWidget):
+    """Shows `text` escaped. `closed` carries the row to shorten again."""
+
+    closed = Signal(int)
+
+    def __init__(self, row: int, text: str, font: QFont, theme: Theme, parent: QWidget, *, first: bool) -> None:
+        super().__init__(parent)
+        self._row = row
+        self.text = _FullText(text, self)
+        self.text.setFont(font)
+        self.text.setAccessibleName("Whole value")
+        self.setFocusProxy(self.text)
+        self.less = Button("Show less", theme, self, kind="link")
+        self.less.setStyleSheet("QPushButton, QPushButton:focus { padding: 0; border-width: 1px 0; font-size: 12px; }")
+        self.less.clicked.connect(self._close)
+        column = QVBoxLayout(self)
+        left = metrics.SPACE_3 - CELL_PADDING + (metrics.SPACE_1 if first else 0)
+        column.setContentsMargins(left, PADDING, 0, 1)
+        column.setSpacing(0)
+        column.addWidget(self.text, 1)
+        column.addWidget(self.less, 0, Qt.AlignmentFlag.AlignLeft)
+        self._theme = theme
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern."""
+        text = self.text.toPlainText()
+        ground = QColor(self._theme.tokens.warning_fill)
+        ground.setAlphaF(0.32)
+        selections = []
+        for match in pattern.finditer(text) if pattern is not None else ():
+            selection = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self.text.document())
+            cursor.setPosition(utf16(text[: match.start()]))
+            cursor.setPosition(utf16(text[: match.end()]), QTextCursor.MoveMode.KeepAnchor)
+            selection.cursor, selection.format = cursor, QTextCharFormat()
+            selection.format.setBackground(ground)
+            selections.append(selection)
+            if len(selections) == MARKS_MAX:
+                break
+        self.text.setExtraSelections(selections)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc returns to the table."""
+        if event.key() == Qt.Key.Key_Escape:
+            self._close()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot()
+    def _close(self) -> None:
+        self.closed.emit(self._row)
+
+
+class _FullText(QPlainTextEdit):
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._sent = text
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setProperty("frameless", True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setStyleSheet(
+            "QPlainTextEdit, QPlainTextEdit:focus { border: none; padding: 0; background: transparent; }"
+        )
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(0)
+        self.setPlainText(escape(text))
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """The text as sent, not its escapes."""
+        cursor = self.textCursor()
+        data = QMimeData()
+        data.setText(sent_part(self._sent, cursor.selectionStart(), cursor.selectionEnd()))
+        return data
+
+
+def sent_part(text: str, start: int, end: int) -> str:
+    """The characters of `text` between `start` and `end` of `escape(text)`, counted as Qt does."""
+    part: list[str] = []
+    at = 0
+    for char in text:
+        width = utf16(escape(char))
+        if start < at + width and at < end:
+            part.append(char)
+        at += width
+    return "".join(part)
+
+
+FULL_LINES_MAX = 18
+"""Maximum lines of a value shown in full; longer ones scroll."""
+LINES_MAX = 8
+"""Lines shown of a value that has more than one line more."""
+MANY_ROWS = 500
+"""In tables with more rows one line of a long value is shown."""
+SHOW_ALL = "Show all of the value"
+COPY_HEADER = "Copy as header line"
+"""What copying a row of headers is called."""
+TEXT_MAX = 4_000
+"""Maximum characters of the text of a cell, mostly for screen readers."""
+RAW = Qt.ItemDataRole.UserRole
+"""The role of the unescaped text."""
+Row = tuple[str, ...]
+
+
+class PairsModel(Rows[Row]):
+    """Rows with a text for each column; escaped for display, copied as they are."""
+
+    def __init__(self, titles: Sequence[str], parent: QObject) -> None:
+        super().__init__([Column(title, partial(_shown, at)) for at, title in enumerate(titles)], parent)
+        self.cut: dict[int, frozenset[int]] = {}
+        """The columns that are cut, by row; set by the view."""
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Escaped, except for `RAW`. Without tooltips: all of a value can be shown."""
+        text = self.record(index.row())[index.column()]
+        if role == Qt.ItemDataRole.AccessibleDescriptionRole and index.column() in self.cut.get(index.row(), ()):
+            return f"{len(text):,} characters. Press Enter to show all."
+        if role == RAW:
+            return text
+        return super().data(index, role) if role != Qt.ItemDataRole.ToolTipRole else None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Editable, because part of a text is selected in a read-only editor."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable
+
+    def text(self, row: int) -> str:
+        """A row as `name: value`."""
+        return ": ".join(self.record(row)[:2])
+
+    def value(self, row: int) -> str:
+        """A row's second text."""
+        return self.record(row)[1]
+
+
+def _shown(column: int, row: Row) -> str:
+    return escape(row[column][:TEXT_MAX]) + ("…" if len(row[column]) > TEXT_MAX else "")
+
+
+class PairsDelegate(QStyledItemDelegate):
+    def __init__(self, theme: Theme, view: PairsView) -> None:
+        super().__init__(view)
+        self._theme, self._view = theme, view
+        self._link_font = ui_font(SMALL, QFont.Weight.Medium)
+        self.marked: re.Pattern[str] | None = None
+        self.name_font, self._font = mono_font(SMALL, QFont.Weight.Medium), mono_font(SMALL)
+        self._name_metrics, self._metrics = QFontMetrics(self.name_font), QFontMetrics(self._font)
+
+    def font_of(self, column: int) -> QFont:
+        return self._font if column else self.name_font
+
+    def height(self, view: PairsView, row: int, lines_max: int) -> int:
+        """Also records in `view.pairs.cut` which values of the row show only `lines_max` lines."""
+        tallest, cut = metrics.ROW_DENSE, set()
+        for column, text in enumerate(view.pairs.record(row)):
+            fm = self._metrics if column else self._name_metrics
+            width = max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
+            lines, link = self._lines(text, fm, width, lines_max), 0
+            if lines > lines_max + 1:
+                cut.add(column)
+                link = LINK_HEIGHT
+                # An estimate is enough: if it is too low, the value scrolls.
+                lines_in_full = len(escape(text)) * fm.averageCharWidth() // width + 1
+                opened = view.is_open(view.pairs.index(row, column))
+                lines = min(FULL_LINES_MAX, max(lines, lines_in_full)) if opened else lines_max
+            tallest = max(tallest, lines * fm.lineSpacing() + link + 2 * PADDING)
+        if cut:
+            view.pairs.cut[row] = frozenset(cut)
+        return tallest
+
+    def _lines(self, text: str, fm: QFontMetrics, width: int, lines_max: int) -> int:
+        """The lines of the wrapped text, as far as they can be shown."""
+        part = text[: self._part(fm, width, lines_max)]
+        if part.isascii() and len(part) * 2 * fm.averageCharWidth() <= width and len(part) == len(text):
+            return 1
+        wrap = int(Qt.TextFlag.TextWrapAnywhere)
+        used = fm.boundingRect(QRect(0, 0, width, 1 << 20), wrap, escape(part) or " ").height()
+        lines = max(1, round(used / fm.lineSpacing()))
+        return lines if len(part) == len(text) else max(lines, lines_max + 2)
+
+    def _part(self, fm: QFontMetrics, width: int, lines_max: int) -> int:
+        """Characters that fill a few more lines than are shown."""
+        return (width // max(1, fm.averageCharWidth()) + 1) * (lines_max + 3)
+
+    def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
+        """The rectangle of the link in a cell that is cut."""
+        top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
+        width = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
+        left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
+        return QRect(left, top, min(width + 2, cell.right() - left), LINK_HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        tokens, rect, view = self._theme.tokens, option.rect, self._view
+        painter.save()
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.fillRect(rect, QColor(tokens.selection if selected else tokens.surface))
+        painter.setPen(QColor(tokens.border))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        if view.is_open(index):
+            painter.restore()
+            return
+        first = index.column() == 0
+        inner = rect.adjusted(metrics.SPACE_3 + (metrics.SPACE_1 if first else 0), PADDING, -metrics.SPACE_3, -PADDING)
+        text, fm = str(index.data(RAW)), self._metrics if index.column() else self._name_metrics
+        if index.column() in view.pairs.cut.get(index.row(), ()):
+            link = self.link_rect(view, rect, index)
+            painter.setFont(self._link_font)
+            painter.setPen(QColor(tokens.accent_text))
+            painter.drawText(link, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), _link_text(text))
+            inner.setBottom(link.top() - 1)
+        painter.setClipRect(inner.adjusted(-metrics.SPACE_1, -2, metrics.SPACE_1, 0))
+        painter.setFont(self.font_of(index.column()))
+        painter.setPen(QColor(tokens.text_muted if first else tokens.text))
+        part = text[: self._part(fm, inner.width(), view.lines_shown())]
+        paint_wrapped(painter, inner, escape(part), self.marked, tokens)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        field = QLineEdit(parent)
+        field.setReadOnly(True)
+        field.setFont(self._font)
+        field.setMaxLength(max(1, len(index.data(RAW))))  # Qt's own limit would cut it.
+        field.setText(str(index.data(RAW)).replace("\n", " "))
+        field.setCursorPosition(0)
+        return field
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        """The editor was filled when it was created."""
+
+    def setModelData(self, editor: QWidget, model: Any, index: Index) -> None:
+        """The table is read-only."""
+
+
+def _link_text(text: str) -> str:
+    return f"Show all · {len(text):,} characters"
+
+
+class PairsView(RowsView):
+    """A table of pairs. Double-click selects within a value; Ctrl+C copies rows; Enter shows all of a long value."""
+
+    fitted = Signal()
+    """The heights of the rows changed."""
+
+    def __init__(
+        self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
+    ) -> None:
+        super().__init__("", parent, "pairs")
+        self._theme = theme
+        self._open: dict[int, list[ValueField]] = {}
+        self.pairs = PairsModel(columns, self)
+        self.show_rows(self.pairs, metrics.ROW_DENSE)
+        self._delegate = PairsDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalHeader().setMinimumSectionSize(20)
+        header = self.horizontalHeader()
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionsClickable(False)
+        header.sectionResized.connect(self._fit_rows)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._show_all = add_view_action(self, SHOW_ALL, self._toggle_current)
+        self._show_all.setVisible(False)
+        self.viewport().setMouseTracking(True)
+        add_view_action(self, "Copy value", self.copy_values)
+        add_view_action(self, copy_text, self.copy_rows, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy all", self.copy_all)
+        self.selectionModel().selectionChanged.connect(self._name_action)
+
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        self._open.clear()  # Their fields are deleted with the rows.
+        self.pairs.set_records(rows)
+        self._fit_columns()
+        self.scrollToTop()
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern, in these rows and all later ones; None marks nothing."""
+        self._delegate.marked = pattern
+        for fields in self._open.values():
+            for field in fields:
+                field.mark(pattern)
+        self.viewport().update()
+
+    @property
+    def marked(self) -> re.Pattern[str] | None:
+        """The pattern that is marked."""
+        return self._delegate.marked
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap lines again."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    @Slot(int)
+    def toggle(self, row: int) -> None:
+        """Show the long values of a row in full, with the focus in the first, or shorten them again."""
+        fields = self._open.pop(row, [])
+        if fields:
+            inside = any(field.isAncestorOf(self.focusWidget()) for field in fields if self.focusWidget() is not None)
+            for column in range(self.pairs.columnCount()):
+                self.setIndexWidget(self.pairs.index(row, column), None)  # type: ignore[arg-type]  # Qt's way to remove
+            self._fit_rows()
+            if inside or not self.hasFocus():
+                self.setFocus()
+        else:
+            self._open[row] = [self._make_field(row, column) for column in sorted(self.pairs.cut.get(row, ()))]
+            self._fit_rows()
+            if self._open[row]:
+                self._open[row][-1].setFocus()
+            else:
+                del self._open[row]
+        self.scrollTo(self.pairs.index(row, 0))
+        self._name_action()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """A long value is shown in full, so that all of it can be selected."""
+        index = self.indexAt(event.position().toPoint())
+        if index.column() in self.pairs.cut.get(index.row(), ()):
+            self.toggle(index.row())
+        else:
+            super().mouseDoubleClickEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter shows a long value in full, and shortens it again."""
+        row = self.currentIndex().row()
+        long = row in self.pairs.cut or row in self._open
+        if long and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2):
+            self.toggle(row)
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The line under a long value is a link."""
+        row = self._link_at(event)
+        if row is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.selectRow(row)
+            self.toggle(row)
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show a hand cursor over a link."""
+        over = self._link_at(event) is not None
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        super().mouseMoveEvent(event)
+
+    def is_open(self, index: Index) -> bool:
+        """Whether this value is shown in full, in its own field."""
+        return self.indexWidget(index) is not None
+
+    @property
+    def any_open(self) -> bool:
+        """Whether any long value is shown in full."""
+        return bool(self._open)
+
+    def lines_shown(self) -> int:
+        """The maximum number of lines shown of a long value."""
+        return LINES_MAX if self.pairs.rowCount() <= MANY_ROWS else 1
+
+    @Slot()
+    def copy_rows(self) -> None:
+        """The selected rows, one to a line."""
+        self._copy([self.pairs.text(row) for row in self.selected_rows()])
+
+    @Slot()
+    def copy_values(self) -> None:
+        """The selected rows' values, one to a line."""
+        self._copy([self.pairs.value(row) for row in self.selected_rows()])
+
+    @Slot()
+    def copy_all(self) -> None:
+        """All rows, one to a line."""
+        self._copy([self.pairs.text(row) for row in range(self.pairs.rowCount())])
+
+    def _copy(self, lines: list[str]) -> None:
+        if lines:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _make_field(self, row: int, column: int) -> ValueField:
+        index = self.pairs.index(row, column)
+        font = self._delegate.font_of(column)
+        field = ValueField(row, self.pairs.record(row)[column], font, self._theme, self.viewport(), first=column == 0)
+        field.mark(self.marked)
+        field.closed.connect(self.toggle)
+        self.setIndexWidget(index, field)
+        return field
+
+    def _link_at(self, event: QMouseEvent) -> int | None:
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid() or index.column() not in self.pairs.cut.get(index.row(), ()) or self.is_open(index):
+            return None
+        link = self._delegate.link_rect(self, self.visualRect(index), index)
+        return index.row() if link.contains(event.position().toPoint()) else None
+
+    @Slot()
+    def _toggle_current(self) -> None:
+        self.toggle(self.currentIndex().row())
+
+    @Slot()
+    def _name_action(self) -> None:
+        """The row's context menu."""
+        row = self.currentIndex().row()
+        self._show_all.setVisible(row in self.pairs.cut or row in self._open)
+        self._show_all.setText("Show less" if row in self._open else SHOW_ALL)
+
+    def _fit_columns(self) -> None:
+        """The name column is as wide as its names, within bounds; the values take the rest."""
+        fm, width = QFontMetrics(self._delegate.name_font), self.viewport().width()
+        names = (self.pairs.record(row)[0] for row in range(min(200, self.pairs.rowCount())))
+        widest = max((fm.horizontalAdvance(escape(name[:60])) for name in names), default=0)
+        first = min(max(96, widest + 2 * metrics.SPACE_3 + metrics.SPACE_3), int(width * 0.42))
+        others = self.pairs.columnCount() - 1
+        self.setColumnWidth(0, first)
+        for column in range(1, others):
+            self.setColumnWidth(column, (width - first) // others)
+        # The stretched last section is resized only later.
+        self.horizontalHeader().resizeSection(others, width - first - (width - first) // others * (others - 1))
+        self._fit_rows()
+
+    @Slot()
+    def _fit_rows(self) -> None:
+        """Row heights by the wrapped texts, within bounds."""
+        lines_max = self.lines_shown()
+        self.pairs.cut.clear()
+        for row in range(self.pairs.rowCount()):
+            height = self._delegate.height(self, row, lines_max)
+            if self.rowHeight(row) != height:
+                self.setRowHeight(row, height)
+        self.fitted.emit()

@@ -1,0 +1,267 @@
+"""The view of lines: folded and unfolded, wrapped where lines are indented, in the size chosen for all bodies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QFontMetricsF, QGuiApplication, QTextCursor, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.lines import Line
+from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.theme.body_text import LARGEST, SMALLEST
+from app.ui.theme.fonts import BASE
+from app.ui.theme.theme import Theme
+from tests.ui.desk import shown as shown_window
+from tests.ui.requests.page_desk import PageDesk, open_body
+from tests.ui.waiting import until
+
+BODY = {"a": {"x": 1, "é😀": [1, 2]}, "long": "word " * 60, "b": [{"needle": n} for n in range(3)], "end": "needle"}
+
+
+def pretty(value: object) -> list[Line]:
+    reader = BodyReader((), "application/json", "pretty")
+    reader.feed(json.dumps(value, ensure_ascii=False).encode(), True)
+    lines: list[Line] = []
+    while not reader.done:
+        lines += reader.lines(10_000)
+    return lines
+
+
+@pytest.fixture
+def code(qapp: QApplication) -> Iterator[CodeView]:
+    parent = QWidget()
+    parent.resize(420, 500)
+    view = CodeView(Theme(parent), parent)
+    view.resize(420, 500)
+    view.set_lines(pretty(BODY), folding=True)
+    view.end_lines()
+    parent.show()
+    view.grab()
+    yield view
+    parent.deleteLater()
+
+
+def line_of(code: CodeView, text: str) -> int:
+    return next(number for number, line in enumerate(code.rows.lines) if line.text.strip().startswith(text))
+
+
+def rows(code: CodeView) -> list[str]:
+    return [line.strip() for line in code.toPlainText().split("\n")]
+
+
+def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) -> None:
+    whole = code.toPlainText()
+    numbers = dict(code.rows.visible_rows(500))
+    middle = round(numbers[line_of(code, '"a"')]) + 9
+    QTest.mouseClick(code.gutter, Qt.MouseButton.LeftButton, pos=QPoint(code.gutter.width() - 8, middle))
+    assert rows(code)[1] == '"a": { 2 keys },'
+    code.setTextCursor(QTextCursor(code.rows.block_of(line_of(code, '"b"') + 2)))
+    QTest.keyClick(
+        code, Qt.Key.Key_BracketLeft, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    )
+    assert rows(code)[4] == "{ 1 key },"
+    QTest.keyClick(
+        code, Qt.Key.Key_BracketLeft, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    )
+    assert rows(code)[3:5] == ['"b": [ 3 items ],', '"end": "needle"']
+    assert code.rows.number_text(code.rows.line_of(4)) == str(line_of(code, '"end"') + 1)
+    QTest.keyClick(
+        code, Qt.Key.Key_BracketRight, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    )
+    assert rows(code)[3:5] == ['"b": [', "{ 1 key },"]
+    code.folds.fold_all()
+    assert rows(code) == ["{", '"a": { 2 keys },', rows(code)[2], '"b": [ 3 items ],', '"end": "needle"', "}"]
+    code.folds.unfold_all()
+    assert code.toPlainText() == whole
+    assert not code.grab().isNull()
+
+
+def colours(code: CodeView, text: str) -> list[tuple[str, str]]:
+    """The coloured words of a line with their colours, as they are painted."""
+    code.grab()
+    block = code.rows.block_of(line_of(code, text))
+    ranges = block.layout().formats()
+    words = [(block.text()[one.start : one.start + one.length], one.format) for one in ranges]
+    return [(word.strip(), style.foreground().color().name()) for word, style in words if word.strip()]
+
+
+def test_each_kind_of_text_has_its_colour_in_each_theme(code: CodeView) -> None:
+    code.set_lines(pretty({"key": "text", "number": 1.5, "no": None, "list": [1], "end": "a\u202eb"}), folding=True)
+    code.end_lines()
+    seen = []
+    for choice in ("light", "dark"):
+        code._theme.set_choice(choice)
+        tokens = code._theme.tokens
+        key, mark, literal = tokens.code_key, tokens.code_punctuation, tokens.code_literal
+        assert colours(code, '"key"') == [('"key"', key), (":", mark), ('"text"', tokens.code_string), (",", mark)]
+        assert colours(code, '"number"')[2] == ("1.5", tokens.code_number)
+        assert colours(code, '"no"')[2] == ("null", literal)
+        assert ("\\u202e", tokens.warning) in colours(code, '"end"')
+        seen.append((key, mark, literal, tokens.code_string, tokens.code_number))
+    assert all(light != dark for light, dark in zip(*seen, strict=True))
+    code.folds.fold_all()
+    assert ("1 item", tokens.text_muted) in colours(code, '"list"')
+
+
+def test_a_selection_over_a_fold_is_copied_with_all_it_hides(code: CodeView) -> None:
+    whole = code.toPlainText()
+    code.folds.fold_all()
+    code.selectAll()
+    code.copy()
+    assert QGuiApplication.clipboard().text() == whole
+    cursor = code.textCursor()
+    block = code.rows.block_of(line_of(code, '"a"'))
+    cursor.setPosition(block.position() + 2)
+    cursor.setPosition(block.position() + 6, QTextCursor.MoveMode.KeepAnchor)
+    code.setTextCursor(cursor)
+    code.copy()
+    assert QGuiApplication.clipboard().text() == '"a":'
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    code.setTextCursor(cursor)
+    code.copy()
+    assert json.loads("{" + QGuiApplication.clipboard().text().removesuffix(",") + "}") == {"a": BODY["a"]}
+
+
+def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
+    code.folds.fold_all()
+    matches = code.find_all("needle")
+    code.show_match(matches, 3)
+    assert code.textCursor().block().text() == '  "end": "needle"'
+    assert len(code.extraSelections()) == 1
+    code.show_match(matches, 1)
+    assert code.textCursor().block().text() == '      "needle": 1'
+    assert [mark.cursor.selectedText() for mark in code.extraSelections()] == ["needle"] * 2
+    code.mark_place(3, 5, move=True)
+    assert code.textCursor().block().text().strip() == '"x": 1,'
+
+
+def test_lines_loaded_later_are_added_below_what_is_folded(code: CodeView) -> None:
+    code.folds.fold_all()
+    code.add_lines([Line("more"), Line("  inner"), Line("done")])
+    assert rows(code)[-4:] == ["}", "more", "inner", "done"]
+    code.folds.toggle(line_of(code, "more"))
+    assert rows(code)[-2:] == ["more …", "done"]
+    code.set_lines([Line("{"), Line("  1"), Line("}")])
+    assert not code.folds.can_fold(0)
+
+
+def test_wrapped_lines_go_on_where_they_are_indented_and_are_19_pixels_high(code: CodeView) -> None:
+    assert code.font().pixelSize() == 13
+    block = code.rows.block_of(line_of(code, '"long"'))
+    layout = block.layout()
+    assert layout.lineCount() > 3
+    step = QFontMetricsF(code.font()).horizontalAdvance(" ")
+    margin = code.document().documentMargin()
+    assert [layout.lineAt(n).x() - margin for n in range(3)] == pytest.approx([0, 2 * step, 2 * step], abs=0.1)
+    assert code.blockBoundingGeometry(block).height() == 19 * layout.lineCount()
+    tops = [top for _, top in code.rows.visible_rows(60)]
+    assert {round(below - above) for above, below in pairwise(tops)} == {19}
+    # What was cut into display lines goes on as deep as its beginning.
+    code.set_lines([Line("    " + "x" * 90), Line("y" * 90, folded=True)])
+    code.grab()
+    second = code.document().findBlockByNumber(1).layout()
+    assert second.lineAt(0).x() - margin == pytest.approx(4 * step, abs=0.1)
+    bar = code.verticalScrollBar()
+    code.set_lines([Line(f"{n}") for n in range(500)])
+    code.grab()
+    bar.setValue(bar.maximum())
+    code.grab()
+    last, top = list(code.rows.visible_rows(500))[-1]
+    assert (last, top + 19 <= code.viewport().height()) == (499, True)
+
+
+async def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(tmp_path: Path, shown: PageDesk) -> None:
+    text, body = shown.desk.theme.body_text, shown.detail.body
+    text.load_from(tmp_path)
+    await open_body(shown, json.dumps(BODY).encode(), "application/json")
+    assert body.code.horizontalScrollBar().maximum() == 0
+    body.wrap.click()
+    body.code.grab()
+    assert body.code.horizontalScrollBar().maximum() > 500
+    assert body.wrap.isVisible()
+    body.views.activated.emit("hex")
+    await until(lambda: body.stack.currentWidget() is body.hex)
+    assert not body.wrap.isVisible()
+    where = QPointF(body.hex.viewport().rect().center())
+    for notch in (120, 120, -120, 120):
+        wheel = QWheelEvent(
+            where,
+            body.hex.viewport().mapToGlobal(where),
+            QPoint(),
+            QPoint(0, notch),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.ControlModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(body.hex.viewport(), wheel)
+    sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.tokens.code)}
+    assert sizes == {text.size} == {15}
+    theme = Theme()
+    again = theme.body_text
+    again.load_from(tmp_path)
+    assert (again.size, again.wrap) == (15, False)
+    for _ in range(50):
+        again.zoom_in()
+    assert again.size == LARGEST == 28
+    for _ in range(50):
+        again.zoom_out()
+    assert again.size == SMALLEST == 9
+    again.reset_zoom()
+    assert again.size == 13
+
+
+async def test_keys_of_the_window_zoom_and_wrap(tmp_path: Path) -> None:
+    async with shown_window(tmp_path) as (desk, window):
+        text = desk.theme.body_text
+        control = Qt.KeyboardModifier.ControlModifier
+        for key, modifier, size in (
+            (Qt.Key.Key_Plus, control, 14),
+            (Qt.Key.Key_Equal, control, 15),
+            (Qt.Key.Key_Minus, control, 14),
+            (Qt.Key.Key_0, control, 13),
+        ):
+            QTest.keyClick(window, key, modifier)
+            assert text.size == size
+        QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.AltModifier)
+        assert not text.wrap
+        offered = {command.text() for command in window.commands.registry.all()}
+        assert offered >= {"Zoom in", "Zoom out", "Reset zoom", "Wrap long lines", "Fold all in body", "Fold in body"}
+
+
+def test_the_menu_of_a_body_wraps_and_zooms_as_far_as_possible(code: CodeView) -> None:
+    text = code._theme.body_text
+    while text.size < LARGEST:
+        text.zoom_in()
+    place = code.viewport().mapToGlobal(code.viewport().rect().center())
+    menu = code.actions_here.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
+    actions = {action.text(): action for action in menu.actions()}
+    assert not actions["Zoom in"].isEnabled()
+    actions["Reset zoom"].trigger()
+    assert text.size == BASE
+    assert actions["Zoom in"].isEnabled()
+    assert not actions["Reset zoom"].isEnabled()
+    actions["Wrap long lines"].trigger()
+    assert not text.wrap
+    assert not actions["Wrap long lines"].isChecked()
+    menu.deleteLater()
+
+
+def test_the_menu_of_a_body_folds_what_was_clicked(code: CodeView) -> None:
+    place = code.cursorRect(QTextCursor(code.rows.block_of(line_of(code, '"x"')))).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, code.viewport().mapToGlobal(place))
+    menu = code.actions_here.menu(event)
+    actions: dict[str, QAction] = {action.text(): action for action in menu.actions() if action.text()}
+    assert {"Fold", "Unfold", "Fold all", "Unfold all", "Wrap long lines", "Zoom in"} <= actions.keys()
+    assert actions["Wrap long lines"].isChecked()
+    actions["Fold"].trigger()
+    menu.deleteLater()
+    assert rows(code)[1] == '"a": { 2 keys },'

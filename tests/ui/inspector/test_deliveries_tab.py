@@ -1,0 +1,390 @@
+"""The Deliveries tab: each delivery with its attempts, what was sent and what came back."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton
+
+from app.core.attempt_text import RESPONSE_REMOVED
+from app.core.clock import now_us
+from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, RequestEdit, Timing
+from app.core.ids import uuid7
+from app.core.model import Capture, DeliveryState
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.target import TargetDraft
+from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
+from app.ui.inspector.deliveries.attempt_list import row_words
+from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
+from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.widgets.segmented import Segmented
+from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
+from tests.factories import attempt
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+SECOND = 1_000_000
+
+
+@asynccontextmanager
+async def opened(folder: Path, **fields: Any) -> AsyncIterator[tuple[PageDesk, DeliveriesTab, Capture, Delivery]]:
+    """A request of an endpoint with one target, its Deliveries tab, and its delivery, still queued."""
+    async with open_page(folder, forward_url="http://127.0.0.1:9/hook?own=1") as shown:
+        capture = await shown.desk.capture(shown.endpoint, **fields)
+        shown.detail.show_tab_of(capture.id, DELIVERIES)
+        shown.page.open_request(capture.id)
+        tab = shown.detail.deliveries
+        await until(lambda: words(tab))
+        (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+        yield shown, tab, capture, delivery
+
+
+def words(tab: DeliveriesTab) -> list[str]:
+    """The rows, as screen readers read them."""
+    return [row_words(row) for row in tab.list.attempts.records()]
+
+
+def choose(tab: DeliveriesTab, row: int) -> None:
+    tab.list.select_row(row)
+
+
+def press(choices: Segmented, title: str) -> None:
+    button = next(one for one in choices.findChildren(QAbstractButton) if one.text().startswith(title))
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+async def test_every_attempt_has_its_number_trigger_result_and_duration(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        made = [
+            attempt(delivery, 1, **NO_CONNECTION),
+            attempt(delivery, 2, **STATUS_500),
+            attempt(delivery, 3, trigger=AttemptTrigger.RESENT, status=None, failure=FailureKind.TIMEOUT),
+            attempt(delivery, 4, trigger=AttemptTrigger.MANUAL, ms=1500.0),
+        ]
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, *made)
+        await until(lambda: len(words(tab)) == 5)
+        assert words(tab) == [
+            f"Delivered, 4 attempts, {made[-1].url}",
+            "Attempt 1 of 4, forwarded: Could not connect after 12 ms",
+            "Attempt 2 of 4, retry: 500 Internal Server Error after 12 ms",
+            "Attempt 3 of 4, sent again because the open connection had closed: Timed out after 12 ms",
+            "Attempt 4 of 4, retried by you: 200 OK after 1.5 s",
+        ]
+        assert not tab.list.grab().isNull()
+
+
+async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        made = [attempt(delivery, number, **STATUS_500) for number in (1, 2)]
+        why = "Not retried: status 500 is not in the target's retry rule."
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, next_step=why)
+        await until(lambda: tab.pane.reason.text() == f"{STATUS_500['error']} {why}")
+        tab.list.select_row(1)
+        await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+        capture = await shown.desk.capture(shown.endpoint)
+        (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+        made = [attempt(delivery, number, **NO_CONNECTION) for number in (1, 2, 3)]
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made)
+        shown.page.open_request(capture.id)
+        tab = shown.detail.deliveries
+        await until(lambda: words(tab))
+        assert not tab.isVisible()
+        shown.detail.tabs.setCurrentIndex(DELIVERIES)
+        await until(lambda: tab.list.height() >= tab.list.content_height())
+        before = tab.list.height()
+        await shown.desk.store.deliveries.retry(DeliveryFilter())
+        await until(lambda: tab.list.height() > before)
+
+
+async def test_the_parts_of_a_duration_are_named(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        timing = Timing(lookup=1.0, connect=2.0, tls=3.0, first_byte=4.0)
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, attempt(delivery, timing=timing))
+        await until(tab.pane.timing.isVisible)
+        assert tab.pane.timing.accessibleName() == (
+            "Lookup 1.0 ms, Connect 2.0 ms, TLS 3.0 ms, Waiting for first byte 4.0 ms, Rest 2.0 ms, 12 ms in all"
+        )
+
+
+async def test_the_url_shown_and_copied_is_the_one_requested(tmp_path: Path) -> None:
+    async with opened(tmp_path, target="/catch/x/orders/a%2Fb?id=1&id=2") as (shown, tab, _, delivery):
+        url = "http://127.0.0.1:9/hook/orders/a%2Fb?own=1&id=1&id=2"
+        assert tab.pane.url.text() == url
+        elsewhere = attempt(delivery, url="http://127.0.0.1:9/old")
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, elsewhere)
+        await until(lambda: tab.pane.url.text() == "http://127.0.0.1:9/old")
+        tab.pane.copy_url.click()
+        assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/old"
+
+
+async def test_the_url_before_the_first_attempt_follows_the_target(tmp_path: Path) -> None:
+    async with opened(tmp_path, target="/catch/x/orders?id=1") as (shown, tab, _, delivery):
+        draft = TargetDraft(url="http://127.0.0.1:9/mended", append_path=False, keep_query=False)
+        await shown.desk.store.targets.update(delivery.target_id or 0, draft)
+        await until(lambda: tab.pane.url.text() == draft.url)
+        assert words(tab)[0] == f"Waiting, {draft.url}"
+
+
+async def test_request_and_response_have_their_headers_and_body(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        pane = tab.pane
+        headers = (("Content-Type", "application/json"), ("Content-Encoding", "gzip"))
+        made = attempt(delivery, response_headers=headers)
+        body = gzip.compress(b'{"ok":true}')
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=body, responded=True)
+        await until(lambda: pane.body.code.toPlainText() == '{\n  "ok": true\n}')
+        assert pane.facts.text().startswith("The sender got this response.")
+        press(pane.parts, "Headers")
+        assert pane.headers.pairs.rowCount() == 2
+        press(pane.sides, "Request")
+        assert [pane.headers.pairs.record(row) for row in range(1)] == [("X-Sent", "1")]
+        press(pane.parts, "Body")
+        await until(lambda: pane.body.code.toPlainText() == '{\n  "a": 1\n}')
+        pane.copy_text.click()
+        await until(lambda: QGuiApplication.clipboard().text().startswith("POST http"))
+        text = QGuiApplication.clipboard().text()
+        for part in ("X-Sent: 1", '{"a":1}', "--- 200 OK, 12 ms", "HTTP/1.1 200", '{"ok":true}'):
+            assert part in text
+
+
+async def replayed(shown: PageDesk, capture: Capture, edit: RequestEdit | None, *, size: int) -> Delivery:
+    """Let a replay of the request fail after `size` bytes of its body were sent."""
+    store = shown.desk.store
+    spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), edit=edit)
+    replay = Replay(id=uuid7(now_us()), created_at=now_us(), spec=spec, state=ReplayState.DONE)
+    await store.replays.save(replay)
+    delivery = Delivery(
+        id=uuid7(now_us()),
+        capture_id=capture.id,
+        endpoint_id=capture.endpoint_id,
+        url="http://127.0.0.1:9/",
+        state=DeliveryState.QUEUED,
+        queued_at=now_us(),
+        replay_id=replay.id,
+    )
+    await store.deliveries.add_replays([delivery])
+    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **NO_CONNECTION)
+    return await finish(store, delivery, DeliveryState.FAILED, made)
+
+
+@pytest.mark.parametrize(
+    ("edit", "size", "text"),
+    [
+        (RequestEdit(body=b'{"edited":true}'), 15, '{\n  "edited": true\n}'),
+        (RequestEdit(body=b'{"b":2}'), 7, '{\n  "b": 2\n}'),
+        (RequestEdit(body=b"a: 1\n", headers=(("Content-Type", "text/yaml"),)), 5, "a: 1"),
+        (RequestEdit(body=b"sent until here, and no further"), 15, "sent until here"),
+        (RequestEdit(method="PUT"), 7, '{\n  "a": 1\n}'),
+        (None, 7, '{\n  "a": 1\n}'),
+    ],
+)
+async def test_a_replay_shows_the_body_it_sent(tmp_path: Path, edit: RequestEdit | None, size: int, text: str) -> None:
+    async with opened(tmp_path) as (shown, tab, capture, _):
+        await replayed(shown, capture, edit, size=size)
+        await until(lambda: len(words(tab)) == 4)
+        choose(tab, 3)
+        await until(lambda: tab.pane.body.code.isVisible() and tab.pane.body.code.toPlainText() == text)
+        tab.pane.copy_text.click()
+        sent = edit.body[:size] if edit is not None and edit.body is not None else b'{"a":1}'
+        await until(lambda: sent.decode() in QGuiApplication.clipboard().text())
+
+
+async def test_an_attempt_that_sent_no_body_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, size=0, **NO_CONNECTION))
+        await until(tab.pane.body.nothing.isVisible)
+        assert tab.pane.body.nothing.title.text() == "No body was sent"
+
+
+async def test_the_body_of_a_replay_that_is_no_longer_stored_is_only_named(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        made = attempt(delivery, size=99, **NO_CONNECTION)
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
+        await until(lambda: tab.pane.sides.current() == "request" and tab.pane.nothing.isVisible())
+        assert tab.pane.nothing.title.text() == "Another body, 99 B"
+
+
+async def test_a_waiting_delivery_says_when_the_next_attempt_comes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        assert words(tab)[-1] == "First attempt now"
+        due = now_us() + 3_600 * SECOND
+        made = [attempt(delivery, 1, **NO_CONNECTION), attempt(delivery, 2, **NO_CONNECTION)]
+        await finish(shown.desk.store, delivery, DeliveryState.QUEUED, *made, due_at=due)
+        await until(lambda: len(words(tab)) == 4)
+        assert words(tab)[0].startswith("Waiting, 2 attempts")
+        assert words(tab)[-1].startswith("Retry 2 of 4 in ")
+        target_id = delivery.target_id or 0
+        await shown.desk.store.targets.pause(target_id)
+        await until(lambda: words(tab)[0].startswith("Paused"))
+        assert words(tab)[-1] == "Target is paused"
+        choose(tab, len(words(tab)) - 1)
+        assert tab.pane.retry.text() == "Send now"
+        assert not tab.pane.retry.isEnabled()
+        assert "target is paused" in tab.pane.retry.toolTip()
+        assert tab.notice.text() == "This target is paused. Deliveries wait until you resume it."
+        tab.resume.click()
+        await until(lambda: not tab.resume.isVisible())
+        target = shown.desk.store.targets.by_id(target_id)
+        assert target is not None
+        assert target.paused is None
+
+
+async def test_only_failed_deliveries_to_targets_can_be_retried(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, capture, delivery):
+        store = shown.desk.store
+        assert not tab.pane.retry.isVisible()
+        replay = Delivery(
+            id="00000000-0000-7000-8000-00000000000a",
+            capture_id=capture.id,
+            endpoint_id=capture.endpoint_id,
+            url="http://127.0.0.1:9/other",
+            state=DeliveryState.QUEUED,
+            queued_at=1,
+            replay_id="00000000-0000-7000-8000-00000000000b",
+        )
+        await store.deliveries.add_replays([replay])
+        again = attempt(replay, trigger=AttemptTrigger.REPLAY, **STATUS_500)
+        await finish(store, replay, DeliveryState.FAILED, again)
+        await finish(store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
+        await until(lambda: len(words(tab)) == 4 and words(tab)[0].startswith("Failed"))
+        choose(tab, 3)
+        assert tab.pane.retry.isVisible()
+        assert (tab.pane.retry.isEnabled(), tab.pane.retry.toolTip()) == (False, REPLAY_ENDED)
+        choose(tab, 1)
+        assert tab.pane.retry.isEnabled()
+        tab.pane.retry.click()
+        await until(lambda: words(tab)[2:3] == ["Next attempt now"])
+        assert not tab.pane.retry.isVisible()
+        row = shown.model.row_of(capture.id)
+        assert row is not None
+        assert shown.model.summary(row).delivery is DeliveryState.QUEUED
+
+
+async def test_what_is_chosen_stays_when_another_attempt_is_made(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        store = shown.desk.store
+        made = [attempt(delivery, number, **STATUS_500) for number in range(1, 41)]
+        await finish(store, delivery, DeliveryState.QUEUED, *made, due_at=now_us() + SECOND)
+        await until(lambda: len(words(tab)) == 42)
+        assert tab.pane.title.text().startswith("Attempt 40 of 40")
+        choose(tab, 3)
+        tab.list.verticalScrollBar().setValue(50)
+        (waiting,) = await store.deliveries.of_capture(delivery.capture_id)
+        await finish(store, waiting, DeliveryState.DELIVERED, attempt(delivery, 41))
+        await until(lambda: words(tab)[0].startswith("Delivered"))
+        assert tab.pane.title.text().startswith("Attempt 3 of 41")
+        assert tab.list.verticalScrollBar().value() == 50
+        choose(tab, 0)
+        assert tab.pane.title.text().startswith("Attempt 41 of 41")
+
+
+async def test_an_interrupted_attempt_says_what_that_means(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        cut = attempt(delivery, status=None, failure=FailureKind.INTERRUPTED, ms=0.0, error="Cut.")
+        await finish(shown.desk.store, delivery, DeliveryState.QUEUED, cut, round_attempts=0)
+        await until(lambda: len(words(tab)) == 3)
+        assert words(tab)[1:] == ["Attempt 1 of 1, forwarded: Interrupted", "Next attempt now"]
+        assert tab.pane.nothing.text.text() == INTERRUPTED_MEANS
+        assert not tab.pane.sides.isVisible()
+        assert not tab.pane.timing.isVisible()
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_a_request_that_was_not_sent_says_why_in_full(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+        shown.page.resize(690, 512)
+        capture = await shown.desk.capture(shown.endpoint)
+        (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+        error = NOT_SENT.replace("/../", "/../" + 30 * "long/")
+        await not_sent(shown.desk.store, delivery, error)
+        shown.page.open_request(capture.id)
+        tab = shown.detail.deliveries
+        await until(lambda: words(tab))
+        shown.detail.tabs.setCurrentIndex(DELIVERIES)
+        await until(lambda: words(tab)[1:] == ["Attempt 1 of 1: Not sent"])
+        assert words(tab)[0].startswith("Not sent, http")
+        text = tab.pane.nothing.text
+        assert text.text() == error
+        await settle()
+        assert text.height() >= text.heightForWidth(text.width())
+        assert not tab.pane.reason.isVisible()
+        assert not tab.pane.timing.isVisible()
+
+
+async def test_an_attempt_whose_response_made_room_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        made = attempt(delivery, response_headers=(("X-A", "1"),))
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=b"fine")
+        shown.desk.store.limits.set_response_limit(1)
+        await until(lambda: shown.desk.store._eviction._worker.is_idle)
+        await shown.reload()
+        shown.detail.show_deliveries(delivery.capture_id)
+        await until(lambda: tab.pane.nothing.title.text() == "The response was removed")
+        assert tab.pane.nothing.text.text() == RESPONSE_REMOVED
+        assert "response removed" in tab.pane.facts.text()
+
+
+async def test_deliveries_to_several_targets_and_replays_are_listed_apart(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
+        store = shown.desk.store
+        await store.targets.create(shown.endpoint.id, TargetDraft(url="http://127.0.0.1:9/two"))
+        endpoint = store.endpoints.by_id(shown.endpoint.id)
+        assert endpoint is not None
+        capture = await shown.desk.capture(endpoint, target="/catch/x")
+        shown.detail.show_tab_of(capture.id, DELIVERIES)
+        shown.page.open_request(capture.id)
+        tab = shown.detail.deliveries
+        await until(lambda: len(words(tab)) == 4)
+        assert [line.rpartition("/")[2] for line in words(tab)[::2]] == ["one", "two"]
+        assert shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 2"
+
+
+@pytest.mark.parametrize("forwards", [False, True])
+async def test_a_request_without_deliveries_says_why(tmp_path: Path, forwards: bool) -> None:
+    url = "http://127.0.0.1:9/" if forwards else None
+    async with open_page(tmp_path, forward_url=url) as shown:
+        sent = await shown.add()
+        shown.detail.show_tab_of(sent.id, DELIVERIES)
+        shown.page.open_request(sent.id)
+        empty = shown.detail.deliveries.empty
+        await until(empty.isVisible)
+        assert ("when this request arrived" in empty.text.text()) == forwards
+
+
+async def test_nothing_of_a_request_is_shown_with_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
+        await until(lambda: len(words(tab)) == 2)
+        second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
+        visible: list[bool] = []
+        shown.detail.opened.connect(lambda _: visible.append(tab.pane.isVisible()))
+        shown.detail.show_tab_of(second.id, DELIVERIES)
+        shown.page.open_request(second.id)
+        await until(lambda: visible and tab.pane.isVisible())
+        assert visible == [False]
+        assert tab.pane.title.text() == "Nothing sent yet"
+        await settle()
+        assert tab.pane.nothing.isVisible()
+
+
+async def test_the_deliveries_of_a_request_that_is_not_open_are_shown_as_it_opens(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+        capture = await shown.desk.capture(shown.endpoint)
+        await until(lambda: shown.detail.capture is not None)  # the first request of an empty list opens by itself
+        shown.detail.clear()
+        shown.detail.show_deliveries(capture.id)
+        await until(lambda: shown.detail.capture is not None)
+        assert shown.detail.tabs.currentIndex() == DELIVERIES

@@ -1,0 +1,81 @@
+"""Searching in a body: matches are counted, moving between them scrolls, and loading more moves nothing."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.bodies.lines import Line
+from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.theme.theme import Theme
+from tests.ui.requests.page_desk import PageDesk, open_body
+from tests.ui.waiting import until
+
+
+async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
+    await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
+    shown.detail.open_find()
+    bar, code = shown.detail.body.find_bar, shown.detail.body.code
+    bar.field.setText("name")
+    await until(lambda: bar.count.text() == "1 of 3")
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+    assert bar.count.text() == "2 of 3"
+    QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert bar.count.text() == "3 of 3"
+    start, end = code.find_all("name")[1]
+    cursor = code.textCursor()
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    assert cursor.selectedText() == "name"
+    bar.field.setText("nothing like it")
+    assert bar.count.text() == "No matches"
+    QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+
+
+async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> None:
+    await open_body(shown, b"a needle\n" * 40_000, "text/plain")
+    shown.detail.open_find()
+    bar, code = shown.detail.body.find_bar, shown.detail.body.code
+    bar.field.setText("needle")
+    await until(lambda: bar.count.text().startswith("1 of "))
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+    code.verticalScrollBar().setValue(200)
+    await until(lambda: shown.detail.body.loader.ended and bar.count.text() == "2 of 10,000+")
+    assert code.verticalScrollBar().value() == 200
+
+
+def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:
+    parent = QWidget()
+    code = CodeView(Theme(), parent)
+    code.resize(400, 300)
+    parent.show()
+    lines = [Line(text="word and more " * 140)] * 100
+    code.set_lines(lines)
+    for _ in range(3):
+        code.add_lines(lines)
+    assert code.length() > 512 * 1024
+    qapp.processEvents()
+    assert code.horizontalScrollBar().maximum() == 0
+    first = code.document().firstBlock()
+    assert code.blockBoundingGeometry(first).height() > 10 * code.fontMetrics().height()
+    parent.deleteLater()
+
+
+def test_marks_follow_the_theme(qapp: QApplication) -> None:
+    theme, parent = Theme(), QWidget()
+    theme.set_choice("light")
+    code = CodeView(theme, parent)
+    code.set_lines([Line(text="a needle, a needle")])
+    code.show_match(code.find_all("needle"), 1)
+    before = [mark.format.background().color().name() for mark in code.extraSelections()]
+    theme.set_choice("dark")
+    after = [mark.format.background().color().name() for mark in code.extraSelections()]
+    assert after == [theme.tokens.warning_soft, theme.tokens.accent] != before
+    code.set_lines([Line(text="other")])
+    theme.set_choice("light")
+    assert code.extraSelections() == []
+    parent.deleteLater()

@@ -1,0 +1,196 @@
+"""Long names and values in tables: highlighted where they are cut, shown in full in place, copied in full."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from app.ui.inspector.pairs_view import SHOW_ALL, PairsView, ValueField, sent_part
+from app.ui.inspector.tabs.tabs import HEADERS, INFO, QUERY
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import activate, settle
+
+COOKIE = "; ".join(f"session_{number}={number:064x}" for number in range(800))[:60_000]
+
+
+def copied() -> str:
+    return QGuiApplication.clipboard().text()
+
+
+async def open_headers(shown: PageDesk, *headers: tuple[str, str], **fields: Any) -> PairsView:
+    """The table of a request with these headers, shown with the keyboard in it."""
+    await open_body(shown, b"{}", "application/json", headers=headers, **fields)
+    shown.detail.tabs.setCurrentIndex(HEADERS)
+    await activate(shown.page)
+    await settle()
+    table = shown.detail.headers
+    table.setFocus()
+    return table
+
+
+def link_of(table: PairsView, row: int, column: int = 1) -> QPoint:
+    index = table.pairs.index(row, column)
+    return table._delegate.link_rect(table, table.visualRect(index), index).center()
+
+
+def field_of(table: PairsView, row: int, column: int = 1) -> ValueField:
+    field = table.indexWidget(table.pairs.index(row, column))
+    assert isinstance(field, ValueField)
+    return field
+
+
+async def test_a_long_value_is_marked_and_opens_in_place(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("Cookie", COOKIE), ("X-Short", "v" * 200))
+    assert table.pairs.cut == {1: frozenset({1})}
+    low = table.rowHeight(1)
+    assert low < 220
+    described = table.pairs.index(1, 1).data(Qt.ItemDataRole.AccessibleDescriptionRole)
+    assert described == "60,000 characters. Press Enter to show all."
+    assert not table.grab().isNull()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=link_of(table, 1))
+    field = field_of(table, 1)
+    await settle()
+    assert field.text.toPlainText() == COOKIE
+    assert low < table.rowHeight(1) < 400
+    assert field.text.verticalScrollBar().maximum() > 0
+    field.text.selectAll()
+    field.text.copy()
+    assert copied() == COOKIE
+    QTest.mouseClick(field.less, Qt.MouseButton.LeftButton)
+    assert table.indexWidget(table.pairs.index(1, 1)) is None
+    assert table.rowHeight(1) == low
+    for copy, text in ((table.copy_values, COOKIE), (table.copy_rows, f"Cookie: {COOKIE}")):
+        copy()
+        assert copied() == text
+    # Another request has nothing open.
+    table.toggle(1)
+    await open_headers(shown, ("Cookie", "a=1"))
+    assert [one for one in table.findChildren(ValueField) if one.isVisible()] == []
+
+
+async def test_the_keyboard_opens_and_closes_it(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-Long", "a b" * 5_000), ("X-Short", "v"))
+    table.selectRow(2)
+    assert not table._show_all.isVisible()
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    assert not table.findChildren(ValueField)
+    table.selectRow(1)
+    assert (table._show_all.isVisible(), table._show_all.text()) == (True, SHOW_ALL)
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    field = field_of(table, 1)
+    assert field.text.hasFocus()
+    QTest.keyClick(field.text, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(field.text, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert copied() == "a b" * 5_000
+    QTest.keyClick(field.text, Qt.Key.Key_Escape)
+    assert table.hasFocus()
+    assert table.indexWidget(table.pairs.index(1, 1)) is None
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert copied() == "X-Long: " + "a b" * 5_000
+
+
+async def test_a_value_with_one_line_more_is_shown_whole(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-A", "v"))
+    delegate, width = table._delegate, table.columnWidth(1) - 24
+    fits = (many for many in range(10, 200) if delegate._lines("v" * many, delegate._metrics, width, 8) > 1)
+    per_line = next(fits) - 1
+    table = await open_headers(shown, ("X-9", "v" * per_line * 9), ("X-10", "v" * (per_line * 9 + 20)))
+    assert 1 not in table.pairs.cut
+    assert 2 in table.pairs.cut
+
+
+async def test_what_is_hidden_in_a_value_is_copied_as_it_was_sent(tmp_path: Path) -> None:
+    assert sent_part("a\x1b\n\U0001f600z", 0, 99) == "a\x1b\n\U0001f600z"
+    assert sent_part("a\x1b\n\U0001f600z", 5, 9) == "\n\U0001f600"
+
+    async with open_page(tmp_path) as shown:
+        value = "<b>\x1b\u202e" + "x" * 9_000
+        table = await open_headers(shown, ("X-Long", value), target="/catch/x?long=%3Cb%3E%0A" + "y" * 20_000)
+        table.toggle(1)
+        field = field_of(table, 1)
+        assert field.text.toPlainText().startswith("<b>\\x1b\\u202exx")
+        field.text.selectAll()
+        field.text.copy()
+        assert copied() == value
+        shown.detail.tabs.setCurrentIndex(QUERY)
+        await settle()
+        query = shown.detail.query
+        assert query.pairs.cut == {0: frozenset({1, 2})}
+        query.toggle(0)
+        assert field_of(query, 0, 1).text.toPlainText() == "<b>\\n" + "y" * 20_000
+        assert field_of(query, 0, 2).text.toPlainText() == "long=%3Cb%3E%0A" + "y" * 20_000
+        shown.detail.tabs.setCurrentIndex(INFO)
+        await settle()
+        info = shown.detail.info
+        (row,) = info.pairs.cut
+        assert info.pairs.record(row)[0] == "Target"
+
+
+async def test_a_field_of_one_line_holds_more_than_qt_puts_into_one(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-A", "short"), ("X-B", "v" * 40_000))
+    place = table.visualRect(table.pairs.index(1, 1)).center()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseDClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    (field,) = table.findChildren(QLineEdit)
+    assert field.text() == "short"
+    table.closeEditor(field, table.itemDelegate().EndEditHint.NoHint)
+    editor = table._delegate.createEditor(table.viewport(), None, table.pairs.index(2, 1))
+    assert isinstance(editor, QLineEdit)
+    assert editor.text() == "v" * 40_000
+    editor.deleteLater()
+    index = table.pairs.index(2, 1)
+    QTest.mouseDClick(table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(index).center())
+    assert field_of(table, 2).text.toPlainText() == "v" * 40_000
+
+
+async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("Cookie", COOKIE.replace(" ", "").replace(";", "")))
+    began = time.thread_time()
+    shown.page.resize(1_100, 700)
+    await settle()
+    table.grab()
+    table.toggle(1)
+    await settle()
+    table.grab()
+    assert time.thread_time() - began < 1.5
+    long = "v" * 3_000
+    target = "/catch/x?" + "&".join(["a=1"] * 8_000) + f"&b={long}"
+    began = time.thread_time()
+    await open_body(shown, b"{}", "application/json", target=target)
+    shown.detail.tabs.setCurrentIndex(QUERY)
+    await settle()
+    assert time.thread_time() - began < 3
+    query = shown.detail.query
+    assert query.pairs.cut == {8_000: frozenset({1, 2})}
+    assert query.rowHeight(8_000) > query.rowHeight(0)
+    query.toggle(8_000)
+    assert field_of(query, 8_000).text.toPlainText() == long
+
+
+async def test_the_link_has_a_hand(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-Long", "v" * 9_000))
+
+    def move(place: QPoint) -> Qt.CursorShape:
+        none = Qt.MouseButton.NoButton
+        at = table.viewport().mapToGlobal(place)
+        event = QMouseEvent(QEvent.Type.MouseMove, place, at, none, none, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(table.viewport(), event)
+        return table.viewport().cursor().shape()
+
+    assert move(link_of(table, 1)) is Qt.CursorShape.PointingHandCursor
+    assert move(table.visualRect(table.pairs.index(1, 1)).topLeft()) is Qt.CursorShape.ArrowCursor
+
+
+async def test_a_tab_made_in_a_shown_window_looks_as_one_styled_with_it(shown: PageDesk) -> None:
+    header = (await open_headers(shown, ("X-A", "v"))).horizontalHeader()
+    made = header.grab().toImage()
+    with shown.desk.theme.deferred_styling():
+        pass  # styles all anew
+    await settle()
+    assert header.grab().toImage() == made
