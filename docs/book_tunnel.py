@@ -74,9 +74,12 @@ class About:
         return await self._about.diagnostics(window)
 
 
+_real_services_of = window_session.services_of
+
+
 def services_of(application: Application, restart_restored: Callable[[], None]) -> Services:
     """Those of the program, with a stand-in for the tunnel."""
-    real = window_session.services_of(application, restart_restored)
+    real = _real_services_of(application, restart_restored)
     tunnels = FakeTunnels(application.bus, programs())
     about = About(real.about, tunnels)
 
