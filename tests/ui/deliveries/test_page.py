@@ -18,7 +18,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import page as page_module
 from app.ui.deliveries import table as table_module
-from app.ui.deliveries.page import BESIDE_TEXT
+from app.ui.deliveries.filters import BESIDE_TEXT
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
