@@ -14,14 +14,7 @@ to be imported by others.
 from hookline.calls import Call
 from hookline.client.client import AsyncClient, Client
 from hookline.client.events import Event
-from hookline.errors import (
-    ApiError,
-    FieldProblem,
-    NotFoundError,
-    ProblemError,
-    UnreachableError,
-    WaitTimeoutError,
-)
+from hookline.errors import ApiError, FieldProblem, NotFoundError, ProblemError, UnreachableError, WaitTimeoutError
 from hookline.headers import Headers
 from hookline.records import (
     Attempt,

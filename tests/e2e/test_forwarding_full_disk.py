@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.faulty_target import BUSY_FOR_A_SECOND, LONG, LONG_SIZE
-from tests.e2e.forward_run import (
-    FaultyProcess,
-    Sender,
-    check,
-    create_endpoint,
-    deliveries,
-    faulty_process,
-    none_queued,
-)
+from tests.e2e.forward_run import FaultyProcess, Sender, check, create_endpoint, deliveries, faulty_process, none_queued
 from tests.e2e.program import Program, api
 from tests.e2e.test_full_disk import DISK, fill_from_outside, folder  # noqa: F401 - a fixture
 

@@ -14,16 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from app.core.bodies.escape import escape
-from app.core.gist.words import (
-    NAME_MAX,
-    NAMES_MAX,
-    WORDS_MAX,
-    first_words,
-    names,
-    one_line,
-    shortened,
-    with_detail,
-)
+from app.core.gist.words import NAME_MAX, NAMES_MAX, WORDS_MAX, first_words, names, one_line, shortened, with_detail
 from app.core.text import count_of
 
 SCAN = 64 * 1024

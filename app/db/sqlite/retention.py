@@ -27,14 +27,7 @@ from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
 from app.db.background_worker import BackgroundWorker
-from app.db.sqlite.cleanup import (
-    Cleanup,
-    Reclaim,
-    delete_oldest,
-    delete_selected,
-    make_room,
-    oldest,
-)
+from app.db.sqlite.cleanup import Cleanup, Reclaim, delete_oldest, delete_selected, make_room, oldest
 from app.db.sqlite.clock_check import ClockCheck
 from app.db.sqlite.connection import is_damage
 from app.db.sqlite.counts import Deleted

@@ -14,17 +14,7 @@ from app.core.model import Endpoint, PageKey
 from app.core.record import Record
 from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, headers_error
 from app.core.target import Target
-from app.server.api.parameters import (
-    Parameter,
-    choice,
-    cursor_of,
-    cursor_text,
-    flag,
-    limit_of,
-    number,
-    paging,
-    text,
-)
+from app.server.api.parameters import Parameter, choice, cursor_of, cursor_text, flag, limit_of, number, paging, text
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import Calls, Returns, can_fail, json_response, route
 from app.server.api.serializers import made, summary_out

@@ -21,9 +21,7 @@ from app.core.replay.spec import (
     TIMES_MAX,
     Faults,
 )
-from app.core.replay.spec import (
-    DELAY_MAX_MS as FAULT_DELAY_MAX_MS,
-)
+from app.core.replay.spec import DELAY_MAX_MS as FAULT_DELAY_MAX_MS
 from app.core.rules import (
     DELIVERY_HEADERS,
     FORWARD_URL_MAX,

@@ -14,16 +14,7 @@ from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
 from app.server.api.inputs import TunnelStartIn, TunnelUpdatedIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import (
-    Calls,
-    Page,
-    Returns,
-    can_fail,
-    endpoint_named,
-    json_response,
-    route,
-    takes,
-)
+from app.server.api.routes import Calls, Page, Returns, can_fail, endpoint_named, json_response, route, takes
 from app.server.api.serializers import made
 from hookline import records
 

@@ -7,13 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QMenu,
-    QSplitter,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QStackedLayout, QWidget
 
 from app.core.curl import curl_of_refused
 from app.core.model import REFUSED_RAW_MAX, Endpoint, Refusal

@@ -20,12 +20,7 @@ from app.core.delivery import RequestEdit
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.hop_by_hop import end_to_end
 from app.core.record import Headers
-from app.core.replay.spec import (
-    ChosenRequests,
-    OneUrl,
-    ReplaySpec,
-    replay_errors,
-)
+from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec, replay_errors
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.replay.body_editor import BodyEditor
 from app.ui.replay.editable_request import EditableRequest, EditableText, destinations

@@ -13,14 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QAbstractSlider,
-    QCheckBox,
-    QDialog,
-    QFrame,
-    QLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractSlider, QCheckBox, QDialog, QFrame, QLayout, QWidget
 from shiboken6 import isValid
 
 from app.ui.tasks import cancel_unless_there

@@ -12,14 +12,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter
 from app.core.errors import NotFoundError
-from app.core.events import (
-    DeliveriesQueued,
-    DeliveryChanged,
-    DeliveryDue,
-    EndpointSaved,
-    Subscriptions,
-    TargetChanged,
-)
+from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.core.waiting import no_send_now

@@ -18,15 +18,7 @@ from peewee import SqliteDatabase
 from app.core.model import PART_SIZE, Endpoint
 from app.core.record import Headers
 from app.core.search.parse import parse
-from app.db.search.candidate import (
-    RATIO,
-    WINDOW,
-    BodyBudget,
-    ReadPart,
-    UnpackBudget,
-    body_contains,
-    unpacked_pieces,
-)
+from app.db.search.candidate import RATIO, WINDOW, BodyBudget, ReadPart, UnpackBudget, body_contains, unpacked_pieces
 from app.db.search.index.terms import MORE
 from app.db.search.index.trigrams import ALWAYS
 from app.db.search.row_filter import meets_all

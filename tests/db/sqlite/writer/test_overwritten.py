@@ -27,17 +27,7 @@ from app.db.sqlite.backup.restore import restore
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import writer as writer_module
 from tests import damage, factories
-from tests.db.helpers import (
-    add,
-    add_many,
-    check_totals,
-    files,
-    kept_bytes,
-    of_kind,
-    query,
-    recount,
-    recount_bytes,
-)
+from tests.db.helpers import add, add_many, check_totals, files, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.stored import store_request
 from tests.support import until
 
