@@ -316,6 +316,7 @@ class TestFollowing:
             await until(at_end)
             ids = [page.model.record(row).id for row in range(page.model.rowCount())]
             assert ids == [one.id for one in reversed(made)]
+            await until(lambda: bar.maximum() > 1000)
             bar.setValue(1000)
             top = page.model.record(page.table.rowAt(0)).id
             await deliver(desk, endpoint)
