@@ -50,7 +50,8 @@ def location_of(status: int, headers: Headers) -> str | None:
 
 
 def next_request(request: OutgoingRequest, status: int, location: str, own: Collection[str] = ()) -> OutgoingRequest:
-    """The request to send to `location`, Latin-1 as received. AttemptError if that is no http or https URL.
+    """The request to send to `location`, Latin-1 as received, as browsers do it (RFC 9110 15.4, Fetch 4.4).
+    AttemptError if that is no http or https URL.
 
     Another origin gets no keys and signatures, and none of the headers `own`, in lower case, that the target adds.
     """
@@ -147,14 +148,18 @@ class _Run:
     exchange: Exchange | None = None
     sent: tuple[OutgoingRequest, int] | None = None
     followed: list[str] | None = None
+    began: bool = False
+    """Whether the body was compared and its first part read: for both attempts, and not in the target's time."""
 
     async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> tuple[Attempt, bytes]:
         self.stale, self.request, self.exchange, self.sent, self.followed = False, None, None, None, []
         started_at, started = now_us(), time.perf_counter()
         failure: tuple[FailureKind, str] | None
         try:
-            if self.body is not None:
+            if self.body is not None and not self.began:
                 await self.body.begin()
+                started_at, started = now_us(), time.perf_counter()
+            self.began = True
             async with asyncio.timeout(self.target.timeout_ms / 1000):
                 failure = await self._send(number, fresh=fresh)
         except AttemptError as error:
@@ -166,9 +171,9 @@ class _Run:
             assert self.exchange is not None
             self.stale = True
             failure = FailureKind.CONNECTION, stale_text(self.exchange.key.place)
-        except StorageUnavailableError:
-            raise
         except Exception as error:  # of this program: it is visible and does not block the next
+            if isinstance(error, StorageUnavailableError) and not self.began:
+                raise
             log.exception("forwarding of %s failed", self.queued.capture.id)
             name = type(error).__name__
             text = f"Hookline could not forward this request because of an internal error: {name}: {error}"

@@ -121,12 +121,15 @@ async def scripted(script: Script = answering_all, tls: ssl.SSLContext | None = 
 
 
 class Bodies:
-    """In place of a `CaptureRepository`: its bodies. `reads` lists the offsets that were asked for."""
+    """In place of a `CaptureRepository`: its bodies. `reads` lists the offsets that were asked for, `checks` counts how
+    often a body was compared, which takes `check_s`."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
         self.body_of_all: bytes | None = None
         self.reads: list[int] = []
+        self.checks = 0
+        self.check_s = 0.0
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         self.reads.append(offset)
@@ -136,6 +139,8 @@ class Bodies:
         return body[offset:][:length]
 
     async def check_body(self, capture: Capture) -> None:
+        self.checks += 1
+        await asyncio.sleep(self.check_s)
         if self.body_of_all is None and capture.id not in self.bodies:
             raise NotFoundError("gone")
 

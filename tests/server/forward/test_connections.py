@@ -196,9 +196,12 @@ async def test_nothing_is_resent_after_a_timeout(desk: Desk) -> None:
 
 async def test_a_streamed_body_is_resent_whole(desk: Desk) -> None:
     size = 3 * 1024 * 1024 + 5
+    desk.bodies.check_s = 0.5
     async with scripted(closing_on_the_second) as place:
         await desk.attempt(place.url)
         results = await desk.attempts(place.url, None, size=size)
+    assert desk.bodies.checks == 1, "a store that fails now must not have it all sent again"
+    assert results[0][0].ms < 500, "the target's time, not the store's"
     assert [attempt.size for attempt, _ in results] == [size, size]
     assert [len(received.body) for received in place.received] == [2, size, size]
 
