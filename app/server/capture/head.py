@@ -21,6 +21,8 @@ LENGTH_MAX = 2**63 - 1
 
 _TOKEN_CLASS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 TOKEN = re.compile(_TOKEN_CLASS)
+_HOST = r"[\w.~!$&'()*+,;=%\x80-\xff-]"
+_AUTHORITY = re.compile(rf"(?:(?:{_HOST}|:)*@)?(?:\[[0-9A-Fa-f:.]+\]|{_HOST}+)(?::[0-9]*)?", re.ASCII)
 _REQUEST_LINE = re.compile(rf"({_TOKEN_CLASS}) +([^\x00-\x20\x7f]+)(?: +([A-Z]+/[0-9]\.[0-9]))?")
 """A request of HTTP/0.9 has no version."""
 _VERSIONS = {None: "0.9", "HTTP/0.9": "0.9", "HTTP/1.0": "1.0", "HTTP/1.1": "1.1", "HTTP/2.0": "2.0"}
@@ -180,7 +182,9 @@ def _is_target(method: str, target: str) -> bool:
         host, _ = parts.hostname, parts.port
     except ValueError:  # of one of the two
         return False
-    return bool(host)
+    if not host or _AUTHORITY.fullmatch(parts.netloc) is None:
+        return False
+    return parts.netloc == target if method == "CONNECT" else bool(parts.path or parts.query or not parts.fragment)
 
 
 def _length(lengths: list[str]) -> int:
@@ -201,7 +205,8 @@ def _check_codings(version: str, codings: list[str]) -> None:
     if len(codings) > 1:
         raise MalformedError("Transfer-Encoding appears more than once")
     *others, last = (coding.strip(" \t") for coding in codings[0].split(","))
-    if not all(TOKEN.fullmatch(other) and other.lower() != "chunked" for other in others):
+    names = [other.partition(";")[0].rstrip(" \t").lower() for other in others if other]
+    if not all(TOKEN.fullmatch(name) and name != "chunked" for name in names):
         raise MalformedError("invalid Transfer-Encoding header value")
     if last.lower() != "chunked":
         raise MalformedError("request has invalid Transfer-Encoding")

@@ -70,6 +70,13 @@ async def test_an_odd_chunked_request_is_framed_as_any_other(rig: Rig) -> None:
         assert len(rig.sink.last.headers) == 4
 
 
+@pytest.mark.parametrize("codings", ["gzip;q=1, chunked", "gzip ;q=1 ,CHUNKED", ",chunked", "gzip, , chunked"])
+async def test_a_body_is_chunked_whatever_codings_come_before(rig: Rig, codings: str) -> None:
+    head = f"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: {codings}\r\n\r\n"
+    assert (await rig.ask(head.encode() + b"3\r\nabc\r\n0\r\n\r\n")).status == 200
+    assert rig.sink.last_body == b"abc"
+
+
 async def test_much_space_within_a_value_takes_no_time(rig: Rig) -> None:
     wide = b"a" + b" " * 60_000 + b"b"
     head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nETag: 1\r\nETag: 2\r\nX: " + wide
@@ -90,7 +97,8 @@ async def test_connection_close_counts_in_an_odd_head(rig: Rig) -> None:
 CHUNKED = "Transfer-Encoding: chunked"
 BOTH = "both Content-Length and Transfer-Encoding are present, so the end of the body is ambiguous"
 ODD = "ETag: 1\r\nETag: 2"
-"""Refused by the parser, and then looked at by us: framing must be refused there as well."""
+"""Headers that other readers refuse: what is wrong with the framing must be refused beside them as well."""
+NO_URL = "the request target is not a valid URL"
 REFUSED = {
     f"{LINE}\r\nHost: x\r\nHost: y\r\n{LENGTH}": "there are several Host headers with different values",
     f"{LINE}\r\nHost: x\r\nHost: X\r\n{LENGTH}": "there are several Host headers with different values",
@@ -106,6 +114,7 @@ REFUSED = {
     f"{LINE}\r\nHost: x\r\n{CHUNKED}\r\n{CHUNKED}": "Transfer-Encoding appears more than once",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: identity": "request has invalid Transfer-Encoding",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked, gzip": "invalid Transfer-Encoding header value",
+    f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked;a=b, chunked": "invalid Transfer-Encoding header value",
     f"{LINE}\r\nHost: x\r\nX: a\n{LENGTH}": "a line of the head ends with LF alone instead of CR LF",
     f"{LINE}\r\nHost: x\r\nX: a\rb\r\n{LENGTH}": "the head contains a CR without LF",
     f"{LINE}\r\nHost: x\r\nX: a\0b\r\n{LENGTH}": "the head contains the control character 0x00",
@@ -114,7 +123,17 @@ REFUSED = {
     f"{LINE}\r\nHost: x\r\nX : 1\r\n{LENGTH}": "a header's name is empty or contains a character that is not allowed",
     f"{LINE}\r\nHost: x\r\n: 1\r\n{LENGTH}": "a header's name is empty or contains a character that is not allowed",
     f"POST /catch/orders HTTP/1.2\r\nHost: x\r\n{LENGTH}": "invalid HTTP version",
-    f"POST http://[::1/catch/orders HTTP/1.1\r\nHost: x\r\n{LENGTH}": "the request target is not a valid URL",
+    **{
+        f"{line} HTTP/1.1\r\nHost: x\r\n{LENGTH}": NO_URL
+        for line in (
+            "POST http://[::1/catch/orders",
+            "POST http://[::1]x/catch/orders",
+            "POST http://a\\b/catch/orders",
+            "POST http://a<b>/catch/orders",
+            "POST https://h#f",
+            "CONNECT http://h/catch/orders",
+        )
+    },
     f"hello\r\nHost: x\r\n{LENGTH}": "the first line is not a request line such as GET /path HTTP/1.1",
     "PRI * HTTP/2.0": "the sender speaks HTTP/2 to a port for HTTP/1.1",
     f"POST /catch/{'x' * 65_536} HTTP/1.1\r\nHost: x\r\n{LENGTH}": "the request target is longer than 65,536 bytes",
