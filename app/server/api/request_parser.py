@@ -4,6 +4,7 @@ others for the same reasons."""
 from __future__ import annotations
 
 import asyncio
+import re
 from urllib.parse import quote
 
 from aiohttp import web
@@ -21,6 +22,8 @@ from app.server.capture.reader import Incoming, RequestReader
 LIMITS = Limits()
 DISCARDED_MAX = 64 * 1024
 _ASCII = "".join(map(chr, range(128)))
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+"""Which server is asked: yarl refuses hosts that the reader takes."""
 Message = tuple[RawRequestMessage, StreamReader]
 
 
@@ -124,13 +127,10 @@ class RequestParser:
 def _message(request: Incoming) -> RawRequestMessage:
     """As aiohttp's parser would give it."""
     head = request.head
-    quoted = quote(_text(head.target), _ASCII, errors="surrogateescape")
-    if quoted.startswith("/"):
-        path, _, rest = quoted.partition("?")
-        query, _, fragment = rest.partition("#")
-        url = URL.build(path=path, query_string=query, fragment=fragment, encoded=True)
-    else:
-        url = URL(quoted, encoded=True)
+    target = _ORIGIN.sub("", quote(_text(head.target), _ASCII, errors="surrogateescape"))
+    path, _, rest = target.partition("?")
+    query, _, fragment = rest.partition("#")
+    url = URL.build(path=path or "/", query_string=query, fragment=fragment, encoded=True)
     return RawRequestMessage(
         head.method,
         _text(head.target),
