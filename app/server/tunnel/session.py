@@ -67,7 +67,7 @@ class TunnelRun:
         """Of the threads that read: the loop must not wait for them."""
         self._loop = asyncio.get_running_loop()
         self._publish_output, self._publish_s = publish_output, publish_s
-        self._output_pending = False
+        self._output_pending = self._stopped = False
         self.changed = asyncio.Event()
         self._ended = asyncio.Event()
         self._program_ended = threading.Event()
@@ -83,7 +83,8 @@ class TunnelRun:
         return self._process.pid
 
     def _publish(self) -> None:
-        if self._output_pending:
+        """Once it was stopped, there may be another run, whose output is shown."""
+        if self._output_pending and not self._stopped:
             self._output_pending = False
             self._publish_output(self.output)
 
@@ -103,6 +104,7 @@ class TunnelRun:
             await self._loop.run_in_executor(None, self._process.kill)
         await self._ended.wait()
         self._publish()
+        self._stopped = True
 
     # -- on threads -----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,17 @@ PRINT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); print('one
 """Stopped while it ends, Python would print where it was interrupted."""
 
 
+async def test_what_is_read_after_the_stop_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[str, ...]] = []
+    process = GuardedProcess([sys.executable, "-c", PRINT], os.environ, new_folder())
+    run = TunnelRun(process, spec("silent"), {}, secrets=(), publish_output=shown.append, publish_s=0.01)
+    await run.stop()
+    before = list(shown)
+    run._take("stdout", ["late"])
+    await asyncio.sleep(0.1)
+    assert shown == before
+
+
 async def test_the_loop_does_not_wait_for_lines_that_are_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
     began, go = Flag(), Flag()
 
