@@ -153,7 +153,7 @@ class TargetsBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._current = (0, 0)
-        self.first, self.second = ChoiceField([], self), ChoiceField([], self)
+        self.first, self.second = ChoiceField({}, self), ChoiceField({}, self)
         self.swap = IconButton("swap", "Swap first and second", theme, self)
         self.first.setAccessibleName("First target")
         self.second.setAccessibleName("Second target")

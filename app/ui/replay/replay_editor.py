@@ -71,7 +71,9 @@ class ReplayEditor(EditDialog):
             (name, value) for name, value in end_to_end(capture.headers) if name.lower() != "host"
         )
         self._destinations = destinations(capture, services)
-        self.destination = ChoiceField([escape(one.text) for one in self._destinations], self)
+        # By place: two endpoints may have one name.
+        texts = {place: escape(one.text) for place, one in enumerate(self._destinations)}
+        self.destination = ChoiceField(texts, self)
         self.method = QComboBox(self)
         self.url = QLineEdit(self)
         self.headers = HeadersEditor(theme, self)
@@ -102,7 +104,7 @@ class ReplayEditor(EditDialog):
 
     def spec(self) -> ReplaySpec:
         """What would be sent now. Raises UnicodeEncodeError if the body cannot be encoded."""
-        chosen = self._destinations[self.destination.currentIndex()]
+        chosen = self._destinations[self.destination.value()]
         url = self.url.text().strip()
         method = self.method.currentText().strip()
         body = self.body_editor.value()
@@ -273,7 +275,7 @@ class ReplayEditor(EditDialog):
 
     @Slot()
     def _show_destination(self) -> None:
-        chosen = self._destinations[self.destination.currentIndex()]
+        chosen = self._destinations[self.destination.value()]
         self.url.setText(chosen.url)
         self.url.setToolTip(plain_tooltip("\n".join(map(escape, chosen.url.split(", ")))))
         self.destination.setToolTip(plain_tooltip(escape(chosen.text)))

@@ -127,6 +127,7 @@ class ReplayManyDialog(Dialog):
     @Slot(str)
     def _edited(self, path: str) -> None:
         self._failure = ""
+        self.form.refused.clear()  # what was refused may not be shown any more
         if path.startswith("source"):
             self._count = None
             self._delay.start()

@@ -86,7 +86,7 @@ class ResponsePane(QWidget):
         self._latest = Latest(self, tasks, "replay: response")
         self.state = Pill("", "neutral", self)
         self.facts = ElidedLabel("", "small", self)
-        self.sends = ChoiceField((), self)
+        self.sends = ChoiceField({}, self)
         self.sends.setAccessibleName("Sends of this request")
         self.text = TextEdit("Response", theme, self, read_only=True)
         row = hbox(label("Response", "strong", self), self.state, (self.facts, 1), self.sends, spacing=metrics.SPACE_2)

@@ -395,6 +395,7 @@ class SettingsDialog(EditDialog):
 
     @Slot()
     def _edited(self) -> None:
+        self.form.refused.clear()  # a port may have been refused for another address
         self._say("", "success")
         self._refresh()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -59,7 +59,7 @@ class LabeledField(QWidget):
         self._describe()
 
     def help_text(self) -> str:
-        """The help text, shown while there is no error."""
+        """The help text, also while an error hides it."""
         return self._help_text
 
     def set_title(self, title: str) -> None:
@@ -108,16 +108,14 @@ class CheckField(QCheckBox):
 
 
 class ChoiceField(QComboBox):
-    """One of these values, each with its text, or of texts alone. It ignores the wheel, so that scrolling a form
-    changes nothing.
-    """
+    """One of these values, each with its text. It ignores the wheel, so that scrolling a form changes nothing."""
 
     changed = Signal()
 
-    def __init__(self, choices: Mapping[Any, str] | Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, choices: Mapping[Any, str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.choices: Mapping[Any, str] = {}
-        self.set_choices(choices if isinstance(choices, Mapping) else {text: text for text in choices})
+        self.set_choices(choices)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.currentIndexChanged.connect(self.changed)
 

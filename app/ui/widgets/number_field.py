@@ -202,6 +202,12 @@ class MibField(NumberField):
         self._size = value
         self._set_number(_whole_mib(value))
 
+    @Slot()
+    def _edited(self) -> None:
+        if self.problem() is None and self._number() != _whole_mib(self._size):
+            self._size = self._number() * MIB
+        super()._edited()
+
 
 def _whole_mib(size: int) -> int:
     return max(1, round(size / MIB))

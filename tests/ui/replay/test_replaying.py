@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
-from app.core.replay.spec import ReplayState
+from app.core.replay.spec import OtherEndpoint, ReplayState
 from app.core.target import TargetDraft
 from app.ui.commands.command import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
+from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_progress_area import ReplaysDialog
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import Question
+from app.ui.widgets.segmented import Segmented
+from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.replay.replay_desk import page_with_target, target
 from tests.ui.requests.page_desk import PageDesk, click_row, open_body
@@ -24,6 +27,11 @@ from tests.ui.waiting import activate, notice, settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def choose(field: Segmented, key: str) -> None:
+    """Click on this choice."""
+    next(one for one in field.findChildren(QAbstractButton) if one.property("key") == key).click()
 
 
 async def focus_list(shown: PageDesk) -> None:
@@ -129,6 +137,22 @@ async def test_one_of_several_targets_can_be_chosen_in_the_editor(tmp_path: Path
         editor.reject()
 
 
+async def test_destinations_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        others = [await shown.desk.store.endpoints.create(factories.draft(name="Same")) for _ in range(2)]
+        await open_body(shown, b"{}")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        found = []
+        for at in range(editor.destination.count()):
+            editor.destination.setCurrentIndex(at)
+            found.append((editor.destination.itemText(at), editor.spec().destination))
+        assert found[1][0] == "Another URL"
+        assert found[2:4] == [("Endpoint “Same”", OtherEndpoint(slug=one.slug)) for one in others]
+        editor.reject()
+
+
 async def test_bad_input_of_the_editor_is_said_beside_its_field(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, _):
         await open_body(shown, b"{}", "application/json")
@@ -184,6 +208,26 @@ async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path
         dialog.form["faults.drop"].setText("0")
         dialog.start.click()
         await until(lambda: len(received.requests) == 10)
+
+
+async def test_a_refusal_ends_with_the_next_edit_also_of_another_field(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        other = await shown.desk.store.endpoints.create(factories.draft())
+        await shown.fill(2)
+        await shown.reload()
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
+        dialog = await wait_for_widget(ReplayManyDialog, shown.page)
+        await until(lambda: dialog.start.text() == "Replay 2 requests")
+        choose(dialog.form.destination, ENDPOINT)
+        dialog.form["destination.slug"].set_value(other.slug)
+        await shown.desk.store.endpoints.delete(other.id)
+        dialog.start.click()
+        await until(dialog.form.fields["destination.slug"].error)
+        choose(dialog.form.destination, TARGETS)
+        await until(dialog.start.isEnabled)
+        dialog.start.click()
+        await until(lambda: len(received.requests) == 2)
 
 
 async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(shown: PageDesk) -> None:

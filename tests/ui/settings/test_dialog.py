@@ -187,6 +187,21 @@ class TestSettings:
         assert dialog.save_button.isEnabled()
         dialog.reject()
 
+    async def test_a_port_refused_on_one_address_may_be_free_on_another(self, window: QWidget, desk: Desk) -> None:
+
+        async def refuse(*_: object) -> None:
+            raise PortInUseError("127.0.0.2", 8787, "")
+
+        desk.services = desk.with_services(apply_settings=refuse)
+        dialog = open_settings(desk, window)
+        dialog.form["host"].setText("127.0.0.2")
+        dialog.save_button.click()
+        await until(dialog.form.rows["port"].error)
+        dialog.form["host"].setText("127.0.0.3")
+        assert dialog.form.rows["port"].error() == ""
+        assert dialog.save_button.isEnabled()
+        dialog.reject()
+
     async def test_what_breaks_a_rule_is_said_while_typing(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         dialog.form["base_url"].setText("ftp://x")
@@ -201,6 +216,16 @@ class TestSettings:
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000)
         assert desk.settings.body_limit == 3 * MIB + 12345
+        dialog.reject()
+
+    async def test_a_limit_typed_again_is_the_one_shown(self, window: QWidget, desk: Desk) -> None:
+        desk.settings = Settings(body_limit=3 * MIB // 2)
+        dialog = open_settings(desk, window)
+        field = dialog.form["body_limit"]
+        assert (field.text(), field.value()) == ("2", 3 * MIB // 2)
+        for typed in ("3", "2"):
+            field.lineEdit().setText(typed)
+        assert field.value() == 2 * MIB
         dialog.reject()
 
     async def test_the_disk_reserve_is_saved_in_bytes(self, window: QWidget, desk: Desk) -> None:
