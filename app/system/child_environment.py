@@ -1,5 +1,5 @@
-"""What a bundle does to the processes around it: the environment of children is without what it sets for itself, which
-would make them load its parts, and in one file it ends with the process that unpacked it."""
+"""What a bundle does to the processes around it. Its children's environment lacks what the bundle sets for itself,
+which would make them load its parts. A bundle in one file ends with the process that unpacked it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ DESCRIBED_BYTES = 64 * 1024
 
 
 class RedactedCandidate(Candidate):
-    """`secret_header` is the name of the header in which the endpoint asks for a secret, or empty. Other parts of a
+    """All is made of the redacted request alone, so that no condition, negated or not, tells what is in a secret.
+
+    `secret_header` is the name of the header in which the endpoint asks for a secret, or empty. Other parts of a
     body than the first are not read: agents do not see them."""
 
     def __init__(self, *, target: str, event: str | None, secret_header: str, **fields: Any) -> None:

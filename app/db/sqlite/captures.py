@@ -43,7 +43,8 @@ DELAY_S = 1.0
 
 
 class ResponseTimes:
-    """All public methods are called on the loop's thread."""
+    """Known only after the commit of a capture, they are collected in memory and written many at a time with a later
+    one. All public methods are called on the loop's thread."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

@@ -1,5 +1,6 @@
-"""Deletes requests in steps so small that captures never wait long for one, in the background what is hidden already
-(requests of removed endpoints, bodies without a request), and returns the space of deleted data to the disk."""
+"""Deletes requests in steps so small that captures never wait long for one. In the background it deletes what is
+already hidden (requests of removed endpoints, bodies without a request), and returns the space of deleted data to the
+disk."""
 
 from __future__ import annotations
 

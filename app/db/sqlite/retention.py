@@ -1,5 +1,5 @@
-"""Deletes requests older than their endpoint's retention, and the oldest when a storage limit is exceeded, in steps
-between captures, and returns the space to the disk.
+"""Deletes requests older than their endpoint's retention, and the oldest requests or responses of targets when
+their storage limit is exceeded, in steps between captures, and returns the space to the disk.
 
 Deleting by age waits while the clock may be wrong, see `clock_check.py`. Requests that came while the clock was wrong
 (table `misdated`) have their days counted from when that was known.

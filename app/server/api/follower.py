@@ -48,7 +48,8 @@ class CaptureFilter:
 
 
 class NewCaptures:
-    """Captures after `position`, which moves on with each batch."""
+    """Captures after `position`, which moves on with each batch: in the order of storing, none left out and none twice,
+    first those stored since, then as they come."""
 
     def __init__(self, log: EventLog, captures: CaptureRepository, start: Position) -> None:
         self._log, self._captures, self.position = log, captures, start

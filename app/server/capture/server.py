@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.capture.admission import RETRY_AFTER, rejection
@@ -17,9 +16,6 @@ from app.server.capture.limits import SPARE, affordable
 from app.server.capture.reader import Break
 from app.server.descriptors import KeptDescriptors
 from app.server.listening import find_holder, listen, stop_listening
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """One request and its response on one connection.
 
-The response's head, and how its body is framed (RFC 9112), is parsed here, strictly where readers differ: with h11,
-short deliveries would be half as many a second.
+The response's head, and how its body is framed (RFC 9112), is parsed here, strictly where readers differ: h11 would
+halve the rate of short deliveries.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Command(_Action):
 
 
 class Commands(QObject):
-    """Commands with the same place and group; `commands` has them in the order in which they were made."""
+    """Commands of one place, in the order in which they were made. Those that name no `group` are of this one."""
 
     group = CommandGroup.PROGRAM
     context = _IN_WIDGET

@@ -40,7 +40,7 @@ class RecordMapping(Generic[T]):
 
     def __init__(self, record: type[T], model: type[StoreModel], others: Mapping[str, Any]) -> None:
         kinds, known = types_of(record), {**model._meta.combined, **others}
-        named = {name: known[name] for name in kinds if name in known}  # in the record's order, which it takes quickest
+        named = {name: known[name] for name in kinds if name in known}  # in the record's order, the fastest to fill
         pairs = {
             name: given if isinstance(given, tuple) else (given, _CONVERSIONS.get(kinds[name]))
             for name, given in named.items()
