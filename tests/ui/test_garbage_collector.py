@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.ui.loop import GuiCollector
+from app.ui.garbage_collector import GuiCollector
 
 pytestmark = pytest.mark.smoke
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from app.server.api.problems import Problem, router_problem
 from app.server.api.request_parser import LIMITS, RequestParser
 from app.server.capture.body_memory import READ_MOST
-from app.server.capture.connection import ConnectionEviction, EvictionStage, Waiting
+from app.server.capture.eviction import ConnectionEviction, EvictionStage, Waiting
 from app.server.descriptors import KeptDescriptors, file_limit
 
 SERVER_NAME = "Hookline"

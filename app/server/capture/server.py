@@ -10,7 +10,8 @@ from operator import attrgetter
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.capture.admission import RETRY_AFTER, rejection
-from app.server.capture.connection import Connection, ConnectionEviction, EvictionStage, sender_of
+from app.server.capture.connection import Connection
+from app.server.capture.eviction import ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import Handler
 from app.server.capture.limits import SPARE, affordable
 from app.server.capture.reader import Break

@@ -15,16 +15,8 @@ from app.core.text import count_of, exact_time
 from app.core.waiting import no_send_now
 from app.ui.commands.command import CommandButton, CommandGroup, Commands, menu_of
 from app.ui.deliveries.filters import DeliveryFilters
-from app.ui.deliveries.table import (
-    DETAIL,
-    MAX_ROWS,
-    QUEUED,
-    DeliveryColumns,
-    DeliveryModel,
-    DeliveryPager,
-    DeliveryTable,
-    failed_of,
-)
+from app.ui.deliveries.pager import MAX_ROWS, DeliveryPager, failed_of
+from app.ui.deliveries.table import DETAIL, QUEUED, DeliveryColumns, DeliveryModel, DeliveryTable
 from app.ui.deliveries.words import no_retry
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services

@@ -1,4 +1,4 @@
-"""The pane that shows one request: header and tabs, filled by the latest selection only."""
+"""The pane that shows one request: header and tabs, filled by the latest selection only, until it is deleted."""
 
 from __future__ import annotations
 

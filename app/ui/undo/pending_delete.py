@@ -1,4 +1,4 @@
-"""The ten seconds in which a deletion can be undone; then it is purged."""
+"""The ten seconds in which a deletion can be undone, and the bar that offers it; then it is purged."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from app.core.providers.catalogue import Identify, no_provider
 from app.core.store import Store
 from app.core.target import Target
 from app.server.capture import CaptureServer, Handler, Limits
-from app.server.capture.connection import EvictionStage
+from app.server.capture.eviction import EvictionStage
 from app.server.descriptors import KeptDescriptors
 from app.server.refused import RefusedLog
 from tests import factories

@@ -13,7 +13,7 @@ import pytest
 from app.core.model import ResponseSettings
 from app.server import descriptors
 from app.server.capture import limits
-from app.server.capture.connection import EvictionStage, sender_of
+from app.server.capture.eviction import EvictionStage, sender_of
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Incoming
 from tests.server.capture.support import Rig, Sender, request

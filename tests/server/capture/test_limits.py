@@ -7,7 +7,7 @@ import tracemalloc
 
 from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import handler
-from app.server.capture.connection import EvictionStage
+from app.server.capture.eviction import EvictionStage
 from tests.server.capture.support import Clock, Rig, request
 from tests.support import until
 

@@ -17,7 +17,7 @@ from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import page as page_module
-from app.ui.deliveries import table as table_module
+from app.ui.deliveries import pager as pager_module
 from app.ui.deliveries.filters import BESIDE_TEXT
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
@@ -298,8 +298,8 @@ class TestFollowing:
     async def test_older_pages_are_read_as_the_user_scrolls(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(table_module, "PAGE", 60)
-        monkeypatch.setattr(table_module, "CHECKED", 60)
+        monkeypatch.setattr(pager_module, "PAGE", 60)
+        monkeypatch.setattr(pager_module, "CHECKED", 60)
 
         async with shown(tmp_path) as (desk, window):
             endpoint = await forwarding(desk)

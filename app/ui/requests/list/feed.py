@@ -1,4 +1,5 @@
-"""Keeps the loaded rows up to date with the bus, in batches, without moving them while the user reads."""
+"""Keeps the loaded rows up to date with the bus, in batches, without moving them while the user reads: then a pill
+counts what is new."""
 
 from __future__ import annotations
 

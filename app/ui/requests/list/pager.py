@@ -1,4 +1,4 @@
-"""Reads stored requests into the model a page at a time, around the user's position, of all times or a time range."""
+"""Reads stored requests, or those a search finds, into the model a page at a time, around the user's position."""
 
 from __future__ import annotations
 

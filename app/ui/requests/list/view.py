@@ -1,4 +1,4 @@
-"""The list view: its selection and keys, a stable position while rows are added and removed, and relative times."""
+"""The list view: selection, keys and jumps, a stable position while rows are added and removed, and relative times."""
 
 from __future__ import annotations
 

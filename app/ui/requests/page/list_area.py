@@ -1,4 +1,5 @@
-"""The list of a page, or the empty state in its place, and the line below it that counts the requests."""
+"""The list of a page, or the empty state in its place that waits for the first request, and the line below it that
+counts the requests."""
 
 from __future__ import annotations
 

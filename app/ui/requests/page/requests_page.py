@@ -1,4 +1,4 @@
-"""The page of one endpoint, or of all requests: header and list on the left, the open request on the right."""
+"""The page of one endpoint, or of all requests: header and list on the left, on the right the request opened there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Selects every request of a list, including those that are not loaded, as they are stored at that moment."""
+"""Selects every request of a list, including those that are not loaded, as they are stored at that moment, and does
+what is done with them in batches."""
 
 from __future__ import annotations
 

@@ -1,0 +1,219 @@
+"""What the palette finds: commands, endpoints, saved filters, and what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain, repeat
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.bodies.escape import escape
+from app.core.links import LinkError, RequestLink, link_to_request, parse_link
+from app.core.model import Endpoint
+from app.core.search.format import literal
+from app.core.search.parse import parse
+from app.core.search.query import Filter, QueryError, flatten
+from app.ui.commands.command import Command, CommandGroup, CommandRegistry
+from app.ui.commands.key_caps import KeyNames, key_names_of
+from app.ui.commands.palette_rows import PaletteEntry
+from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.messages import Message
+from app.ui.requests.filter.line import LENGTH_MAX
+from app.ui.requests.filter.saved import SavedFilter
+from app.ui.requests.page.requests_page import RequestsPage
+from app.ui.services import Services
+from app.ui.shell.sidebar import ALL_REQUESTS
+from app.ui.tasks import Latest, Tasks
+
+SHOWN_MAX = 200
+"""Maximum characters of a filter in a row; more never fit."""
+
+
+PALETTE = "command palette"
+"""The object name of the command that opens the palette."""
+
+
+_ICONS = {
+    CommandGroup.REQUEST: "body",
+    CommandGroup.LIST: "all",
+    CommandGroup.ENDPOINT: "hook",
+    CommandGroup.GO_TO: "expand",
+    CommandGroup.PROGRAM: "command",
+}
+
+
+def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
+    """Every command that can be run now or gives its reason, except the one that opens the palette."""
+    return [
+        _entry(command)
+        for command in registry.all()
+        if (command.isEnabled() or command.always_listed) and command.isVisible() and command.objectName() != PALETTE
+    ]
+
+
+def endpoint_entries(
+    all_endpoints: Sequence[Endpoint], go: Callable[[int], object], keys: Iterable[KeyNames] = ()
+) -> list[PaletteEntry]:
+    """One for each endpoint, found by name and slug; `keys` are those of the first endpoints."""
+    return [
+        PaletteEntry(
+            key=f"endpoint {endpoint.id}",
+            text=escape(endpoint.name),
+            kind="Go to endpoint",
+            run=partial(go, endpoint.id),
+            icon="hook",
+            detail=endpoint.slug,
+            key_names=key_names,
+        )
+        for endpoint, key_names in zip(all_endpoints, chain(keys, repeat(())), strict=False)
+    ]
+
+
+def filter_entries(filters: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
+    """One for each saved filter, found by name and text."""
+    return [
+        PaletteEntry(
+            key=f"filter {one.name}",
+            text=escape(one.name),
+            kind="Saved filter",
+            run=partial(use, one.text),
+            icon="saved",
+            detail=escape(one.text[:SHOWN_MAX]),
+        )
+        for one in filters
+    ]
+
+
+def typed_entries(
+    text: str, open_request: Callable[[str], object], search: Callable[[str], object]
+) -> list[PaletteEntry]:
+    """What the text itself names: a request by ID or link, or a filter."""
+    text = text.strip()
+    request = _request_id(text)
+    if request is not None:
+        return [PaletteEntry("", f"Open request {request}", "Request", partial(open_request, request), "body")]
+    if _is_filter(text):
+        return [
+            PaletteEntry(
+                "", f"Search all requests for {escape(text[:SHOWN_MAX])}", "Search", partial(search, text), "search"
+            )
+        ]
+    return []
+
+
+def search_entries(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
+    """A search for the text, word for word; none for an empty text."""
+    text = text.strip()
+    query = literal(text, LENGTH_MAX)
+    if not query:
+        return []
+    title = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
+    return [PaletteEntry("", title, "Search", partial(search, query), "search")]
+
+
+def _entry(command: Command) -> PaletteEntry:
+    return PaletteEntry(
+        key=command.objectName() or command.name,
+        text=escape(command.name),
+        kind=command.group.value,
+        run=command.run,
+        icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
+        detail=command.reason,
+        key_names=key_names_of(command.shortcut()),
+    )
+
+
+def _request_id(text: str) -> str | None:
+    for link in (text, link_to_request(text)):
+        try:
+            target = parse_link(link)
+        except LinkError:
+            continue
+        if isinstance(target, RequestLink):
+            return target.id
+    return None
+
+
+def _is_filter(text: str) -> bool:
+    """Whether it is a query with at least one filter; plain words are for commands."""
+    try:
+        return any(isinstance(leaf.term, Filter) for leaf in flatten(parse(text).terms))
+    except QueryError:
+        return False
+
+
+NOT_FOUND = "no such request"
+"""The message's key: the next request that opens removes it."""
+
+
+class PaletteSources(QObject):
+    """Commands first, then endpoints, then saved filters; `numbers` open the first endpoints. The signals request what
+    the window should show.
+    """
+
+    page_requested = Signal(str)
+    endpoint_requested = Signal(object)
+
+    def __init__(
+        self,
+        registry: CommandRegistry,
+        services: Services,
+        tasks: Tasks,
+        *,
+        page: RequestsPage,
+        numbers: Sequence[Command],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
+        self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
+        self._latest = Latest(self, tasks, "palette: open a request")
+
+    def entries(self) -> list[PaletteEntry]:
+        return [
+            *command_entries(self._registry),
+            *endpoint_entries(self._services.store.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
+            *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
+        ]
+
+    def typed_entries(self, text: str) -> list[PaletteEntry]:
+        return typed_entries(text, self.open_request, self._search)
+
+    def search_entries(self, text: str) -> list[PaletteEntry]:
+        return search_entries(text, self._search)
+
+    def _filter(self, text: str) -> None:
+        """Filter the visible list, or all requests."""
+        if not self._page.isVisible():
+            self.page_requested.emit(ALL_REQUESTS)
+        self._set_filter(text)
+
+    def _search(self, text: str) -> None:
+        self.page_requested.emit(ALL_REQUESTS)
+        self._set_filter(text)
+
+    def _set_filter(self, text: str) -> None:
+        self._page.filter.bar.set_text(text)
+        self._page.take_focus()
+
+    def open_request(self, capture_id: str) -> None:
+        """Show a request in the list of its endpoint, or say that it is no longer stored."""
+        self._latest.run(partial(self._open_request, capture_id))
+
+    @Slot(str)
+    def open_deliveries(self, capture_id: str) -> None:
+        """Show a request with its deliveries."""
+        self._page.detail.show_tab_of(capture_id, DELIVERIES)
+        self.open_request(capture_id)
+
+    async def _open_request(self, capture_id: str) -> None:
+        capture = await self._services.store.captures.get(capture_id)
+        if capture is None:
+            advice = "Its retention is over, or it or its endpoint was deleted."
+            text = f"The request {capture_id} does not exist."
+            self._messages.post(Message(text=text, advice=advice, tone="warning", key=NOT_FOUND))
+            return
+        self._messages.withdraw(NOT_FOUND)
+        self.endpoint_requested.emit(capture.endpoint_id)
+        self._page.go_to(capture)
