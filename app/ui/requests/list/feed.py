@@ -1,13 +1,12 @@
-"""Keeps the loaded rows up to date with the bus, in batches, without moving them while the user reads: then a pill
-counts what is new."""
+"""Keeps the loaded rows up to date with the bus, in batches, without moving them while the user reads: then it counts
+what is new."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.events import (
     Bus,
@@ -27,19 +26,10 @@ from app.core.ids import first_id
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.query import Query
 from app.core.store import CaptureRepository
-from app.ui.pause import Pause
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
-from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
-from app.ui.widgets.buttons import Button, Kind
-from app.ui.widgets.labels import plain_tooltip
-
-if TYPE_CHECKING:
-    from app.ui.requests.list.view import RequestList
-
 
 REMEMBERED = 20_000
 """More are not remembered by id: they may be counted twice, and still count after they are deleted."""
@@ -94,74 +84,6 @@ class NewRequestCounter(QObject):
         if count != self.count:
             self.count = count
             self.changed.emit(count)
-
-
-FAR_SCREENS = 1.5
-"""Shown when the list is scrolled down by more than this many screens."""
-
-
-class NewRequestsPill(Button):
-    """Floats over the top of `rows`. A click goes to the newest requests; a paused list stays paused.
-
-    It also pauses `feed` with the window. When resumed, new requests appear at once if the list is scrolled to the top,
-    and are counted here otherwise.
-    """
-
-    def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
-        # Not on the viewport, which takes what lies on it along when it scrolls.
-        super().__init__("", theme, rows, kind="primary", icon="up")
-        self._list, self._feed, self._pause = rows, feed, pause
-        self.setProperty("part", "pill")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.clicked.connect(rows.go_to_newest)
-        feed.new_count_changed.connect(self.refresh)
-        feed.loaded.connect(self.refresh)
-        pause.changed.connect(self._pause_feed)
-        rows.verticalScrollBar().valueChanged.connect(self.refresh)
-        rows.verticalScrollBar().rangeChanged.connect(self.refresh)
-        rows.viewport().installEventFilter(self)
-        self._pause_feed()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay centred."""
-        if event.type() == QEvent.Type.Resize:
-            self._place()
-        return super().eventFilter(watched, event)
-
-    @Slot()
-    def refresh(self) -> None:
-        count = self._feed.new_count
-        scrolled = self._list.verticalScrollBar().value()
-        far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
-        visible = count > 0 or (far and self._feed.model.rowCount() > 0)
-        if visible:
-            self._restyle(count)
-        self.setVisible(visible)
-
-    @Slot()
-    def _pause_feed(self) -> None:
-        self._feed.paused = self._pause.on
-        if not self._pause.on:
-            self._feed.follow(self._list.verticalScrollBar().value() == 0)
-        self.refresh()
-
-    def _restyle(self, count: int) -> None:
-        text = f"{count:,} new" if count else "Newest"
-        if text == self.text():
-            return
-        self.setText(text)
-        tip = "Show them. The list stays paused." if self._pause.on and count else "Go to the newest requests"
-        self.setToolTip(plain_tooltip(tip))
-        self.setAccessibleName(f"{text}. {tip}" if count else tip)
-        kind: Kind = "primary" if count else "secondary"
-        if kind != self.property("kind"):
-            self.set_kind(kind)
-        self._place()
-
-    def _place(self) -> None:
-        self.adjustSize()
-        viewport = self._list.viewport().geometry()
-        self.move(viewport.left() + (viewport.width() - self.width()) // 2, viewport.top() + metrics.SPACE_2)
 
 
 MERGE_MS, FLOOD_MS = 60, 250

@@ -22,7 +22,8 @@ from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
-from app.ui.requests.list.feed import NewRequestsPill, RequestFeed
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.new_requests_pill import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.stars_and_notes import MarkUpdates

@@ -1,0 +1,80 @@
+"""The pill over the list that counts new requests and goes to them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+
+from app.ui.pause import Pause
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.view import RequestList
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, Kind
+from app.ui.widgets.labels import plain_tooltip
+
+FAR_SCREENS = 1.5
+"""Shown when the list is scrolled down by more than this many screens."""
+
+
+class NewRequestsPill(Button):
+    """Floats over the top of `rows`. A click goes to the newest requests; a paused list stays paused.
+
+    It also pauses `feed` with the window. When resumed, new requests appear at once if the list is scrolled to the top,
+    and are counted here otherwise.
+    """
+
+    def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
+        # Not on the viewport, which takes what lies on it along when it scrolls.
+        super().__init__("", theme, rows, kind="primary", icon="up")
+        self._list, self._feed, self._pause = rows, feed, pause
+        self.setProperty("part", "pill")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.clicked.connect(rows.go_to_newest)
+        feed.new_count_changed.connect(self.refresh)
+        feed.loaded.connect(self.refresh)
+        pause.changed.connect(self._pause_feed)
+        rows.verticalScrollBar().valueChanged.connect(self.refresh)
+        rows.verticalScrollBar().rangeChanged.connect(self.refresh)
+        rows.viewport().installEventFilter(self)
+        self._pause_feed()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay centred."""
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def refresh(self) -> None:
+        count = self._feed.new_count
+        scrolled = self._list.verticalScrollBar().value()
+        far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
+        visible = count > 0 or (far and self._feed.model.rowCount() > 0)
+        if visible:
+            self._restyle(count)
+        self.setVisible(visible)
+
+    @Slot()
+    def _pause_feed(self) -> None:
+        self._feed.paused = self._pause.on
+        if not self._pause.on:
+            self._feed.follow(self._list.verticalScrollBar().value() == 0)
+        self.refresh()
+
+    def _restyle(self, count: int) -> None:
+        text = f"{count:,} new" if count else "Newest"
+        if text == self.text():
+            return
+        self.setText(text)
+        tip = "Show them. The list stays paused." if self._pause.on and count else "Go to the newest requests"
+        self.setToolTip(plain_tooltip(tip))
+        self.setAccessibleName(f"{text}. {tip}" if count else tip)
+        kind: Kind = "primary" if count else "secondary"
+        if kind != self.property("kind"):
+            self.set_kind(kind)
+        self._place()
+
+    def _place(self) -> None:
+        self.adjustSize()
+        viewport = self._list.viewport().geometry()
+        self.move(viewport.left() + (viewport.width() - self.width()) // 2, viewport.top() + metrics.SPACE_2)
