@@ -497,7 +497,8 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
     ("which", "unwanted"),
     [
         ("app.gui", ("app.ui.shell.main_window", "app.window_session")),  # they come on a thread, while the store opens
-        ("app.window_session", ("httpx",)),
+        ("app.window_session", ("httpx", "app.core.redaction.in_text")),
+        ("app.serve", ("httpx", "app.core.redaction.in_text")),
     ],
 )
 def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:

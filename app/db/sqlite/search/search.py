@@ -22,7 +22,7 @@ from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query, Term
 from app.db.search.candidate import Candidate, UnpackBudget
 from app.db.search.index.planner import to_index_query
-from app.db.search.redacted import indexed_terms, shown_events
+from app.db.search.redacted_query import indexed_terms, shown_events
 from app.db.search.row_filter import meets_all
 from app.db.sqlite import body_parts
 from app.db.sqlite.part import Part, Shared
