@@ -152,6 +152,7 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
 
     if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
         return 0
+    _load_aiohttp()
     from app.gui import run_window  # start-up time, see above
 
     return run_window(options, on_ready)

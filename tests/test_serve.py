@@ -59,12 +59,21 @@ async def test_a_request_is_printed_that_comes_as_soon_as_the_url_is_known(
     assert "POST" in capsys.readouterr().out
 
 
-AUTHORITIES = """
-import ssl
+HEADLESS = """
 from app.start import _loading
 
 with _loading():
     import app.serve
+"""
+WINDOW = """
+from pathlib import Path
+from app.cli.options import WindowOptions
+from app.start import show_window
+
+show_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), lambda ready: ready.window.close())
+"""
+AUTHORITIES = """
+import ssl
 from aiohttp import connector
 
 contexts = connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED, ssl.create_default_context()
@@ -72,14 +81,16 @@ print([len(context.get_ca_certs()) for context in contexts])
 """
 
 
-def test_a_start_reads_no_authorities_for_a_client_that_it_does_not_use() -> None:
+@pytest.mark.parametrize("begin", [HEADLESS, WINDOW], ids=["headless", "window"])
+def test_a_start_reads_no_authorities_for_a_client_that_it_does_not_use(tmp_path: Path, begin: str) -> None:
     file = ROOT / "tests" / "authority.pem"
     done = subprocess.run(
-        [sys.executable, "-c", AUTHORITIES],
+        [sys.executable, "-c", f"import sys\n{begin}{AUTHORITIES}", str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "SSL_CERT_FILE": str(file)},
+        env={**os.environ, "SSL_CERT_FILE": str(file), "QT_QPA_PLATFORM": "offscreen"},
         capture_output=True,
         text=True,
+        timeout=60,
         check=False,
     )
     assert done.stdout == "[0, 0, 1]\n", done.stderr
