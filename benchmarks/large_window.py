@@ -24,6 +24,7 @@ from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.sidebar import ALL_REQUESTS
 from benchmarks import start
 from benchmarks.lines import Line
+from benchmarks.painted import Painted
 from benchmarks.programs import ROOT, BenchError
 from benchmarks.screen import with_screen
 
@@ -64,7 +65,7 @@ class Walk:
     async def _walk(self) -> None:
         window = self._ready.window
         try:
-            await start.Painted(window).wait()
+            await Painted(window).wait()
             await start.answered(self._ready.application)
             self._remember("memory once painted and answering")
             await self._lists()

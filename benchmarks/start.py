@@ -16,9 +16,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QWidget
-
 from app.cli.options import WindowOptions
 from app.start import show_window
 from benchmarks.lines import Line
@@ -54,25 +51,6 @@ def measure(folder: Path, rounds: int = ROUNDS) -> list[Line]:
     ]
 
 
-class Painted(QObject):
-    """Knows whether a widget was painted yet."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self._first = asyncio.Event()
-        widget.installEventFilter(self)
-
-    async def wait(self) -> None:
-        """Until it was."""
-        await asyncio.wait_for(self._first.wait(), LIMIT_S)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let all through."""
-        if event.type() == QEvent.Type.Paint:
-            self._first.set()
-        return False
-
-
 async def answered(application: Application) -> None:
     """Ask the capture port for an endpoint that is not there."""
     assert application.addresses.listening is not None
@@ -96,6 +74,8 @@ class Start:
         self._task = asyncio.get_running_loop().create_task(self._look(ready), name="look on")
 
     async def _look(self, ready: Ready) -> None:
+        from benchmarks.painted import Painted  # Qt: the program loads it first, and in its own way
+
         try:
             await Painted(ready.window).wait()
             await answered(ready.application)
