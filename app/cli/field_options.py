@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def _help(record: type[Record], name: str) -> str:
     return f"{text} ({', '.join(notes)})" if notes else text
 
 
+@cache
 def _struct_fields(record: type[Record]) -> tuple[Any, ...]:
     from msgspec.structs import fields  # start-up time: few commands have such options
 

@@ -94,8 +94,13 @@ def fields_of(record: type[Record]) -> Mapping[str, Field]:
 @cache
 def types_of(record: type[Record]) -> Mapping[str, Any]:
     """The types of the fields of `record`, in order, without None."""
-    hints = get_type_hints(record)
+    hints = _hints(record)
     return {name: _without_none(hints[name]) for name in record.__struct_fields__}
+
+
+@cache
+def _hints(record: type[Record]) -> Mapping[str, Any]:
+    return get_type_hints(record)
 
 
 def declared_at(record: type[Record], path: str) -> tuple[type[Record], str]:
@@ -114,7 +119,7 @@ def choices_of(record: type[Record], name: str) -> tuple[str, ...]:
 
 def nullable(record: type[Record], name: str) -> bool:
     """Whether a field may be None."""
-    return type(None) in get_args(get_type_hints(record)[name])
+    return type(None) in get_args(_hints(record)[name])
 
 
 def _without_none(kind: Any) -> Any:
