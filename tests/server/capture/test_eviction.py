@@ -143,16 +143,19 @@ async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> N
     await sender.send(request(path="/catch/big") * 60)
     await until(lambda: rig.server.connections[0].writing_paused)
     assert (await rig.post()).status == 200
+    sender.writer.transport.resume_reading()
+    assert len(await sender.rest()) < 60_000_000
 
 
 async def test_a_refused_sender_that_lingers_makes_room(rig: Rig) -> None:
-    await rig.restart(connections=1)
+    await rig.restart(connections=1, linger_s=600)
     rig.settings.override(body_limit=10)
     sender = await rig.connect()
     await sender.send(BODY)
     assert (await sender.response()).status == 413
     rig.settings.override(body_limit=100)
     assert (await rig.post()).status == 200
+    await until(lambda: not rig.server.connections)
 
 
 async def test_a_request_that_is_complete_is_never_given_up(rig: Rig) -> None:
