@@ -76,8 +76,8 @@ def always(data: bytes) -> Answer:
     return answer
 
 
-async def failure(application: Application, base: str) -> str:
-    endpoint = await application.store.endpoints.create(draft())
+async def failure(application: Application, base: str, *, active: bool = True) -> str:
+    endpoint = await application.store.endpoints.create(draft(active=active))
     application.current_settings.override(base_url=base)
     with pytest.raises(HooklineError) as failed:
         await services_of(application).send_test(endpoint)
@@ -136,17 +136,19 @@ async def test_an_answer_that_is_not_ours_is_no_success(
     assert "Hookline itself responds" in message
 
 
+@pytest.mark.parametrize("active", [True, False], ids=["captured", "refused"])
 async def test_another_request_of_its_size_is_not_taken_for_it(
-    application: Application, monkeypatch: pytest.MonkeyPatch
+    application: Application, monkeypatch: pytest.MonkeyPatch, active: bool
 ) -> None:
     monkeypatch.setattr("app.server.send_test.ARRIVAL_S", 0.1)
 
     async def send_another(request: bytes) -> bytes:
-        await sent_on(port_of(application), re.sub(rb"(?i)(X-Hookline-Test: )\w+", rb"\1other", request))
-        return b"HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n"
+        return without_body(
+            await sent_on(port_of(application), re.sub(rb"(?i)(X-Hookline-Test: )\w+", rb"\1other", request))
+        )
 
     async with tunnel(send_another) as base:
-        assert "but it did not arrive here" in await failure(application, base)
+        assert "but it did not arrive here" in await failure(application, base, active=active)
 
 
 async def test_an_answer_put_in_place_of_ours_is_told(application: Application) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import stat
@@ -11,7 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
+from app.core.events import TunnelChanged
 from app.core.tunnel.spec import RunSpec
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
@@ -114,14 +117,18 @@ async def test_a_program_that_ended_is_started_again_and_that_is_said(rig: Tunne
 
 
 async def test_waits_between_restarts_grow(rig: TunnelRig) -> None:
-    service = await rig.use(spec("dies later"), unit=0.001)
+    unit, waits = 0.1, dict[int, int]()
+
+    def note(event: TunnelChanged) -> None:
+        tunnel = event.tunnel
+        if tunnel.state is TunnelState.RESTARTING and tunnel.restart_at is not None:
+            waits.setdefault(tunnel.restarts, math.ceil((tunnel.restart_at - now_us()) / 1_000_000 / unit))
+
+    rig.bus.subscribe(TunnelChanged, note)
+    service = await rig.use(spec("dies later"), unit=unit)
     await service.start("stand-in")
     await rig.until(lambda tunnel: tunnel.restarts == 3)
-    waits = {}
-    for event in rig.events:
-        if event.tunnel.state is TunnelState.RESTARTING:
-            waits.setdefault(event.tunnel.restarts, event.tunnel.restart_at)
-    assert len(waits) == 3
+    assert waits == {1: 1, 2: 2, 3: 4}
     await service.stop()
 
 
@@ -309,3 +316,17 @@ async def test_the_programs_files_are_its_owners_and_go_with_it(rig: TunnelRig, 
     await service.stop()
     with pytest.raises(FileNotFoundError):
         os.listdir(folder)
+
+
+async def test_what_a_program_keeps_in_its_folder_stays_where_only_the_owner_reads_it(rig: TunnelRig) -> None:
+    """As ssh does with the keys of the servers that it knows."""
+    code = "import sys; open(r'{data}/known', 'a').write('x'); print('your url is: https://a.example.com', flush=True)"
+    keeps = msgspec.structs.replace(spec("x"), run=RunSpec(arguments=("-c", f"{code}; sys.stdin.read()")))
+    service = await rig.use(keeps)
+    for _ in range(2):
+        await service.start("stand-in")
+        await rig.until(connected)
+        await service.stop()
+    (kept,) = rig.folder.rglob("known")
+    assert kept.read_text() == "xx"
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
