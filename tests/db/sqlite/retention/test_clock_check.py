@@ -78,8 +78,10 @@ def held(store: Store) -> int:
     [
         (10 * YEAR, "ahead", "The clock is 10 years ahead of the last time Hookline ran."),
         (31 * DAY_US, "ahead", "The clock is 31 days ahead of the last time Hookline ran."),
-        (29 * DAY_US, None, ""),
-        (-2 * 60 * SECOND, None, ""),
+        (30 * DAY_US + 1, "ahead", "The clock is 30 days ahead of the last time Hookline ran."),
+        (30 * DAY_US, None, ""),
+        (-5 * 60 * SECOND, None, ""),
+        (-5 * 60 * SECOND - 1, "behind", "The clock is 5 minutes behind the last time Hookline ran."),
         (-HOUR, "behind", "The clock is 1 hour behind the last time Hookline ran."),
         (-10 * YEAR, "behind", "The clock is 10 years behind the last time Hookline ran."),
     ],
@@ -95,7 +97,7 @@ async def test_at_start(
         with caplog.at_level(logging.WARNING, LOGGER):
             for _ in range(3):
                 await store.retention.purge()
-        assert held(store) == (0 if passed == 29 * DAY_US else 3)
+        assert held(store) == (0 if passed == 30 * DAY_US else 3)
         assert machine.kinds == ([kind] if kind else [])
         assert [words in message for message in caplog.messages] == ([True] if kind else [])
         caplog.clear()
@@ -159,6 +161,40 @@ async def test_a_day_of_running_counts_over_restarts_and_time_off_does_not(machi
         await machine.run_for(store, 1)
         assert held(store) == 0
         assert store.retention.problem is None
+
+
+async def test_after_exactly_a_day_of_running_the_clock_is_trusted_for_good(machine: Machine) -> None:
+    await machine.fill()
+    machine.now += 45 * DAY_US
+    async with machine.store() as store:
+        await machine.run_for(store, 23.5)
+        assert held(store) == 3
+        assert store.retention.problem is not None
+        assert store.retention.problem.left_us == HOUR // 2
+        machine.running_s += 1800
+        await store.retention.purge()
+        assert held(store) == 0
+    assert machine.kinds == ["ahead", None]
+    async with machine.store() as store:
+        assert store.retention.problem is None
+
+
+@pytest.mark.parametrize(
+    ("jump", "same"),
+    [(30 * DAY_US, True), (30 * DAY_US + 1, False), (-5 * 60 * SECOND, True), (-5 * 60 * SECOND - 1, False)],
+)
+async def test_a_jump_of_a_doubtful_clock_starts_the_day_again_only_if_it_is_long(
+    machine: Machine, jump: int, same: bool
+) -> None:
+    await machine.fill()
+    machine.now += YEAR
+    async with machine.store() as store:
+        await machine.run_for(store, 2)
+        machine.now += jump
+        machine.running_s += 1800
+        await store.retention.purge()
+        assert store.retention.problem is not None
+        assert store.retention.problem.left_us == DAY_US - (5 * HOUR // 2 if same else 0)
 
 
 async def test_running_on_another_wrong_clock_starts_the_day_again(machine: Machine) -> None:

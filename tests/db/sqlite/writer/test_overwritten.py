@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -329,6 +330,23 @@ async def test_requests_whose_deliveries_cannot_be_read_are_counted_and_wait_for
     )
     with closing(sqlite3.connect(folder / "saved.db")) as connection:
         assert connection.execute("SELECT delivery, count(*) FROM capture GROUP BY delivery").fetchall() == [("n", 320)]
+
+
+async def test_a_request_that_is_not_what_was_received_is_not_saved(folder: Path) -> None:
+    store = await Store.open(folder, lambda _: None)
+    (endpoint,) = store.endpoints.all()
+    added = [await add(store, endpoint.id, b"%d" % number) for number in range(3)]
+    known = Known(store.endpoints.all(), store.account.plan, added[-1].seq)
+    await store.close()
+    other = (sha256(b"other").hexdigest(), added[1].id)
+    saver = RequestSaver(folder / "saved.db", known, lambda: False)
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        connection.execute("UPDATE capture SET sha256 = ? WHERE id = ?", other)
+        assert not saver.step(connection, 1_000)
+    saver.close()
+    found = await requests_in(folder / "saved.db")
+    assert len(found) == 302
+    assert found[-2:] == [(added[0].id, b"0"), (added[2].id, b"2")]
 
 
 async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_again(
