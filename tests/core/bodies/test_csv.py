@@ -125,6 +125,22 @@ def test_a_body_is_read_through_coding_and_charset() -> None:
         assert len(rows) == 401
 
 
+@pytest.mark.parametrize("row", [b"a;b", b"a|b|c", b"a\tb", b'"a,b";2'])
+def test_a_single_row_without_a_line_end_tells_the_delimiter(row: bytes) -> None:
+    reader = CsvReader((), "text/csv")
+    (block,) = reader.feed(row, True)
+    assert block.columns > 1
+    assert reader.delimiter == row.decode().strip('abc",12')[0]
+
+
+def test_a_row_that_goes_on_does_not_tell_the_delimiter() -> None:
+    """What is looked at ends in its middle, where it has no semicolon yet."""
+    reader = CsvReader((), "text/csv")
+    text = f"a;b;1,5\n1,{'5' * 100_000};c;d\n"
+    list(reader.feed(text.encode(), True))
+    assert reader.delimiter == ";"
+
+
 def test_a_body_that_breaks_off_shows_what_came() -> None:
     reader, rows = CsvReader((("Content-Encoding", "gzip"),), "text/csv"), Rows(",")
     for block in reader.feed(gzip.compress(b"a,b\n1,2\n" * 999)[:-12], True):
@@ -145,6 +161,19 @@ def test_a_body_that_breaks_off_shows_what_came() -> None:
 )
 def test_where_a_table_is_the_best_view(content_type: str, body: bytes, best: str) -> None:
     assert ranked(content_type, body)[0].name == best
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        (b"a,b,c\n1,2,3\n", True),
+        (b"a,b,c\n1,2,3", False),
+        (b"a,b\n1,2\n", False),
+        (b"a,b,c\n1,2,3\n4,5,6,7\n", False),
+    ],
+)
+def test_text_may_be_a_table_from_two_rows_of_three_cells_on(text: bytes, table: bool) -> None:
+    assert ("csv-table" in [view.name for view in ranked("text/plain", text)]) is table
 
 
 def test_text_of_regular_lines_may_be_seen_as_a_table() -> None:

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.multipart import SHOWN_MAX, declared_boundary, split, writer
+from app.core.bodies.formats.multipart import (
+    HEAD_MAX,
+    HEX_MAX,
+    SHOWN_MAX,
+    declared_boundary,
+    split,
+    writer,
+)
 from app.core.bodies.lines import WIDTH
 from tests.core.bodies.format_lines import formatted_bytes, read
 
@@ -132,6 +139,30 @@ def test_large_and_many_parts_stay_bounded() -> None:
     assert time.thread_time() - began < 60
 
 
+@pytest.mark.parametrize(
+    ("content", "size", "rest"),
+    [
+        (b"x", SHOWN_MAX, None),
+        (b"x", SHOWN_MAX + 1, "  The first 64 KiB of 64 KiB are shown."),
+        (b"\x00", HEX_MAX, None),
+        (b"\x00", HEX_MAX + 1, "  The first 64 bytes are shown."),
+    ],
+    ids=["all of a text", "not all of a text", "all in hex", "not all in hex"],
+)
+def test_a_part_is_shown_whole_up_to_a_bound(content: bytes, size: int, rest: str | None) -> None:
+    lines, out = formatted_bytes(WRITE, b"--b\r\n\r\n" + content * size + b"\r\n--b--", TYPE)
+    assert out.notes == []
+    assert [line for line in lines if "shown" in line] == ([] if rest is None else [rest])
+
+
+def test_headers_of_a_part_are_read_up_to_a_bound() -> None:
+    for longer in (0, 1):
+        head = "A: 1\r\nB: ".ljust(HEAD_MAX - len("\r\n\r\n\r\n") + longer, "x")
+        whole = f"--b\r\n{head}\r\n\r\ncontent\r\n--b--".encode()
+        _, section, _ = split(whole, "b")
+        assert whole[section.begin : section.end] == (b"content" if not longer else b"\ncontent"), longer
+
+
 @given(st.text(max_size=40))
 def test_no_content_type_breaks_it(rest: str) -> None:
     assert declared_boundary(f"multipart/form-data; boundary={rest}") != ""
@@ -139,6 +170,14 @@ def test_no_content_type_breaks_it(rest: str) -> None:
         f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE
     )
     assert lines[0].startswith("Part 1")
+
+
+@pytest.mark.parametrize(
+    ("body", "best"),
+    [(b"--b\r\n\r\nhi\r\n--b--", "multipart"), (b"preamble\r\n--b--", "multipart"), (b'{"a": 1}', "json")],
+)
+def test_a_body_of_another_format_is_shown_in_that(body: bytes, best: str) -> None:
+    assert ranked("multipart/form-data", body)[0].name == best
 
 
 def test_a_part_is_shown_by_what_its_file_is_called() -> None:
