@@ -136,6 +136,24 @@ async def test_a_response_that_is_delayed_holds_up_nobody_else(rig: Rig, clock: 
     slow.reset()
 
 
+@pytest.mark.parametrize("waits", ["for the rest of a body", "for its responses to be read"])
+async def test_a_sender_that_is_waited_for_holds_up_nobody_else(rig: Rig, waits: str) -> None:
+    await rig.restart(pipelined=1)
+    rig.directory.put("big", response=ResponseSettings(body="x" * MIB))
+    if waits == "for the rest of a body":
+        slow = await rig.connect()
+        await slow.send(request() + request(body=b"x" * 100)[:-1])
+        await rig.bodies_waited_for()
+    else:
+        (slow,) = await unread(rig, 1)
+        await until(lambda: rig.server.connections[0].unread)
+    quick = await rig.connect()
+    await quick.send(request() * 3)
+    for _ in range(3):
+        assert (await quick.response()).status == 200
+    slow.reset()
+
+
 async def test_who_sends_ahead_makes_room_for_a_new_sender_and_loses_nothing_acknowledged(rig: Rig) -> None:
     await rig.restart(connections=2)
     rig.sink.hold = asyncio.Event()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import time
 from collections.abc import Callable
 
@@ -9,6 +11,7 @@ import pytest
 
 from app.core.model import DeliveryState
 from app.core.target import RetryRule
+from tests.server.capture.support import Clock
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import answering, target
 from tests.server.forward.test_retrying import ERROR, failing
@@ -44,6 +47,27 @@ async def test_a_clock_set_during_the_wait_delays_no_retry_and_ends_no_round(
         set_clock(seconds)
         last = (await stage.outcomes(3))[-1]
     assert (last.state, last.attempts) == (DeliveryState.DELIVERED, 3)
+
+
+async def test_a_clock_set_back_during_a_long_wait_does_not_prolong_it(
+    stage: Stage, set_clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "random", lambda: 1.0)  # the longest wait
+    rule = RetryRule(on=("5xx",), first_delay_ms=60_000, longest_delay_ms=60_000, total_ms=600_000)
+    async with target(failing(1)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule})
+        clock, ran_s = Clock(asyncio.get_running_loop()), 0
+        set_clock(0)
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        await stage.outcomes(1)
+        while len(place.received) == 1:
+            ran_s += 1
+            set_clock(ran_s / 10)
+            await clock.move_on(1)
+            await asyncio.sleep(0.005)
+        assert 50 < ran_s < 90
+        await stage.outcomes(2)
 
 
 @pytest.mark.parametrize("parallel", [None, 2])

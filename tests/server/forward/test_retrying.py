@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
@@ -53,6 +54,23 @@ async def test_an_error_is_retried_until_it_works_and_every_attempt_is_kept(stag
         (2, AttemptTrigger.RETRY, 503, FailureKind.STATUS),
         (3, AttemptTrigger.RETRY, 200, None),
     ]
+
+
+@pytest.mark.parametrize("parallel", [None, 2])
+async def test_no_retry_is_made_before_it_is_due(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, parallel: int | None
+) -> None:
+    monkeypatch.setattr(random, "random", lambda: 1.0)  # the longest wait
+    async with target(failing(2)) as place:
+        waits = rule(first_delay_ms=50, longest_delay_ms=50)
+        endpoint = await stage.endpoint(place.url, {"retry": waits, "parallel": parallel})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        *waiting, last = await stage.outcomes(3)
+    first, *retries = await stage.attempts(last)
+    assert first.number == 1
+    for before, retry in zip(waiting, retries, strict=True):
+        assert retry.started_at >= before.due_at > (before.started_at or 0)
 
 
 async def test_after_the_last_retry_it_has_failed(stage: Stage) -> None:
