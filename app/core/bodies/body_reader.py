@@ -16,11 +16,9 @@ from app.core.bodies.media_types import media_type
 from app.core.record import Headers
 
 CHUNK = 256 * 1024
-"""Bytes decompressed in one step."""
+"""Bytes decompressed in one step. View and charset are chosen by the first of them."""
 FORMATTED_MAX = 8 * 1024 * 1024
 """Bytes of the decompressed body that are formatted; of a text the rest is shown in parts of this size."""
-HEAD = 64 * 1024
-"""Bytes that view and charset are chosen by."""
 LINES_MAX = 400_000
 """Lines of a body that are shown; each takes about 400 bytes of the window's memory."""
 LINE_END_WITHIN = 64 * 1024
@@ -129,7 +127,7 @@ class BodyReader:
 
     def lines(self, limit: int) -> list[Line]:
         """About `limit` more lines; none while more input is needed."""
-        if self.view is None and self._collect(HEAD):
+        if self.view is None and self._collect(CHUNK):
             self._choose()
         if self._begun:
             self._write(limit)

@@ -14,6 +14,10 @@ Position = tuple[int, int]
 """Line and column of a text, both from 1."""
 
 
+UNFINISHED_MAX = 400
+"""Characters at the end of a text that goes on which can be the beginning of any token."""
+
+
 @dataclass(frozen=True)
 class Content:
     """What a format shows: `text`, or `data` for a format that is not text. Unless `complete`, the body goes on, so
@@ -23,6 +27,10 @@ class Content:
     data: bytes = b""
     content_type: str = ""
     complete: bool = True
+
+    def is_cut(self, at: int) -> bool:
+        """Whether an error at this character can be due to the end of a text that goes on."""
+        return not self.complete and at >= len(self.text) - UNFINISHED_MAX
 
 
 class Formatted(LineBuilder):

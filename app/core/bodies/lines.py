@@ -92,7 +92,11 @@ class LineBuilder:
         if indent:
             self._append_folded("text", " " * indent)
 
-    def add_line(self, line: Line, indent: int = 0) -> None:
+    def add_lines(self, lines: Sequence[Line]) -> None:
+        """Append finished lines; the current line has no text."""
+        self._ready += lines
+
+    def add_line(self, line: Line, indent: int) -> None:
         """Append a line of another builder, after the current line, with `indent` spaces before it."""
         if not line.folded:
             if not self.empty:

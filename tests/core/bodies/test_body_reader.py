@@ -166,6 +166,7 @@ def test_the_best_view_wins(content_type: str, head: bytes, name: str) -> None:
         ("text/plain; charset=iso-8859-1", b"caf\xe9", "café", False),
         ("text/plain", "café".encode(), "café", False),
         ("text/plain", b"caf\xe9", "café", True),
+        pytest.param("text/plain", b"caf\xe9".rjust(200_000), "café".rjust(200_000), True, id="far from the beginning"),
         ("text/plain; charset=utf-8", b"caf\xe9", "café", True),
         ("text/plain; charset=nonsense", "café".encode(), "café", True),
         ("text/plain; charset=zlib", "café".encode(), "café", True),
@@ -243,7 +244,7 @@ def test_a_long_text_is_shown_in_parts_that_end_at_line_ends(
 
 
 def test_the_first_part_of_a_longer_body_is_formatted_and_its_end_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 200_000)
+    monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 280_000)
     for content_type, body in (
         (JSON, b"[" + b'{"a": "b"},' * 30_000 + b"1]"),
         ("application/xml", b"<a>" + b"<b c='d'>e</b>" * 30_000 + b"</a>"),
@@ -251,5 +252,5 @@ def test_the_first_part_of_a_longer_body_is_formatted_and_its_end_is_no_fault(mo
         ("application/msgpack", b"\xdd\x00\x10\x00\x00" + b"\x93\x01\x02\x03" * 0x100000),
     ):
         reader, lines = read_all(body, content_type, wanted="pretty")
-        assert (reader.notes, reader.complete, reader.end_offset) == ([], False, 200_000)
+        assert (reader.notes, reader.complete, reader.end_offset) == ([], False, 280_000)
         assert len(lines) > 10_000

@@ -90,6 +90,11 @@ def test_header_and_payload_are_shown_as_they_were_written() -> None:
     ]
 
 
+def test_a_body_has_the_same_lines_as_a_token_elsewhere() -> None:
+    (found,) = jwt.tokens(TOKEN)
+    assert formatted(jwt.write, f"{TOKEN}\n")[0] == token_lines(found, None)
+
+
 def test_a_body_that_is_a_token_is_shown_as_one() -> None:
     assert ranked("application/jwt", b"")[0].name == "jwt"
     assert ranked("application/secevent+jwt", b"")[0].name == "jwt"

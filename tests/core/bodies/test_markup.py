@@ -42,6 +42,11 @@ def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(text: str, write: Wr
     assert "the text ends" not in "".join(out.notes)
 
 
+def test_a_well_formed_text_that_goes_on_has_no_note_wherever_it_is_cut() -> None:
+    text = "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]><a b='1'>x &amp; y<!-- c --><![CDATA[d]]></a>"
+    assert [at for at in range(len(text)) if formatted(xml.write, text[:at], complete=False)[1].notes] == []
+
+
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

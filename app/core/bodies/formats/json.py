@@ -26,8 +26,6 @@ _TOKEN = re.compile(
     rf"|(?P<open>{_STRING}))"
 )
 """`open` is a string that is not closed."""
-UNFINISHED_MAX = 400
-"""Characters at the end of a text that goes on which can be the beginning of any token."""
 
 
 class Expect(IntEnum):
@@ -134,16 +132,16 @@ def _end_of_space(text: str, at: int) -> int:
 
 def write(content: Content, out: Formatted) -> Iterator[None]:
     """One value."""
-    yield from _write(content.text, content.complete, out, many=False)
+    yield from _write(content, content.text, out, many=False)
 
 
 def write_many(content: Content, out: Formatted) -> Iterator[None]:
     """Values one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464), which counts as a line end:
     it cannot occur in JSON."""
-    yield from _write(content.text.replace("\x1e", "\n"), content.complete, out, many=True)
+    yield from _write(content, content.text.replace("\x1e", "\n"), out, many=True)
 
 
-def _write(text: str, complete: bool, out: Formatted, *, many: bool) -> Iterator[None]:
+def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterator[None]:
     depth, shown, fresh = 0, 0, False
     try:
         for kind, start, end in tokens(text, many=many):
@@ -163,7 +161,7 @@ def _write(text: str, complete: bool, out: Formatted, *, many: bool) -> Iterator
             if sign in ",[]{}":
                 yield
     except JsonError as error:
-        if complete or error.at < len(text) - UNFINISHED_MAX:
+        if not content.is_cut(error.at):
             out.position = position_at(text, error.at)
             line, column = out.position
             out.error = f"Not valid JSON at line {line:,}, column {column:,}: {error}."

@@ -146,9 +146,7 @@ def write(content: Content, out: Formatted) -> Iterator[None]:
         yield from add_text(content.text, out)
         return
     out.notes.append(NOT_VERIFIED)
-    for line in token_lines(token, None):
-        out.add_line(line)
-    out.end_line()
+    out.add_lines(token_lines(token, None))
     yield
 
 

@@ -203,7 +203,7 @@ class _Markup:
     """One pass over the text; `_at` is the next character."""
 
     def __init__(self, content: Content, dialect: Dialect, out: Formatted) -> None:
-        self._text, self._complete = content.text, content.complete
+        self._text, self._is_cut = content.text, content.is_cut
         self._dialect, self._out = dialect, out
         self._flow = Flow(out)
         self._at = 0
@@ -216,7 +216,7 @@ class _Markup:
                 yield from self._markup()
             else:
                 yield from self._content()
-        if self._complete and self._dialect.strict and not self._ends_within:
+        if self._dialect.strict and not self._ends_within:
             if self._flow.top is not None:
                 self._report(f"the text ends before </{self._flow.top[:40]}>", self._at)
             elif not self._has_root:
@@ -225,7 +225,9 @@ class _Markup:
         yield
 
     def _report(self, why: str, at: int) -> None:
-        """Note an error at the character `at`."""
+        """Note an error at the character `at`, unless the text is only cut there."""
+        if self._is_cut(at):
+            return
         self._error_count += 1
         if self._error_count == 1:
             line, column = self._out.position = position_at(self._text, at)
@@ -235,8 +237,7 @@ class _Markup:
 
     def _report_end(self, within: str) -> None:
         self._ends_within = True
-        if self._complete:
-            self._report(f"the text ends within {within}", len(self._text))
+        self._report(f"the text ends within {within}", len(self._text))
 
     def _content(self) -> Iterator[None]:
         """Text up to the next <."""

@@ -187,8 +187,8 @@ class Protobuf:
 
     def _compressed(self, size: int) -> Iterator[None]:
         """A compressed message, decompressed if possible."""
-        data = self._reader.read(size)
-        plain = decompress_message(data) if size <= FIELD_MAX else None
+        data = self._reader.read(min(size, self._reader.left))
+        plain = decompress_message(data) if len(data) == size <= FIELD_MAX else None
         if plain is not None:
             self._lines.add("text", f", {sized(len(plain))} once unpacked")
             self._lines.end_line()
@@ -197,6 +197,8 @@ class Protobuf:
             self._lines.add("text", ": ")
             self._write_hex(data)
             self._lines.end_line()
+        if len(data) < size:
+            raise TruncatedError
 
     def _head(self, end: int | None) -> tuple[int, int, int]:
         """Number and wire type of a field, and the size of its value (of a varint, the value itself)."""
