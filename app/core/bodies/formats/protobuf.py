@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from app.core.bodies.decompressor import decompress_message
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized, writer
@@ -17,21 +16,8 @@ VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 _MAX_NUMBER = (1 << 29) - 1
 
 
-@dataclass(frozen=True)
-class WireField:
-    """`value` is a number for a varint, and bytes for all other types (empty for the ends of a group)."""
-
-    number: int
-    wire: int
-    value: int | bytes = b""
-
-
 class ShortError(Exception):
-    """The bytes end within a field; at least `needed` more are missing."""
-
-    def __init__(self, needed: int) -> None:
-        super().__init__(needed)
-        self.needed = needed
+    """The bytes end within a field."""
 
 
 class WireError(Exception):
@@ -51,7 +37,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
     if len(data) - at >= 10:
         raise WireError("a number has more than ten bytes")
-    raise ShortError(1)
+    raise ShortError
 
 
 def head(data: bytes, at: int) -> tuple[int, int, int, int]:
@@ -71,17 +57,6 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
     if wire in (FIXED64, FIXED32):
         return number, wire, at, 8 if wire == FIXED64 else 4
     raise WireError(f"wire type {wire} does not exist")
-
-
-def field(data: bytes, at: int) -> tuple[WireField, int]:
-    """The field at `at`, and the offset after it."""
-    number, wire, at, size = head(data, at)
-    if wire == VARINT:
-        value, at = varint(data, at)
-        return WireField(number, wire, value), at
-    if len(data) - at < size:
-        raise ShortError(size - (len(data) - at))
-    return WireField(number, wire, data[at : at + size]), at + size
 
 
 def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) -> bool:
@@ -139,16 +114,21 @@ class Protobuf:
     def fields(self, end: int | None = None, depth: int = 0) -> Iterator[None]:
         """Write the fields up to the offset `end`, or to the end of the body."""
         groups: list[int] = []
-        while self._reader.left if end is None else self._reader.at < end:
-            level = depth + len(groups)
-            number, wire, size = self._head(end)
-            if wire == START:
+        messages: list[int] = []  # the end of each message within a message
+        while messages or (self._reader.left if end is None else self._reader.at < end):
+            level = depth + len(groups) + len(messages)
+            if messages and self._reader.at == messages[-1]:
+                messages.pop()
+                self._close(level - 1)
+                continue
+            number, wire, size = self._head(messages[-1] if messages else end)
+            if wire == START and not messages:
                 self._write_label(number, "group {", level)
                 self._lines.end_line()
                 groups.append(number)
                 if len(groups) > DEEPEST * 10:
                     raise InvalidError("its groups are nested too deeply")
-            elif wire == END:
+            elif wire == END and not messages:
                 if not groups or groups.pop() != number:
                     raise InvalidError(f"group {number} ends but never begins")
                 self._close(level - 1)
@@ -158,9 +138,14 @@ class Protobuf:
                 self._reader.skip(size - HEX_MAX - 1)
                 self._lines.end_line()
             else:
-                yield from self._write_nested(
-                    WireField(number, wire, size if wire == VARINT else self._reader.read(size)), level
-                )
+                value = size if wire == VARINT else self._reader.read(size)
+                if wire == LENGTH and _is_nested(value, len(messages)):
+                    self._write_label(number, "message {", level, sized(size))
+                    self._lines.end_line()
+                    messages.append(self._reader.at)
+                    self._reader.at -= size
+                else:
+                    self._write_leaf(number, wire, value, level)
             yield
         if groups:
             raise InvalidError(f"group {groups[-1]} is not closed")
@@ -220,46 +205,24 @@ class Protobuf:
             raise InvalidError(_PAST_END)
         return number, wire, value
 
-    def _write_nested(self, found: WireField, depth: int) -> Iterator[None]:
-        """A field and everything in it; nested messages are visited without recursion."""
-        levels: list[tuple[bytes, int]] = []
-        current: WireField | None = found
-        while current is not None or levels:
-            if current is not None:
-                if current.wire == LENGTH and _is_nested(current.value, len(levels)):
-                    assert isinstance(current.value, bytes)
-                    self._write_label(current.number, "message {", depth + len(levels), sized(len(current.value)))
-                    self._lines.end_line()
-                    levels.append((current.value, 0))
-                else:
-                    self._write_leaf(current, depth + len(levels))
-                yield
-            data, at = levels.pop() if levels else (b"", 0)
-            current = None
-            if at < len(data):
-                current, at = field(data, at)
-                levels.append((data, at))
-            elif data:
-                self._close(depth + len(levels))
-
     def _close(self, depth: int) -> None:
         self._lines.add("text", " " * indent(depth))
         self._lines.add("punctuation", "}")
         self._lines.end_line()
 
-    def _write_leaf(self, found: WireField, depth: int) -> None:
-        value = found.value
+    def _write_leaf(self, number: int, wire: int, value: int | bytes, depth: int) -> None:
+        """`value` is a number for a varint, and bytes for all other types (empty for the ends of a group)."""
         if isinstance(value, int):
-            self._write_label(found.number, "varint", depth)
+            self._write_label(number, "varint", depth)
             self._lines.add("number", str(value))
             self._lines.add("text", _also_varint(value))
-        elif found.wire in (FIXED32, FIXED64):
-            self._write_label(found.number, "fixed32" if found.wire == FIXED32 else "fixed64", depth)
+        elif wire in (FIXED32, FIXED64):
+            self._write_label(number, "fixed32" if wire == FIXED32 else "fixed64", depth)
             self._write_fixed(value)
-        elif found.wire in (START, END):
-            self._write_label(found.number, "group begins" if found.wire == START else "group ends", depth)
+        elif wire in (START, END):
+            self._write_label(number, "group begins" if wire == START else "group ends", depth)
         else:
-            self._write_bytes(found.number, value, depth)
+            self._write_bytes(number, value, depth)
         self._lines.end_line()
 
     def _write_fixed(self, data: bytes) -> None:
