@@ -230,13 +230,9 @@ def split_character(data: bytes | bytearray) -> int:
 def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> tuple[str, bool]:
     """The text of a complete body, up to `limit` decompressed bytes, and whether that is all of it. Nothing is
     escaped."""
-    names = decompressor.codings(headers)
-    stream = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
-    stream.feed(data)
-    plain = bytearray()
-    while len(plain) < limit and not stream.needs_input:
-        plain += stream.read(limit - len(plain))
+    stream = decompressor.for_headers(headers)
+    plain = stream.unpack(data, limit)
     if stream.error and not plain:
-        plain += data
-    charset = detect(content_type, bytes(plain), stream.needs_input)
-    return charset.decoder().decode(bytes(plain[charset.skip :]), True), stream.needs_input
+        plain = data
+    charset = detect(content_type, plain, stream.needs_input)
+    return charset.decoder().decode(plain[charset.skip :], True), stream.needs_input

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from email.message import Message
 from typing import NamedTuple
+
+from app.core.bodies.media_types import parameter
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -47,12 +48,7 @@ BYTES = Charset("latin-1")
 
 def declared_charset(content_type: str) -> str | None:
     """The value of `charset`, as written."""
-    message = Message()
-    try:
-        message["Content-Type"] = content_type.replace("\r", " ").replace("\n", " ")
-        value = message.get_param("charset")
-    except (ValueError, IndexError):
-        return None
+    value = parameter(content_type, "charset")
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 

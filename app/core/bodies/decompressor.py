@@ -410,10 +410,31 @@ class Decompressor:
                 return output
         return b""
 
+    def unpack(self, data: bytes, limit: int) -> bytes:
+        """Feed it a body, or the beginning of one, and return at most `limit` decoded bytes."""
+        self.feed(data)
+        plain = bytearray()
+        while len(plain) < limit and not self.needs_input:
+            plain += self.read(limit - len(plain))
+        return bytes(plain)
+
     def finish(self) -> str | None:
         """Call it after the last byte was fed. Returns the error, or that the body is incomplete."""
         ended = all(stage.ended for stage in self._stages)
         return self.error or (None if ended else "The compressed body is incomplete.")
+
+
+def for_headers(headers: Iterable[tuple[str, str]]) -> Decompressor:
+    """For a body with these headers; one that cannot be decoded is read as sent."""
+    names = codings(headers)
+    return Decompressor(() if unsupported_reason(names) else names)
+
+
+def unpacked(data: bytes, coding: str, limit: int) -> bytes | None:
+    """Data of one coding; None if it is longer than `limit` or damaged."""
+    decompressor = Decompressor((coding,))
+    plain = decompressor.unpack(data, limit + 1)
+    return plain if len(plain) <= limit and decompressor.finish() is None else None
 
 
 MESSAGE_MAX = 1024 * 1024
@@ -423,13 +444,7 @@ MESSAGE_MAX = 1024 * 1024
 def decompress_message(data: bytes) -> bytes | None:
     """A gRPC message, its coding detected; None if it is too large, damaged or of an unknown coding."""
     coding = _coding_of_message(data)
-    if coding is None:
-        return None
-    decompressor, plain = Decompressor((coding,)), bytearray()
-    decompressor.feed(data)
-    while not decompressor.needs_input and len(plain) <= MESSAGE_MAX:
-        plain += decompressor.read(MESSAGE_MAX + 1 - len(plain))
-    return bytes(plain) if len(plain) <= MESSAGE_MAX and decompressor.finish() is None else None
+    return None if coding is None else unpacked(data, coding, MESSAGE_MAX)
 
 
 def _coding_of_message(data: bytes) -> str | None:

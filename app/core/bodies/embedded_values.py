@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from app.core.bodies.decompressor import Decompressor
+from app.core.bodies.decompressor import unpacked
 from app.core.bodies.formats import jwt
 from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.jwt import NOT_VERIFIED
@@ -101,8 +101,8 @@ def _base64(value: str) -> Embedded | None:
     source = "Base64 (URL-safe)" if url_safe else "Base64"
     coding = next((name for start, name in _PACKED if data.startswith(start)), None)
     if coding is not None:
-        unpacked = _decompressed(data, coding)
-        return _text(unpacked, f"{source}, {coding}") if unpacked else None
+        plain = unpacked(data, coding, DECODED_MAX)
+        return _text(plain, f"{source}, {coding}") if plain else None
     found = _text(data, source)
     if found is None or named or found.is_json or len(text) >= LONG:
         return found
@@ -114,15 +114,6 @@ def _url(value: str) -> Embedded | None:
     if "%" not in value or _NOT_ESCAPED.search(value) is not None:
         return None
     return _text(unquote_to_bytes(value), "URL encoding")
-
-
-def _decompressed(data: bytes, coding: str) -> bytes | None:
-    decompressor = Decompressor((coding,))
-    decompressor.feed(data)
-    plain = bytearray()
-    while not decompressor.needs_input and len(plain) <= DECODED_MAX:
-        plain += decompressor.read(DECODED_MAX + 1 - len(plain))
-    return None if decompressor.finish() or len(plain) > DECODED_MAX else bytes(plain)
 
 
 def _text(data: bytes, source: str) -> Embedded | None:

@@ -21,18 +21,7 @@ from app.core.bodies.formats import (
     xml,
 )
 from app.core.bodies.formats.languages import LANGUAGES
-from app.core.bodies.formatter import Group, View
-
-HEAD = 4_096
-"""Decompressed bytes that the views are ranked by."""
-
-
-def _msgpack_fit(kind: str, head: bytes) -> float:
-    return msgpack.fit(kind, head, HEAD)
-
-
-def _protobuf_fit(kind: str, head: bytes) -> float:
-    return protobuf.fit(kind, head, HEAD)
+from app.core.bodies.formatter import HEAD, Group, View
 
 
 def _ranked_for_part(kind: str, head: bytes) -> list[View]:
@@ -44,8 +33,8 @@ NDJSON = View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many)
 JSON = View("json", "JSON", "pretty", json.fit, json.write)
 TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
 JWT = View("jwt", "JWT", "pretty", jwt.fit, jwt.write)
-MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, msgpack.write, reads_bytes=True)
-PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, protobuf.write, reads_bytes=True)
+MSGPACK = View("msgpack", "MessagePack", "pretty", msgpack.fit, msgpack.write, reads_bytes=True)
+PROTOBUF = View("protobuf", "Protobuf", "pretty", protobuf.fit, protobuf.write, reads_bytes=True)
 XML = View("xml", "XML", "pretty", xml.fit, xml.write)
 HTML = View("html", "HTML", "pretty", html.fit, html.write)
 FORM_TABLE = View("form-table", "Form", "table", form.fit, None)

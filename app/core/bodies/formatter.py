@@ -14,6 +14,8 @@ Position = tuple[int, int]
 """Line and column of a text, both from 1."""
 
 
+HEAD = 4_096
+"""Decompressed bytes that the views are ranked by."""
 UNFINISHED_MAX = 400
 """Characters at the end of a text that goes on which can be the beginning of any token."""
 
@@ -64,20 +66,13 @@ def written(write: Write, content: Content) -> Formatted:
     return out
 
 
-def write_indented(write: Write, content: Content, out: Formatted, indent: int) -> Iterator[Formatted]:
-    """Write a content within another one; yields its lines' builder, which has no lines left but says what is wrong."""
+def write_indented(write: Write, content: Content, out: Formatted, indent: int) -> Iterator[None]:
+    """Write a content within another one."""
     inner = Formatted()
     for _ in write(content, inner):
-        if len(inner):
-            _move(inner, out, indent)
-            yield inner
-    _move(inner, out, indent)
-    yield inner
-
-
-def _move(inner: Formatted, out: Formatted, indent: int) -> None:
-    for line in inner.take():
-        out.add_line(line, indent)
+        out.add_lines(inner.take(), indent)
+        yield
+    out.add_lines(inner.take(), indent)
 
 
 def position_at(text: str, at: int) -> Position:
@@ -87,7 +82,8 @@ def position_at(text: str, at: int) -> Position:
 
 @dataclass(frozen=True)
 class View:
-    """A way to show a body. `fit` takes media type and first bytes and returns 0 (impossible) to 1 (made for it).
+    """A way to show a body. `fit` takes media type and the first `HEAD` bytes, and returns 0 (impossible) to 1 (made
+    for it).
 
     `write` is None for a view whose widget reads the body itself. `reads_bytes`: the format is not text.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from app.core.bodies.escape import HIDDEN_BUT_TAB, pieces
@@ -92,18 +92,20 @@ class LineBuilder:
         if indent:
             self._append_folded("text", " " * indent)
 
-    def add_lines(self, lines: Sequence[Line]) -> None:
-        """Append finished lines; the current line has no text."""
-        self._ready += lines
+    def add_lines(self, lines: Iterable[Line], indent: int) -> None:
+        """Append lines of another builder, after the current line, with `indent` spaces before each; the last one goes
+        on."""
+        for line in lines:
+            if not line.folded:
+                if not self.empty:
+                    self.end_line()
+                self._append_folded("text", " " * indent)
+            for kind, text in line.runs():
+                self._append_folded(kind, text)
 
-    def add_line(self, line: Line, indent: int) -> None:
-        """Append a line of another builder, after the current line, with `indent` spaces before it."""
-        if not line.folded:
-            if not self.empty:
-                self.end_line()
-            self._append_folded("text", " " * indent)
-        for kind, text in line.runs():
-            self._append_folded(kind, text)
+    def add_finished(self, lines: Sequence[Line]) -> None:
+        """Append these lines; the current one has no text."""
+        self._ready += lines
 
     def take(self) -> list[Line]:
         """Removes and returns the finished lines."""

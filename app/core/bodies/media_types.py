@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from email.message import Message
+
 _GROUPS = ("application", "text")
 _JSON_LINES = ("x-ndjson", "ndjson", "jsonl", "x-jsonl", "jsonlines", "x-jsonlines", "json-seq", "json-lines")
 _PROTOBUF = ("protobuf", "x-protobuf", "vnd.google.protobuf", "x-google-protobuf", "proto", "x-protobuffer")
@@ -23,6 +25,18 @@ _PROTOBUF_TYPES = frozenset({f"application/{name}" for name in _PROTOBUF})
 def media_type(content_type: str) -> str:
     """`application/json` of `Application/JSON; charset=utf-8`."""
     return content_type.partition(";")[0].strip().lower()
+
+
+def parameter(value: str, name: str) -> object:
+    """A parameter of a header's value, as the standard library has it: a text, or three if it is encoded (RFC 2231);
+    None without one."""
+    message = Message()
+    try:
+        # The only header whose parameters are read unless another is named.
+        message["Content-Type"] = value.replace("\r", " ").replace("\n", " ")
+        return message.get_param(name)
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def is_json(media_type: str) -> bool:

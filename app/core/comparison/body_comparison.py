@@ -219,13 +219,10 @@ def compared_body(headers: Headers, body: bytes, *, complete: bool, decode: bool
     names = codings(headers) if decode else ()
     problem = unsupported_reason(names)
     stream = Decompressor(() if problem else names)
-    stream.feed(body)
-    plain = bytearray()
-    while len(plain) <= DECODED_MAX and not stream.needs_input:
-        plain += stream.read(DECODED_MAX + 1 - len(plain))
+    plain = stream.unpack(body, DECODED_MAX + 1)
     whole = complete and len(plain) <= DECODED_MAX
     problem = problem or (stream.finish() if whole else stream.error)
-    data = body if problem else bytes(plain)
+    data = body if problem else plain
     return ComparedBody(data=data[:DECODED_MAX], content_type=content_type, complete=whole, problem=problem)
 
 

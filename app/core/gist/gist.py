@@ -128,11 +128,9 @@ def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bo
     """The beginning of a decompressed body, and whether that is all of it; empty if it cannot be decompressed."""
     if unsupported_reason(coding_names):
         return b"", False
-    decompressor, plain = Decompressor(coding_names, AT_ONCE_MAX), bytearray()
-    decompressor.feed(data)
-    while len(plain) < UNPACKED_MAX and not decompressor.needs_input:
-        plain += decompressor.read(UNPACKED_MAX - len(plain))
-    return bytes(plain), decompressor.needs_input and decompressor.finish() is None
+    decompressor = Decompressor(coding_names, AT_ONCE_MAX)
+    plain = decompressor.unpack(data, UNPACKED_MAX)
+    return plain, decompressor.needs_input and decompressor.finish() is None
 
 
 def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: bool) -> str | None:

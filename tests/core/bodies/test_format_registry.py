@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from app.core.bodies.format_registry import HEAD, ranked
+from app.core.bodies.format_registry import ranked
+from app.core.bodies.formatter import HEAD
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.bodies.format_registry import HEAD, ranked
+from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats import json, msgpack
 from app.core.bodies.formats.binary import HEX_MAX
+from app.core.bodies.formatter import HEAD
 from tests.core.bodies.format_lines import formatted_bytes, texts
 
 TYPE = "application/msgpack"
@@ -91,7 +92,7 @@ def test_what_breaks_off_is_shown_as_far_as_it_comes_if_its_type_says_what_it_is
     assert lines(data[:-2])[:2] == ["{", '  "a": 1,']
     assert error(data[:-2]) is None
     assert error(data[:-2], "") is not None
-    assert msgpack.fit("", data[:-2], HEAD) == 0
+    assert msgpack.fit("", data[:-2]) == 0
 
 
 def test_what_is_wrong_is_said_with_its_place() -> None:
@@ -152,4 +153,4 @@ def test_what_json_can_say_looks_as_in_json(value: Any) -> None:
 @example(b"\x81\xa2\x00\x80", "")
 def test_any_bytes_are_borne(data: bytes, kind: str) -> None:
     lines(data, kind)
-    msgpack.fit(kind, data, HEAD)
+    msgpack.fit(kind, data)

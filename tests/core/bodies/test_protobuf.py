@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.decompressor import MESSAGE_MAX
-from app.core.bodies.format_registry import HEAD, ranked
+from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats import protobuf
+from app.core.bodies.formatter import HEAD
 from tests.codings import packed_zstd
 from tests.core.bodies.format_lines import formatted_bytes
 from tests.core.bodies.wire import field, varint
@@ -121,7 +122,7 @@ def test_it_competes_by_type_and_else_comes_before_bytes_alone() -> None:
 )
 def test_any_bytes_are_borne(data: bytes, kind: str) -> None:
     lines(data, kind)
-    protobuf.fit(kind, data, HEAD)
+    protobuf.fit(kind, data)
 
 
 def test_a_compressed_grpc_message_is_unpacked_within_a_bound() -> None:

@@ -7,7 +7,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from email.message import Message
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -188,9 +187,7 @@ def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
 
 def _header_parameter(content_type: str) -> str | None:
     """`present` or `absent`, as RFC 4180 has it."""
-    message = Message()
-    message["Content-Type"] = content_type.replace("\r", " ").replace("\n", " ")
-    value = message.get_param("header")
+    value = media_types.parameter(content_type, "header")
     return value.lower() if isinstance(value, str) and value.lower() in ("present", "absent") else None
 
 
@@ -204,8 +201,7 @@ class CsvReader:
     """`feed` it the body piece by piece. `error` says why decompression stopped early."""
 
     def __init__(self, headers: Headers, content_type: str) -> None:
-        names = decompressor.codings(headers)
-        self._decompressor = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
+        self._decompressor = decompressor.for_headers(headers)
         self._content_type = content_type
         self._splitter: RowSplitter | None = None
         self._charset: Charset | None = None

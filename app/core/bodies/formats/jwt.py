@@ -146,7 +146,7 @@ def write(content: Content, out: Formatted) -> Iterator[None]:
         yield from add_text(content.text, out)
         return
     out.notes.append(NOT_VERIFIED)
-    out.add_lines(token_lines(token, None))
+    out.add_finished(token_lines(token, None))
     yield
 
 

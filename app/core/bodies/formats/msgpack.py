@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from app.core.bodies.formats import binary
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized
-from app.core.bodies.formatter import Content, Formatted, Write, written
+from app.core.bodies.formatter import HEAD, Content, Formatted, Write, written
 from app.core.bodies.lines import Kind, LineBuilder
 from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack, media_type
 from app.core.clock import EPOCH
@@ -182,18 +182,15 @@ def is_container(head: int) -> bool:
     return 0x80 <= head <= 0x9F or 0xDC <= head <= 0xDF
 
 
-def fit(kind: str, head: bytes, examined: int) -> float:
-    """Certain by type; likely for bytes of a generic type that are not text but a map or an array that is not empty.
-
-    `examined` is how many bytes of a body are passed at most: a shorter head is a complete body.
-    """
+def fit(kind: str, head: bytes) -> float:
+    """Certain by type; likely for bytes of a generic type that are not text but a map or an array that is not empty."""
     if is_msgpack(kind):
         return 1.0
     if kind not in GENERIC_BINARY or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
         return 0.0
     if _is_text(head):
         return 0.0
-    sample = written(writer(sure=False), Content(data=head, complete=len(head) < examined))
+    sample = written(writer(sure=False), Content(data=head, complete=len(head) < HEAD))
     return 0.0 if sample.error else 0.6
 
 

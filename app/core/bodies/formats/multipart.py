@@ -8,16 +8,15 @@ import quopri
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from email.message import Message
 from email.utils import collapse_rfc2231_value
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formatter import Content, Formatted, View, Write, written
 from app.core.bodies.lines import Kind
-from app.core.bodies.media_types import media_type
+from app.core.bodies.media_types import media_type, parameter
 from app.core.text import size_text
 
 HEAD_MAX = 64 * 1024
@@ -51,8 +50,7 @@ class Section(NamedTuple):
 
 def declared_boundary(content_type: str) -> str | None:
     """The boundary that a content type names."""
-    message = _message("Content-Type", content_type)
-    value = message.get_param("boundary") if message else None
+    value = parameter(content_type, "boundary")
     return value if isinstance(value, str) and value else None
 
 
@@ -124,7 +122,7 @@ def part_of(head: str) -> Part:
         elif line:
             odd.append(line)
     fields = {name.lower(): value for name, value in reversed(headers)}
-    disposition = _message("Content-Disposition", fields.get("content-disposition", ""))
+    disposition = fields.get("content-disposition", "")
     return Part(
         tuple(headers),
         tuple(odd),
@@ -143,25 +141,13 @@ def as_text(octets: str) -> str:
         return octets
 
 
-def _message(header: str, value: str) -> Message | None:
-    message = Message()
-    try:
-        message[header] = re.sub(r"[\r\n]+", " ", value)
-    except ValueError:
-        return None
-    return message
-
-
-def _parameter(message: Message | None, name: str) -> str | None:
+def _parameter(disposition: str, name: str) -> str | None:
     """A parameter of Content-Disposition, including the RFC 5987 form with an asterisk."""
-    if message is None:
-        return None
+    value: Any = parameter(disposition, name)
     try:
-        value = message.get_param(name, header="Content-Disposition")
-        found = collapse_rfc2231_value(value) if value is not None else None
-    except (ValueError, IndexError, LookupError, TypeError):
+        return None if value is None else as_text(collapse_rfc2231_value(value))
+    except (ValueError, LookupError, TypeError):
         return None
-    return as_text(found) if found is not None else None
 
 
 PARTS_MAX = 1_000
@@ -361,8 +347,7 @@ class _Multipart:
                 write = writer(self._ranked, self._depth + 1)
             inner = written(write, Content(text, data, part.content_type, complete))
             if inner.error is None or not complete:
-                for line in inner.take():
-                    self._out.add_line(line, INDENT)
+                self._out.add_lines(inner.take(), INDENT)
                 self._out.end_line()
                 return
         for row in hex_rows(data[:HEX_MAX], 0, size, HEX_ROW):

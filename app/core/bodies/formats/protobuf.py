@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from app.core.bodies.decompressor import decompress_message
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized, writer
-from app.core.bodies.formatter import Content, Formatted
+from app.core.bodies.formatter import HEAD, Content, Formatted
 from app.core.bodies.lines import LineBuilder
 from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf, media_type
 
@@ -279,16 +279,13 @@ def write(content: Content, out: Formatted) -> Iterator[None]:
     yield from (_WRITE_GRPC if kind in GRPC else _WRITERS[is_protobuf(kind)])(content, out)
 
 
-def fit(kind: str, start: bytes, examined: int) -> float:
-    """Certain by type; for bytes of a generic type that are not text, ranked between hex and all other views.
-
-    `examined` is how many bytes of a body are passed at most: a shorter start is a complete body.
-    """
+def fit(kind: str, start: bytes) -> float:
+    """Certain by type; for bytes of a generic type that are not text, ranked between hex and all other views."""
     if is_protobuf(kind) or kind in GRPC:
         return 1.0
     if kind not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
         return 0.0
-    return 0.3 if is_message(start, cut=len(start) >= examined, highest=PLAUSIBLE_NUMBER_MAX) else 0.0
+    return 0.3 if is_message(start, cut=len(start) >= HEAD, highest=PLAUSIBLE_NUMBER_MAX) else 0.0
 
 
 def _is_nested(data: int | bytes, depth: int) -> bool:

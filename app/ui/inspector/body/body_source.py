@@ -116,17 +116,14 @@ def of_bytes(
 
 
 async def read_plain(source: BodySource, limit: int) -> bytes:
-    """The whole body, or somewhat more than `limit` bytes if it is larger."""
-    names = decompressor.codings(source.headers)
-    unpacker = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
-    plain, offset = bytearray(), 0
+    """The whole body, or one byte more than `limit` if it is larger."""
+    unpacker, plain, offset = decompressor.for_headers(source.headers), bytearray(), 0
     while offset < source.size and len(plain) <= limit:
         data = await source.read(offset, CHUNK)
         if not data:
             break
         offset += len(data)
-        unpacker.feed(data)
-        await in_thread(_unpack, unpacker, plain, limit)
+        plain += await in_thread(unpacker.unpack, data, limit + 1 - len(plain))
     return bytes(plain)
 
 
@@ -153,8 +150,3 @@ async def plain_pieces(
 
 def _content_type(headers: Headers) -> str:
     return next((value for name, value in headers if name.lower() == "content-type"), "")
-
-
-def _unpack(unpacker: decompressor.Decompressor, plain: bytearray, limit: int) -> None:
-    while not unpacker.needs_input and len(plain) <= limit:
-        plain += unpacker.read(CHUNK)

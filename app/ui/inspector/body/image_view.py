@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.core.bodies.format_registry import HEAD
 from app.core.bodies.formats import svg_sanitizer
+from app.core.bodies.formatter import HEAD
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
