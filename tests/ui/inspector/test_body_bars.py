@@ -101,7 +101,7 @@ async def test_the_parts_of_a_large_text_follow_each_other_and_are_named(
         await until(lambda: body.loader.ended and body.rest.text.text() == text)
         assert body.code.toPlainText().startswith(f"line {first:07d}\n")
         assert body.code.toPlainText().endswith(f"line {last:07d}")
-        assert (body.code.line_count(), body.code.rows.number_of(0)) == (last, first)
+        assert (body.code.line_count(), body.code.rows.number_text(0)) == (last, str(first))
         assert body.rest.earlier.isHidden() is (first == 1)
         assert body.rest.more.isHidden() is (last == 100_000)
 

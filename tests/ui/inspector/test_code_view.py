@@ -132,7 +132,7 @@ def test_a_selection_over_a_fold_is_copied_with_all_it_hides(code: CodeView) -> 
 
 def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
     code.folds.fold_all()
-    matches = code.find_all("needle")
+    matches = code.find_words(["needle"])[0]
     code.show_match(matches, 3)
     assert code.textCursor().block().text() == '  "end": "needle"'
     assert len(code.extraSelections()) == 1

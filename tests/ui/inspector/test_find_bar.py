@@ -25,7 +25,7 @@ async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert bar.count.text() == "3 of 3"
-    start, end = code.find_all("name")[1]
+    start, end = code.find_words(["name"])[0][1]
     cursor = code.textCursor()
     cursor.setPosition(start)
     cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
@@ -70,7 +70,7 @@ def test_marks_follow_the_theme(qapp: QApplication) -> None:
     theme.set_choice("light")
     code = CodeView(theme, parent)
     code.set_lines([Line(text="a needle, a needle")])
-    code.show_match(code.find_all("needle"), 1)
+    code.show_match(code.find_words(["needle"])[0], 1)
     before = [mark.format.background().color().name() for mark in code.extraSelections()]
     theme.set_choice("dark")
     after = [mark.format.background().color().name() for mark in code.extraSelections()]

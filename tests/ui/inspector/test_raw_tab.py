@@ -111,7 +111,7 @@ async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: py
     assert raw.rest.text.text() == "Showing the first 293 KiB of 1.0 MiB"
     last = raw.code.rows.last_number()
     raw.rest.more.click()
-    await until(lambda: raw.code.rows.number_of(0) == last + 1)
+    await until(lambda: raw.code.rows.number_text(0) == str(last + 1))
     # The search goes on behind what is shown.
     shown.detail.open_find()
     assert shown.detail.tabs.currentIndex() == RAW

@@ -68,7 +68,7 @@ async def test_one_endless_line_does_not_stall_the_window(shown: PageDesk) -> No
     assert code.length() > 1_000_000
     code.selectAll()
     assert code.createMimeDataFromSelection().text() == "x" * 1_000_000
-    assert code.find_all("x" * 4_001)
+    assert code.find_words(["x" * 4_001])[0]
 
 
 async def test_a_huge_body_shows_its_beginning_at_once_and_hex_reaches_its_end(shown: PageDesk) -> None:

@@ -22,15 +22,15 @@ class CodeFolds(QObject):
     @property
     def possible(self) -> bool:
         """Whether this text can be folded."""
-        return self._rows.folds is not None
+        return self._rows.folding
 
     def can_fold(self, line: int) -> bool:
         """Whether a line begins a region that can be, or is, folded."""
-        return self._rows.folds is not None and line in self._rows.folds.regions
+        return line in self._rows.folds.regions
 
     def is_folded(self, line: int) -> bool:
         """Whether lines are folded below this one."""
-        return self._rows.folds is not None and line in self._rows.folds.folded
+        return line in self._rows.folds.folded
 
     def text(self, line: int) -> str:
         """The text of the row that begins with this line."""
@@ -39,7 +39,6 @@ class CodeFolds(QObject):
 
     def label(self, line: int) -> tuple[str, str]:
         """The label shown for the lines folded under this one, and their end."""
-        assert self._rows.folds is not None
         return self._rows.folds.label(line, self._rows.lines)
 
     def toggle(self, line: int) -> None:
@@ -49,9 +48,8 @@ class CodeFolds(QObject):
 
     def reveal(self, line: int) -> None:
         """Unfold the regions that hide this line."""
-        folds = self._rows.folds
         hidden = False
-        while folds is not None and (start := folds.hidden_by(line)) is not None:
+        while (start := self._rows.folds.hidden_by(line)) is not None:
             self._unfold(start)
             hidden = True
         if hidden:
@@ -60,9 +58,9 @@ class CodeFolds(QObject):
     @Slot()
     def fold_here(self) -> None:
         """Fold the region at the cursor."""
-        folds, line = self._rows.folds, self._cursor_line()
-        start = folds.region_at(line) if folds is not None else None
-        while folds is not None and start is not None and start in folds.folded:
+        folds = self._rows.folds
+        start = folds.region_at(self._cursor_line())
+        while start is not None and start in folds.folded:
             start = folds.parent_region(start)
         if start is not None:
             self._fold(start)
@@ -80,13 +78,11 @@ class CodeFolds(QObject):
     @Slot()
     def fold_all(self) -> None:
         """Fold everything but the outermost level."""
-        if self._rows.folds is not None:
-            self._rebuild(self._rows.folds.inner_regions(), fold=True)
+        self._rebuild(self._rows.folds.inner_regions(), fold=True)
 
     @Slot()
     def unfold_all(self) -> None:
-        if self._rows.folds is not None:
-            self._rebuild(tuple(self._rows.folds.folded), fold=False)
+        self._rebuild(tuple(self._rows.folds.folded), fold=False)
 
     def selected_text(self) -> str:
         """The selected text, with folded lines and without the labels and breaks added for display."""
@@ -99,7 +95,7 @@ class CodeFolds(QObject):
             begin = cursor.selectionStart() - first.position() if row == first.blockNumber() else 0
             end = cursor.selectionEnd() - last.position() if row == last.blockNumber() else None
             parts += ["" if self._rows.lines[line].folded or not parts else "\n", _cut(text, begin, end)]
-            if folded and (end is None or end > utf16(text)) and self._rows.folds is not None:
+            if folded and (end is None or end > utf16(text)):
                 for hidden in self._rows.lines[line + 1 : self._rows.folds.regions[line].end + 1]:
                     parts += ["" if hidden.folded else "\n", hidden.text]
         return "".join(parts)
@@ -109,7 +105,7 @@ class CodeFolds(QObject):
 
     def _fold(self, line: int) -> None:
         folds = self._rows.folds
-        if folds is None or line not in folds.regions:
+        if line not in folds.regions:
             return
         begin, last = self._rows.block_of(line), self._rows.block_of(folds.regions[line].end)
         cursor = QTextCursor(begin)
@@ -121,7 +117,7 @@ class CodeFolds(QObject):
 
     def _unfold(self, line: int) -> None:
         folds = self._rows.folds
-        if folds is None or line not in folds.folded:
+        if line not in folds.folded:
             return
         region = folds.regions[line]
         block = self._rows.block_of(line)
@@ -137,7 +133,7 @@ class CodeFolds(QObject):
     def _rebuild(self, starts: Iterable[int], *, fold: bool) -> None:
         """Rewrites the document; the line at the top stays in view."""
         folds, view = self._rows.folds, self._rows.view
-        if folds is None:
+        if not self.possible:
             return
         top = self._rows.line_of(view.firstVisibleBlock().blockNumber())
         line = self._cursor_line()

@@ -97,18 +97,18 @@ class CodeRows:
     def __init__(self, view: QPlainTextEdit) -> None:
         self.view = view
         self.lines: list[Line] = []
-        self.folds: Folds | None = None
+        self.folds = Folds()
+        self.folding = False
         self._numbers: list[int] = []
         self._starts: list[int] = []
         self._end = 0
-        self._numbered, self._before_first = True, 0
+        self._before_first = 0
 
-    def begin(self, lines: Sequence[Line], first: int | None, *, folding: bool) -> None:
-        """Replace the lines; the first has this number, or None if numbers are unknown."""
+    def begin(self, lines: Sequence[Line], first: int, *, folding: bool) -> None:
+        """Replace the lines; the first has this number. `folding`: they can be folded."""
         self.lines, self._numbers, self._starts, self._end = [], [], [], 0
-        self.folds = Folds() if folding else None
-        self._numbered = first is not None
-        self._before_first = (first or 1) - (not (lines and lines[0].folded))
+        self.folds, self.folding = Folds(), folding
+        self._before_first = first - (not (lines and lines[0].folded))
         self.add(lines)
 
     def add(self, lines: Sequence[Line]) -> None:
@@ -120,7 +120,7 @@ class CodeRows:
             self._starts.append(self._end)
             self._end += utf16(line.text) + 1
         self.lines.extend(lines)
-        if self.folds is not None:
+        if self.folding:
             self.folds.add(lines)
 
     def last_number(self) -> int:
@@ -133,7 +133,7 @@ class CodeRows:
             return ""
         if self.lines[line].folded:
             return "\u21aa"
-        return str(self._numbers[line]) if self._numbered else ""
+        return str(self._numbers[line])
 
     def indent(self, line: int) -> tuple[int, bool]:
         """Columns of leading white space, and whether the line continues a previous one, whose indentation it has."""
@@ -144,21 +144,17 @@ class CodeRows:
         white = text[: len(text) - len(text.lstrip(" \t"))].expandtabs(TAB)
         return len(white), continued
 
-    def number_of(self, line: int) -> int | None:
-        """The line's number, if it is known."""
-        return self._numbers[line] if self._numbered and 0 <= line < len(self._numbers) else None
-
     def with_number(self, number: int) -> tuple[int, int]:
         """The first line with this number, and the line after the last one."""
         return bisect_left(self._numbers, number), bisect_right(self._numbers, number)
 
     def line_of(self, row: int) -> int:
         """The line that a row shows."""
-        return row if self.folds is None else self.folds.line_of(row)
+        return self.folds.line_of(row)
 
     def row_of(self, line: int) -> int:
         """The row that shows a line, or that it is folded under."""
-        return line if self.folds is None else self.folds.row_of(line)
+        return self.folds.row_of(line)
 
     def block_of(self, line: int) -> QTextBlock:
         """The text block of that row."""
@@ -174,7 +170,7 @@ class CodeRows:
 
     def position(self, place: int) -> int | None:
         """Its position in the document; None if it is folded."""
-        if self.folds is None or not self.folds.folded:
+        if not self.folds.folded:
             return place
         line = self.line_at(place)
         if self.folds.hidden_by(line) is not None:

@@ -267,12 +267,9 @@ class CodeActions(QObject):
 
 
 class CodeView(QPlainTextEdit):
-    """Read-only. `set_lines` begins, `add_lines` continues; `end_near` requests more.
+    """Read-only. `set_lines` begins, `add_lines` continues. Places (of matches) are counted as if nothing were
+    folded."""
 
-    Places (of matches) are counted as if nothing were folded.
-    """
-
-    end_near = Signal()
     menu_opening = Signal(object, object, object)
     """The view, its context menu, which listeners may extend, and a text cursor at the clicked position."""
 
@@ -305,10 +302,8 @@ class CodeView(QPlainTextEdit):
         self._set_text()
         self._apply_style(theme.tokens)
 
-    def set_lines(self, lines: Sequence[Line], first: int | None = 1, *, folding: bool = False) -> None:
-        """Show these lines; the first has this number, or None if numbers are unknown. `folding`: indented lines can be
-        folded.
-        """
+    def set_lines(self, lines: Sequence[Line], first: int = 1, *, folding: bool = False) -> None:
+        """Show these lines; the first has this number. `folding`: indented lines can be folded."""
         self.rows.begin(lines, first, folding=folding)
         self._text = SearchableText()
         self.marks.forget()
@@ -339,9 +334,8 @@ class CodeView(QPlainTextEdit):
 
     def end_lines(self) -> None:
         """There are no more lines: the last ones can be folded, too."""
-        if self.rows.folds is not None:
-            self.rows.folds.finish()
-            self.gutter.update()
+        self.rows.folds.finish()
+        self.gutter.update()
 
     def length(self) -> int:
         """The number of characters shown."""
@@ -351,14 +345,11 @@ class CodeView(QPlainTextEdit):
         """The number of the last line shown; a continued line counts once."""
         return self.rows.last_number() if self.rows.lines else 0
 
-    def find_all(self, needle: str, written: Sequence[Encoding] = ()) -> list[tuple[int, int]]:
-        """Places of `needle`, for `show_match`; `written` is the notation of the text."""
-        return self._text.find([needle], written)[0]
-
     def find_words(
-        self, words: Sequence[str], written: Sequence[Encoding], begin: int = 0
+        self, words: Sequence[str], written: Sequence[Encoding] = (), begin: int = 0
     ) -> tuple[list[tuple[int, int]], int]:
-        """Places of any of the words from the character `begin` on, and the end of the text."""
+        """Places of any of the words from the character `begin` on, for `show_match`, and the end of the text;
+        `written` is its notation."""
         return self._text.find(words, written, begin)
 
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:

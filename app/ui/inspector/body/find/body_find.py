@@ -32,15 +32,13 @@ class LinesFinder(ScanningFinder):
     correspond one to one."""
 
     def __init__(self, code: CodeView, loader: BodyLoader, marks: FilterMarks, tasks: Tasks, parent: QObject) -> None:
-        super().__init__(tasks, parent)
-        self._code, self._loader, self._marks = code, loader, marks
+        super().__init__(loader, tasks, parent)
+        self._code, self._marks = code, marks
         self._matches: list[tuple[int, int]] = []
         self._searched = 0
         """Characters of the lines that were searched."""
         self._source: BodySource | None = None
         """The body that was searched."""
-        self._scans = False
-        """Whether the matches are counted in the bytes."""
         self._follows = False
         """Whether the lines that are being loaded are searched, too."""
         self._target: int | None = None
@@ -66,24 +64,6 @@ class LinesFinder(ScanningFinder):
                 self.run(self._search_lines)
         self.changed.emit()
 
-    def step(self, by: int) -> None:
-        if self._failed:
-            self.search(self.needle)
-            return
-        self.steps += by
-        if self._scans and not (self.busy or self._ended) and self.current + self.steps >= self.total:
-            self._scan_on()
-        self.take_steps()
-        self.changed.emit()
-
-    def take_steps(self) -> None:
-        """Take the steps that waited, as far as matches are known for them."""
-        number = self.current + self.steps
-        known = 0 <= number < self.total or (number < 0 and not self.busy)
-        if self.steps and self.total and (known or not self.more):
-            self.steps = 0
-            self.go_to(number % self.total)
-
     def stop(self) -> None:
         self._target, self._follows = None, False
         super().stop()
@@ -91,8 +71,7 @@ class LinesFinder(ScanningFinder):
     def clear(self) -> None:
         self.forget()
         self.needle, self._matches, self._searched = "", [], 0
-        self._scans = self._follows = False
-        self._target, self._marked = None, -1
+        self._follows, self._target, self._marked = False, None, -1
         self._code.show_match((), 0)
 
     def view_changed(self) -> None:
@@ -110,14 +89,6 @@ class LinesFinder(ScanningFinder):
             found, searched = self._find_from(self._searched)
             self._lines_searched((self._matches + found)[:MATCHES_MAX], searched)
             self.changed.emit()
-
-    def places_changed(self) -> None:
-        first = not self.total
-        self._count()
-        if first and self.places:
-            self.go_to(0)
-        self.take_steps()
-        self.changed.emit()
 
     def go_to(self, number: int) -> None:
         self._target = self.current = number
@@ -139,25 +110,20 @@ class LinesFinder(ScanningFinder):
         if first and matches:
             self._marked = 0
         self._code.show_match(matches, self._marked, move=first)
-        self._count()
+        self.count()
         if not self._scans:
             self.busy = not self._loader.ended
         if self._loader.ended and not self._loader.shows_all and not self._scans:
-            self._scan_on()
+            self.scan_on()
         self._show()
         self.take_steps()
 
-    def _scan_on(self) -> None:
-        """Count on behind the last place known."""
-        source, reader = self._loader.source, self._loader.reader
-        if source is not None and reader is not None:
-            self._scans = True
-            begin = self.places[-1] + 1 if self.places else 0
-            indented = reader.view is not None and reader.view.name in ("json", "ndjson")
-            search = BodySearch(reader.charset, self.needle, begin, self._marks.written, indented=indented)
-            self.run(lambda: self.scan(source, reader.codings, search, begin))
+    def search_from(self, reader: BodyReader, begin: int) -> tuple[tuple[str, ...], BodySearch]:
+        indented = reader.view is not None and reader.view.name in ("json", "ndjson")
+        written = self._marks.written
+        return reader.codings, BodySearch(reader.charset, self.needle, begin, written, indented=indented)
 
-    def _count(self) -> None:
+    def count(self) -> None:
         before = self._before()
         in_lines = before + len(self._matches)
         if self._marked >= 0 and self._target is None:
@@ -201,48 +167,26 @@ class HexFinder(ScanningFinder):
     """Searches the bytes as they were sent: Hex shows packed bodies packed."""
 
     def __init__(self, hexes: HexWidget, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
-        super().__init__(tasks, parent)
-        self._hex, self._loader = hexes, loader
+        super().__init__(loader, tasks, parent)
+        self._hex = hexes
 
     def search(self, needle: str) -> None:
         """Find this text."""
-        self.forget()
+        self.clear()
         self.needle = needle
-        self._hex.mark(None)
         if needle:
-            self._scan_from(0)
+            self.scan_on()
         self.changed.emit()
-
-    def step(self, by: int) -> None:
-        if self._failed:
-            self.search(self.needle)
-        elif not self._ended and (not self.places or self.current + by >= len(self.places)):
-            self.steps += by
-            if not self.busy:
-                self._scan_from(self.places[-1] + 1 if self.places else 0)
-        elif self.places:
-            self.go_to((self.current + by) % len(self.places))
 
     def clear(self) -> None:
         self.forget()
         self.needle = ""
         self._hex.mark(None)
 
-    def places_changed(self) -> None:
-        first = not self.total
-        self.total, self.more = len(self.places), not self._ended
-        if first and self.total:
-            self.go_to(0)
-        self.take_steps()
-        self.changed.emit()
-
-    def _scan_from(self, begin: int) -> None:
-        source, reader = self._loader.source, self._loader.reader
-        if source is not None:
-            # Binary data has no charset of its own.
-            charset = reader.text_charset if reader is not None else None
-            search = BodySearch(charset.name if charset else "utf-8", self.needle, begin)
-            self.run(lambda: self.scan(source, (), search, begin))
+    def search_from(self, reader: BodyReader, begin: int) -> tuple[tuple[str, ...], BodySearch]:
+        # Binary data has no charset of its own.
+        charset = reader.text_charset
+        return (), BodySearch(charset.name if charset else "utf-8", self.needle, begin)
 
     def go_to(self, number: int) -> None:
         self.current = number

@@ -8,8 +8,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import BodySearch
 from app.core.text import size_text
+from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.body_source import BodySource, plain_pieces
 from app.ui.tasks import Latest, Tasks, in_thread
 
@@ -70,15 +72,28 @@ class Finder(QObject):
 class ScanningFinder(Finder):
     """Counts matches in the bytes of the body, off the GUI thread. `places` are offsets in the unpacked body."""
 
-    def __init__(self, tasks: Tasks, parent: QObject) -> None:
+    def __init__(self, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
+        self._loader = loader
         self._latest = Latest(self, tasks, "body: find")
         self.places: list[int] = []
+        self._scans = False
+        """Whether the matches are counted in the bytes."""
         self._ended = False
         self._failed = False
 
     def status_text(self) -> str:
         return "Could not read the rest" if self._failed else super().status_text()
+
+    def step(self, by: int) -> None:
+        if self._failed:
+            self.search(self.needle)
+            return
+        self.steps += by
+        if self._scans and not (self.busy or self._ended) and self.current + self.steps >= self.total:
+            self.scan_on()
+        self.take_steps()
+        self.changed.emit()
 
     def stop(self) -> None:
         """Stop searching."""
@@ -89,29 +104,38 @@ class ScanningFinder(Finder):
     def forget(self) -> None:
         """Another text or body is searched."""
         self._latest.stop()
-        self.places, self._ended, self.busy, self._failed = [], False, False, False
+        self.places, self._scans, self._ended, self.busy, self._failed = [], False, False, False, False
         self.total = self.current = self.steps = 0
         self.more = self.not_in_view = False
 
-    def places_changed(self) -> None:
-        """More `places` are known, or all of them."""
+    def search_from(self, reader: BodyReader, begin: int) -> tuple[tuple[str, ...], BodySearch]:
+        """The content codings that are removed, and the search of what is then the byte `begin` and all after it."""
         raise NotImplementedError
+
+    def count(self) -> None:
+        """Update `total` and `more`."""
+        self.total, self.more = len(self.places), not self._ended
 
     def go_to(self, number: int) -> None:
         """Show this match."""
         raise NotImplementedError
 
     def take_steps(self) -> None:
-        """Take the steps that waited; during the search as far as places are known, at its end also around it."""
-        if not self.places:
-            self.steps = self.steps if self.busy else 0
-            return
-        possible = self.steps
-        if self.busy:
-            possible = max(0, min(self.steps, len(self.places) - 1 - self.current))
-        if possible:
-            self.steps -= possible
-            self.go_to((self.current + possible) % len(self.places))
+        """Take the steps that waited, once the match they lead to is known."""
+        number = self.current + self.steps
+        known = 0 <= number < self.total or (number < 0 and not self.busy)
+        if self.steps and self.total and (known or not self.more):
+            self.steps = 0
+            self.go_to(number % self.total)
+
+    def scan_on(self) -> None:
+        """Count on behind the last place known."""
+        source, reader = self._loader.source, self._loader.reader
+        if source is not None and reader is not None:
+            self._scans = True
+            begin = self.places[-1] + 1 if self.places else 0
+            codings, search = self.search_from(reader, begin)
+            self.run(lambda: self._scan(source, codings, search, begin))
 
     def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run this instead of the current search. After an error, Enter tries again."""
@@ -128,7 +152,7 @@ class ScanningFinder(Finder):
 
         self._latest.run(attempt)
 
-    async def scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
+    async def _scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
         """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
         self._ended = not search.possible
@@ -143,8 +167,16 @@ class ScanningFinder(Finder):
                     if read - read_before >= PROGRESS_EVERY or (found and first):
                         read_before, first = read, False
                         self.progress = f"Searching… {size_text(read)} of {size_text(source.size)}"
-                        self.places_changed()
+                        self._places_changed()
                 else:
                     self._ended = True
         self.busy = False
-        self.places_changed()
+        self._places_changed()
+
+    def _places_changed(self) -> None:
+        first = not self.total
+        self.count()
+        if first and self.places:
+            self.go_to(0)
+        self.take_steps()
+        self.changed.emit()
