@@ -179,39 +179,26 @@ def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[Par
     found: list[PartContent] = []
     for section in split(data, boundary):
         if section.part is not None and (section.closed or not cut) and len(found) < PARTS_MAX:
-            plain, was = decode_in_steps(section.part.encoding, data[section.begin : section.end])
+            plain, was = decode(section.part.encoding, data[section.begin : section.end])
             found.append(PartContent(len(found) + 1, section.part, plain, bool(was)))
     return found
 
 
-def decode(encoding: str, data: bytes, complete: bool) -> tuple[bytes, bool | None]:
-    """The content without its transfer encoding, and whether it could be decoded (None: it was not encoded)."""
+def decode(encoding: str, data: bytes, *, complete: bool = True) -> tuple[bytes, bool | None]:
+    """The content without its transfer encoding, and whether it could be decoded (None: it was not encoded). It is
+    decoded in steps, so that other threads are not blocked."""
     if encoding == "quoted-printable":
-        return quopri.decodestring(data), True
+        return b"".join(map(quopri.decodestring, _lines(data))), True
     if encoding != "base64":
         return data, None
-    packed = b"".join(data.split())
+    packed = b"".join(piece.translate(None, _SPACE) for piece in _steps(data))
+    pieces = list(_steps(packed if complete else packed[: len(packed) // 4 * 4]))
+    pieces[-2:] = [b"".join(pieces[-2:])]  # the last piece can be nothing but padding
     try:
-        return base64.b64decode(packed if complete else packed[: len(packed) // 4 * 4], validate=True), True
+        plain = [base64.b64decode(piece, validate=True) for piece in pieces]
     except (binascii.Error, ValueError):
         return data, False
-
-
-def decode_in_steps(encoding: str, data: bytes) -> tuple[bytes, bool | None]:
-    """`decode` for a complete part, without blocking other threads."""
-    if encoding == "base64":
-        pieces = list(_steps(b"".join(piece.translate(None, _SPACE) for piece in _steps(data))))
-        pieces[-2:] = [b"".join(pieces[-2:])]  # the last piece can be nothing but padding
-        if any(b"=" in piece for piece in pieces[:-1]):
-            return data, False
-    elif encoding == "quoted-printable":
-        pieces = list(_lines(data))
-    else:
-        return data, None
-    plain = [decode(encoding, piece, True) for piece in pieces]
-    if not all(was for _, was in plain):
-        return data, False
-    return b"".join(piece for piece, _ in plain), True
+    return (data, False) if any(b"=" in piece for piece in pieces[:-1]) else (b"".join(plain), True)
 
 
 def _steps(data: bytes) -> Iterator[bytes]:
@@ -299,7 +286,7 @@ class _Multipart:
         self._count += 1
         self._begin_block()
         self._write_head(part, f"more than {size_text(size)}" if goes_on else size_text(size))
-        content, was_encoded = decode(part.encoding, data, complete)
+        content, was_encoded = decode(part.encoding, data, complete=complete)
         if was_encoded is False:
             self._add_line(
                 "punctuation", f"{' ' * INDENT}Its headers say {part.encoding}, but it is not; shown as sent."
