@@ -119,37 +119,9 @@ async def copy_picture(source: BodySource) -> str:
     return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."
 
 
-class BodySave(QObject):
-    """`source` returns the body, None while there is none; `what` names it in messages."""
-
-    def __init__(
-        self,
-        over: QWidget,
-        tasks: Tasks,
-        toast: Toast,
-        *,
-        source: Callable[[], BodySource | None],
-        what: str,
-    ) -> None:
-        super().__init__(over)
-        self._over, self._tasks, self._toast = over, tasks, toast
-        self._source, self._what = source, what
-
-    @Slot()
-    def start(self) -> None:
-        source = self._source()
-        if source is not None:
-            self._tasks.start(self._save(source), f"{self._what}: save")
-
-    async def _save(self, source: BodySource) -> None:
-        path = await save_as(source, self._over, self._what)
-        if path is not None:
-            self._toast.say(f"Saved as {path}.{await _damage(source)}")
-
-
-class BodyCopy(QObject):
-    """Copies what `source` returns when `button` is clicked: as a picture if `is_picture`, otherwise as text or, if it
-    is binary, in a format the user selects. `saves` saves what is too large for the clipboard.
+class BodyExport(QObject):
+    """Saves what `source` returns, or copies it: as a picture if `is_picture`, otherwise as text or, if it is binary,
+    in a format that the user selects below `button`.
 
     `what` names it in messages; its bytes are copied as `mime_type`, too.
     """
@@ -157,26 +129,38 @@ class BodyCopy(QObject):
     def __init__(
         self,
         button: IconButton,
+        over: QWidget,
         tasks: Tasks,
         toast: Toast,
         *,
         source: Callable[[], BodySource | None],
         is_picture: Callable[[], bool],
-        saves: Callable[[], None],
         what: str,
         mime_type: str | None,
     ) -> None:
-        super().__init__(button)
+        super().__init__(over)
         self._what, self._mime_type = what, mime_type
-        self._button, self._source, self._is_picture, self._saves = button, source, is_picture, saves
-        self._tasks, self._toast = tasks, toast
-        button.clicked.connect(self._copy)
+        self._button, self._source, self._is_picture = button, source, is_picture
+        self._over, self._tasks, self._toast = over, tasks, toast
 
     @Slot()
-    def _copy(self) -> None:
+    def save(self) -> None:
+        """There may be nothing to save yet."""
+        source = self._source()
+        if source is not None:
+            self._tasks.start(self._save(source), f"{self._what}: save")
+
+    @Slot()
+    def copy(self) -> None:
+        """There may be nothing to copy yet."""
         source = self._source()
         if source is not None:
             self._tasks.start(self._copy_and_report(source), "body: copy")
+
+    async def _save(self, source: BodySource) -> None:
+        path = await save_as(source, self._over, self._what)
+        if path is not None:
+            self._toast.say(f"Saved as {path}.{await _damage(source)}")
 
     async def _copy_and_report(self, source: BodySource) -> None:
         message = await self._tasks.complete(self._copy_body(source), self)
@@ -200,7 +184,7 @@ class BodyCopy(QObject):
         for text, form in (("Copy as Base64", _base64), ("Copy as hex", bytes.hex)):
             menu.addAction(text).triggered.connect(partial(self._copy_bytes, source, text, form))
         menu.addSeparator()
-        menu.addAction(f"Save {self._what} as…").triggered.connect(self._saves)
+        menu.addAction(f"Save {self._what} as…").triggered.connect(self.save)
         menu.popup(self._button.mapToGlobal(QPoint(0, self._button.height())))
 
     def _copy_bytes(self, source: BodySource, text: str, form: Callable[[bytes], str], checked: bool = False) -> None:

@@ -51,6 +51,7 @@ class LazyViews(QObject):
         super().__init__(stack)
         self._stack, self._values, self._tasks, self._add = stack, values, tasks, add
         self._views: dict[str, Any] = {}
+        self._tables: list[Any] = []
         self._words: re.Pattern[str] | None = None
 
     def show(self, view: View, source: BodySource) -> QWidget:
@@ -69,9 +70,8 @@ class LazyViews(QObject):
     def mark(self, words: Sequence[str]) -> None:
         """Mark a filter's words in tables."""
         self._words = pattern_of(words, ("form",))
-        for page in self._views.values():
-            if hasattr(page, "mark"):
-                page.mark(self._words)
+        for table in self._tables:
+            table.mark(self._words)
 
     def page(self, name: str) -> Any:
         """The widget for the view of this name; a drawing is shown as an image."""
@@ -94,11 +94,12 @@ class LazyViews(QObject):
         from app.ui.inspector.body.form_table import FormTable
 
         kinds: dict[str, type[CsvTable | FormTable]] = {"form-table": FormTable, "csv-table": CsvTable}
-        table = kinds[name](self._values.theme, self._tasks, self._stack)
-        table.value_requested.connect(self._show_value)
-        table.decode_requested.connect(self._decode_value)
-        table.mark(self._words)
-        return table
+        page = kinds[name](self._values.theme, self._tasks, self._stack)
+        page.view.value_requested.connect(self._show_value)
+        page.view.decode_requested.connect(self._decode_value)
+        page.view.mark(self._words)
+        self._tables.append(page.view)
+        return page
 
     @Slot(object)
     def _show_value(self, value: Value) -> None:

@@ -298,8 +298,6 @@ class CsvTable(QWidget):
     `shown` is emitted with the first rows, `ended` after the last.
     """
 
-    value_requested = Signal(object)
-    decode_requested = Signal(object)
     shown = Signal()
     ended = Signal()
 
@@ -315,8 +313,6 @@ class CsvTable(QWidget):
         column.addWidget(self.view, 1)
         column.addWidget(view_footer(self.summary, self))
         self._state = ""
-        self.view.value_requested.connect(self.value_requested)
-        self.view.decode_requested.connect(self.decode_requested)
         self.view.rows.modelReset.connect(self._show_summary)
         self.view.refused.connect(self._show_refusal)
 
@@ -329,10 +325,6 @@ class CsvTable(QWidget):
         self._latest.stop()
         self._state = ""
         self.view.rows.start(Rows(","), header=False)
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark matches of this pattern; None marks nothing."""
-        self.view.mark(pattern)
 
     async def _load(self, source: BodySource) -> None:
         reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False

@@ -117,22 +117,15 @@ def _short(text: str) -> str:
 class FormTable(BodyTreePane):
     """Enter shows a value in full, Ctrl+E what it decodes to, Ctrl+C copies rows."""
 
-    value_requested = Signal(object)
-    decode_requested = Signal(object)
-
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        view = _FormView(theme, parent)
+        view = FormView(theme, parent)
         super().__init__(view, _read, tasks, parent, limit=BYTES_MAX, name="form")
         self.view = view
-        self.view.value_requested.connect(self.value_requested)
-        self.view.decode_requested.connect(self.decode_requested)
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark matches of this pattern; None marks nothing."""
-        self.view.mark(pattern)
 
 
-class _FormView(BodyTree):
+class FormView(BodyTree):
+    """`value_requested` and `decode_requested` carry a field as a `Value`."""
+
     value_requested = Signal(object)
     decode_requested = Signal(object)
 
@@ -171,6 +164,7 @@ class _FormView(BodyTree):
         self.scrollToTop()
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark matches of this pattern; None marks nothing."""
         self._delegate.pattern = pattern
         self.viewport().update()
 

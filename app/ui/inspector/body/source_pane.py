@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
 from app.core.bodies.lines import Line
 from app.ui.inspector.body.body_bars import PartBar, body_toolbar
-from app.ui.inspector.body.body_export import BodyCopy, BodySave
+from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code.code_view import CodeView
@@ -60,22 +60,22 @@ class SourcePane(QWidget):
         self.stack.addWidget(self.code)
         self.rest = PartBar(theme, self)
         self._toast = Toast(theme, self)
-        self._saving = BodySave(self, tasks, self._toast, source=self._current_source, what=what)
-        self._copying = BodyCopy(
+        self._export = BodyExport(
             self.copy,
+            self,
             tasks,
             self._toast,
             source=self._current_source,
             is_picture=self.is_picture,
-            saves=self._saving.start,
             what=what,
             mime_type=mime_type,
         )
+        self.copy.clicked.connect(self._export.copy)
         self.search.clicked.connect(self.open_find)
         self.rest.more.clicked.connect(self._show_next)
         self.rest.earlier.clicked.connect(self._show_previous)
         for save in (self.save, self.rest.save):
-            save.clicked.connect(self._saving.start)
+            save.clicked.connect(self._export.save)
 
     @cached_property
     def hex(self) -> HexWidget:
