@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from app.core.bodies.decompressor import MESSAGE_MAX
 from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats import protobuf
-from app.core.bodies.formatter import HEAD
 from tests.codings import packed_zstd
 from tests.core.bodies.format_lines import formatted_bytes
 from tests.core.bodies.wire import field, varint
