@@ -174,9 +174,9 @@ class WindowForm(SettingsForm):
         """Return to the settings from before the dialog opened or was last saved."""
         kept, now = self._kept, self._services.settings()
         self._theme.set_choice(kept.theme)
-        edited = replace(now, theme=kept.theme, on_close=kept.on_close)
+        edited = replace(now, **{key: getattr(kept, key) for key in self.rows})
         if edited != now:
-            self._tasks.start(self._save(edited), "restore the theme and what closing does")
+            self._tasks.start(self._save(edited), "restore the settings of the window")
         self.start.restore()
 
     @Slot()
