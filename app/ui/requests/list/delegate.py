@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
@@ -207,6 +208,16 @@ STATES = {
 Index = QModelIndex | QPersistentModelIndex
 
 
+class _Columns(NamedTuple):
+    """On the right of a row, from the right. `size` has no width in a narrow row."""
+
+    time: QRect
+    size: QRect
+    state: QRect
+    star: QRect
+    note: QRect
+
+
 class RequestDelegate(QStyledItemDelegate):
     """Paints `Summary` rows. `names` has the endpoints' names if the list shows several, and `fit_names` sets the width
     of their column; `marked` is the pattern to highlight. `forwarding_words` says how a request was forwarded,
@@ -253,11 +264,11 @@ class RequestDelegate(QStyledItemDelegate):
 
     def time_rect(self, row: QRect) -> QRect:
         """The rectangle of the age in a row."""
-        return QRect(row.right() - MARGIN - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
+        return self._columns(row).time
 
     def star_rect(self, row: QRect) -> QRect:
         """The rectangle of the star in a row, shown if it is starred, selected or under the mouse."""
-        return self._star_rect(self._size_rect(row, self.time_rect(row)))
+        return self._columns(row).star
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Ground, dot, method, provider, title, star, note, forwarding, size, age."""
@@ -272,17 +283,16 @@ class RequestDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
         badge = QRectF(rect.left() + BADGE_LEFT, rect.top() + (ROW - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
         paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
-        time = self.time_rect(rect)
-        size = self._size_rect(rect, time)
-        left = rect.left() + self._name(painter, rect, size.left(), summary, tokens)
+        columns = self._columns(rect)
+        left = rect.left() + self._name(painter, rect, columns.size.left(), summary, tokens)
         if summary.provider:
             place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
             ratio = painter.deviceTransform().m11()
             painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
-        self._right_side(painter, time, size, summary, tokens)
+        self._right_side(painter, columns, summary, tokens)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        right = self._marks(painter, size, summary, offer_star=selected or hovered)
+        right = self._marks(painter, columns, summary, offer_star=selected or hovered)
         title = title_of(summary, self._providers)
         room = QRect(left + TITLE_LEFT, rect.top(), right - left - TITLE_LEFT - TITLE_GAP, ROW)
         self._title_painter.paint(painter, room, title, bold=not summary.read, tokens=tokens, marked=self.marked)
@@ -301,40 +311,39 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         return colour
 
-    def _size_rect(self, row: QRect, time: QRect) -> QRect:
+    def _columns(self, row: QRect) -> _Columns:
         names = min(self._names_width, NAME_MAX) if self.names is not None else 0
-        width = SIZE_WIDTH if row.width() >= SIZED + names else 0
-        return QRect(time.left() - width, row.top(), width, row.height())
+        size_width = SIZE_WIDTH if row.width() >= SIZED + names else 0
+        right, rects = row.right() - MARGIN, []
+        for width in (TIME_WIDTH, size_width, STATE_WIDTH, MARK_WIDTH, MARK_WIDTH):
+            right -= width
+            rects.append(QRect(right, row.top(), width, row.height()))
+        return _Columns(*rects)
 
-    def _star_rect(self, size: QRect) -> QRect:
-        return QRect(size.left() - STATE_WIDTH - MARK_WIDTH, size.top(), MARK_WIDTH, size.height())
-
-    def _right_side(self, painter: QPainter, time: QRect, size: QRect, summary: Summary, tokens: Tokens) -> None:
-        """Paint the age into `time` and the size into `size`, which may have no width."""
+    def _right_side(self, painter: QPainter, columns: _Columns, summary: Summary, tokens: Tokens) -> None:
+        """Paint age and size."""
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(time, flags, ago_text(summary.received_at, now_us()))
-        if size.width():
+        painter.drawText(columns.time, flags, ago_text(summary.received_at, now_us()))
+        if columns.size.width():
             if not summary.complete:
                 painter.setPen(QColor(tokens.warning))
-            painter.drawText(size, flags, size_text(summary.size) if summary.complete else "cut off")
+            painter.drawText(columns.size, flags, size_text(summary.size) if summary.complete else "cut off")
 
-    def _marks(self, painter: QPainter, size: QRect, summary: Summary, *, offer_star: bool) -> int:
-        """Paint forwarding state, star and note left of the size; returns where the title must end."""
-        right = size.left()
+    def _marks(self, painter: QPainter, columns: _Columns, summary: Summary, *, offer_star: bool) -> int:
+        """Paint forwarding state, star and note; returns where the title must end."""
+        right = columns.size.left()
         if summary.delivery in STATES:
-            name, colour = STATES[summary.delivery]
-            right -= STATE_WIDTH
-            self._icon(painter, QRect(right, size.top(), STATE_WIDTH, ROW), name, colour)
-        star = self._star_rect(size)
+            right = columns.state.left()
+            self._icon(painter, columns.state, *STATES[summary.delivery])
         if summary.starred or offer_star:
-            self._icon(painter, star, *(("starred", "warning_fill") if summary.starred else ("star", "text_faint")))
-            right = star.left()
+            right = columns.star.left()
+            star = ("starred", "warning_fill") if summary.starred else ("star", "text_faint")
+            self._icon(painter, columns.star, *star)
         if summary.note:
-            place = star.translated(-MARK_WIDTH, 0)
-            self._icon(painter, place, "note", "text_muted")
-            right = place.left()
+            right = columns.note.left()
+            self._icon(painter, columns.note, "note", "text_muted")
         return right
 
     def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
