@@ -15,6 +15,7 @@ from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog, WindowForm
+from app.ui.widgets.dialog import Question
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until
 
@@ -221,6 +222,22 @@ class TestSettings:
             shown.window.findChildren(SettingsDialog)[-1].reject()
             shown.window.close()
             assert shown.ended == 0
+
+    async def test_discarding_changes_also_undoes_what_was_in_force_at_once(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path) as shown:
+            desk, section = shown.desk, self.section(shown)
+            before = desk.settings
+            dialog = shown.window.findChildren(SettingsDialog)[-1]
+            section["on_close"].setCurrentIndex(1)
+            await until(lambda: desk.settings.on_close == "tray")
+            section["theme"].setCurrentIndex(2)
+            await until(lambda: desk.settings.theme == "dark")
+            dialog.form["port"].set_value(9000)
+            dialog.reject()
+            (question,) = dialog.findChildren(Question)
+            question.confirm.click()
+            await until(lambda: desk.settings == before)
+            assert desk.theme.choice == before.theme
 
     async def test_without_a_tray_it_is_not_offered_until_one_comes(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, RecordingTray(there=False)) as shown:
