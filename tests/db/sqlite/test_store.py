@@ -12,6 +12,8 @@ from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Auth, Forward, Plan, ResponseSettings
+from app.db.sqlite.connection import open_writer
+from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 from tests import factories
@@ -19,6 +21,13 @@ from tests.db.helpers import BODY, add, files, query
 from tests.stored import store_request
 
 pytestmark = pytest.mark.smoke
+
+
+def test_values_are_stored_as_what_they_are(tmp_path: Path) -> None:
+    database = open_writer(tmp_path / "hookline.db")
+    kinds = raw(database).execute("SELECT typeof(?), typeof(?), typeof(?), ?, ?, ?", 2 * (True, None, b"\0\xff"))
+    assert kinds.fetchone() == ("integer", "null", "blob", 1, None, b"\0\xff")
+    database.close()
 
 
 async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path: Path) -> None:
