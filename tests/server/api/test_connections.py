@@ -227,6 +227,15 @@ async def test_a_search_may_have_letters_as_they_are(desk: Desk) -> None:
     assert (status, [item["id"] for item in page["items"]]) == (200, [made.id])
 
 
+async def test_a_search_may_have_a_url_as_it_is(desk: Desk) -> None:
+    one = await desk.endpoint(slug="one")
+    made = await desk.capture(one, b"see http://shop.test/paid")
+    await desk.capture(one, b"see /paid")
+    raw = f"GET /api/v1/requests?q=%22http://shop.test/paid%22 HTTP/1.1\r\n{HEAD}\r\n"
+    status, _, page = await exchange(desk.server.address, raw)
+    assert (status, [item["id"] for item in page["items"]]) == (200, [made.id])
+
+
 async def test_no_answer_names_versions(desk: Desk) -> None:
     made = await desk.capture(await desk.endpoint())
     for path in ("/status", "/nowhere", f"/requests/{made.id}/body", "/status?x=1"):
