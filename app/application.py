@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from app import __version__
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError
@@ -84,6 +86,7 @@ class Application:
         self.replays: ReplayService
         self._events: EventLog
         self.tunnels: TunnelService
+        self._changing_settings = asyncio.Lock()
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
@@ -222,9 +225,12 @@ class Application:
 
     # -- settings -------------------------------------------------------------------------------------------------
 
-    async def apply_settings(self, new: Settings, keep: Collection[str] = ()) -> None:
-        """Apply `new`; save what changed, and the settings in `keep`. On InvalidFieldsError or PortInUseError nothing
-        changes."""
+    async def change_settings(self, changes: Mapping[str, Any]) -> None:
+        """Apply and save these, by name; all others stay. On InvalidFieldsError or PortInUseError nothing changes."""
+        async with self._changing_settings:  # window and API may change some at once
+            await self._apply(replace(self.settings, **changes), changes)
+
+    async def _apply(self, new: Settings, changes: Mapping[str, Any]) -> None:
         if errors := [*check(new), *self._tunnel_errors(new)]:
             raise InvalidFieldsError(errors)
         old, old_capture, old_api = self.settings, self._capture, self._api
@@ -236,7 +242,7 @@ class Application:
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = self._api_server()
                 await api.start(LOOPBACK, new.api_port)
-            await self.current_settings.save(new, keep)
+            await self.current_settings.save(changes)
         except BaseException:
             if capture is not None and capture is not old_capture:
                 await capture.stop()
@@ -312,7 +318,7 @@ class Application:
             troubles=self.troubles,
             uptime_s=self.uptime_s,
             settings=self.current_settings,
-            apply_settings=self.apply_settings,
+            change_settings=self.change_settings,
         )
 
     def _write_runtime(self) -> None:

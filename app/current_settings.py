@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +41,17 @@ class CurrentSettings:
         """The saved values of the settings that have another one for this run alone."""
         return {key: value for key, value in asdict(self._saved).items() if value != getattr(self.now, key)}
 
-    async def save(self, new: Settings, keep: Collection[str] = ()) -> None:
-        """Save what `new` changes and the settings in `keep`, and use it.
+    async def save(self, changes: Mapping[str, Any]) -> None:
+        """Save these settings, by name, and use them.
 
-        InvalidFieldsError or DataFolderError when it cannot be saved; then nothing changes.
+        InvalidFieldsError or DataFolderError when they cannot be saved; then nothing changes.
         """
-        changed = {key: value for key, value in asdict(new).items() if key in keep or value != getattr(self.now, key)}
-        saved = replace(self._saved, **changed)
+        saved = replace(self._saved, **changes)
         if saved.port == saved.api_port:
-            raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changed else "api_port")])
+            raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changes else "api_port")])
         await asyncio.to_thread(settings_file.save, self._folder, saved)
-        self._overrides = {key: value for key, value in self._overrides.items() if key not in changed}
-        self._saved, self.now = saved, new
+        self._overrides = {key: value for key, value in self._overrides.items() if key not in changes}
+        self._saved, self.now = saved, replace(self.now, **changes)
 
     def _use(self, saved: Settings) -> None:
         self._saved = saved

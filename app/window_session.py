@@ -56,7 +56,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         listening=listening,
         settings=lambda: application.settings,
         overridden=lambda: application.current_settings.overridden,
-        apply_settings=application.apply_settings,
+        change_settings=application.change_settings,
         send_test=SendTest(store.captures, refused, application.bus, application.addresses).send,
         about=About(
             application.folder,

@@ -9,7 +9,6 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import replace
 from PySide6.QtWidgets import QScrollArea
 
 from app import window_session
@@ -144,9 +143,7 @@ class Chapter:
         tunnels.change(state=TunnelState.STARTING, program=QUICK, started_at=now - 3_000_000, output=LINES[:2])
         page.tabs.setCurrentWidget(page.output)
         await self.save("tunnel-starting")
-        await self.book.ready.application.apply_settings(
-            replace(self.book.ready.application.settings, tunnel_program=QUICK)
-        )
+        await self.book.ready.application.change_settings({"tunnel_program": QUICK})
         await self.up()
         await self.save("tunnel-up-output")
         page.tabs.setCurrentWidget(page.programs)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -44,8 +45,9 @@ async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Applicati
     endpoint = await application.store.endpoints.create(draft())
     old_url, told = application.addresses.capture_url(endpoint), []
     application.bus.subscribe(SettingsChanged, told.append)
-    new = msgspec.structs.replace(application.settings, port=free_port(), api_port=free_port())
-    await application.apply_settings(new)
+    changes = {"port": free_port(), "api_port": free_port()}
+    new = msgspec.structs.replace(application.settings, **changes)
+    await application.change_settings(changes)
     new_url = application.addresses.capture_url(endpoint)
     assert f":{new.port}/" in new_url
     assert (await asyncio.to_thread(post, new_url, b"{}")).status == 200
@@ -58,6 +60,14 @@ async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Applicati
     assert runtime["api_url"].endswith(f":{new.api_port}")
 
 
+async def test_settings_that_are_changed_at_once_are_all_changed(application: Application) -> None:
+    changes: list[dict[str, Any]] = [{"port": free_port()}, {"theme": "dark"}, {"body_limit": 2_000_000}]
+    await asyncio.gather(*map(application.change_settings, changes))
+    wanted = changes[0] | changes[1] | changes[2]
+    for settings in (application.settings, settings_file.load(application.folder)):
+        assert {key: getattr(settings, key) for key in wanted} == wanted
+
+
 async def test_a_port_that_is_taken_changes_nothing(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
     before, saved = application.settings, settings_file.load(application.folder)
@@ -65,7 +75,7 @@ async def test_a_port_that_is_taken_changes_nothing(application: Application) ->
         port = taken.getsockname()[1]
         for change in ({"port": port, "api_port": free_port()}, {"port": free_port(), "api_port": port}):
             with pytest.raises(PortInUseError) as refused:
-                await application.apply_settings(msgspec.structs.replace(before, **change))
+                await application.change_settings(change)
             assert refused.value.port == port
     assert application.settings == before
     assert (await asyncio.to_thread(post, application.addresses.capture_url(endpoint), b"{}")).status == 200
@@ -79,22 +89,21 @@ async def test_settings_that_cannot_be_saved_change_nothing(application: Applica
     (file / "in the way").mkdir(parents=True)
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         port, api_port = one.getsockname()[1], other.getsockname()[1]
-    new = msgspec.structs.replace(before, port=port, api_port=api_port, theme="dark")
     with pytest.raises(DataFolderError):
-        await application.apply_settings(new)
+        await application.change_settings({"port": port, "api_port": api_port, "theme": "dark"})
     assert application.settings == before
     for free in (port, api_port):
         socket.create_server(("127.0.0.1", free)).close()
     (file / "in the way").rmdir()
     file.rmdir()
-    await application.apply_settings(msgspec.structs.replace(before, body_limit=2_000_000))
+    await application.change_settings({"body_limit": 2_000_000})
     assert settings_file.load(application.folder).theme == before.theme
 
 
 async def test_values_out_of_bounds_change_nothing(application: Application) -> None:
     before = application.settings
     with pytest.raises(InvalidFieldsError):
-        await application.apply_settings(msgspec.structs.replace(before, port=9000, api_port=9001, body_limit=1))
+        await application.change_settings({"port": 9000, "api_port": 9001, "body_limit": 1})
     assert application.settings == before
 
 
@@ -102,8 +111,7 @@ async def test_the_body_limit_is_in_force_at_once(application: Application) -> N
     endpoint = await application.store.endpoints.create(draft())
     url = application.addresses.capture_url(endpoint)
     assert (await asyncio.to_thread(post, url, b"x" * 2000)).status == 200
-    new = msgspec.structs.replace(application.settings, body_limit=1024, port=free_port(), api_port=free_port())
-    await application.apply_settings(new)
+    await application.change_settings({"body_limit": 1024, "port": free_port(), "api_port": free_port()})
     answer = await asyncio.to_thread(post, application.addresses.capture_url(endpoint), b"x" * 2000)
     assert (answer.status, json.loads(answer.body)) == (413, {"error": "body_too_large", "limit": 1024})
 
@@ -113,8 +121,7 @@ async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None
     application = Application(tmp_path, {"port": 0, "api_port": 0, "base_url": "https://run.example.org"})
     await application.open()
     assert application.settings.base_url == "https://run.example.org"
-    new = msgspec.structs.replace(application.settings, port=9101, api_port=9102, theme="dark")
-    await application.apply_settings(new)
+    await application.change_settings({"port": 9101, "api_port": 9102, "theme": "dark"})
     await application.close()
     saved = settings_file.load(tmp_path)
     assert (saved.theme, saved.port, saved.base_url) == ("dark", 9101, "https://saved.example.org")
@@ -123,7 +130,7 @@ async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None
 async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(application: Application) -> None:
     assert application.addresses.listening == ("127.0.0.1", application.settings.port)
     assert application.addresses.api_url.endswith(f":{application.settings.api_port}")
-    await application.apply_settings(msgspec.structs.replace(application.settings, theme="dark"))
+    await application.change_settings({"theme": "dark"})
     saved = settings_file.load(application.folder)
     assert (saved.theme, saved.port, saved.api_port) == ("dark", Settings().port, Settings().api_port)
 

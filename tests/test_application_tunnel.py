@@ -8,7 +8,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from app.application import Application
@@ -62,7 +61,7 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     services = services_of(application)
     local = application.addresses.capture_url(endpoint)
-    await application.apply_settings(msgspec.structs.replace(application.settings, base_url=MANUAL))
+    await application.change_settings({"base_url": MANUAL})
     assert services.capture_url(endpoint) == f"{MANUAL}/catch/orders"
     seen: list[TunnelChanged] = []
     application.bus.subscribe(TunnelChanged, seen.append)
@@ -97,7 +96,7 @@ async def test_the_tunnel_follows_the_capture_port(application: Application) -> 
     await use(application, "relay")
     await application.tunnels.start("own")
     first = (await until(application, connected)).url
-    await application.apply_settings(msgspec.structs.replace(application.settings, port=free_port()))
+    await application.change_settings({"port": free_port()})
     second = (await until(application, lambda tunnel: connected(tunnel) and tunnel.url != first)).url
     assert (await asyncio.to_thread(post, f"{second}/catch/orders", b"{}")).status == 200
     assert application.addresses.capture_url(endpoint) == f"{second}/catch/orders"
@@ -136,5 +135,5 @@ async def test_the_program_ends_with_hookline(tmp_path: Path) -> None:
 
 async def test_an_unknown_program_is_no_setting(application: Application) -> None:
     with pytest.raises(InvalidFieldsError, match="no tunnel program 'nothing'") as caught:
-        await application.apply_settings(msgspec.structs.replace(application.settings, tunnel_program="nothing"))
+        await application.change_settings({"tunnel_program": "nothing"})
     assert [error.field for error in caught.value.errors] == ["tunnel_program"]

@@ -31,12 +31,6 @@ class DeleteControl(Protocol):
     async def delete_endpoint(self, endpoint_id: int) -> object: ...
 
 
-class ApplySettings(Protocol):
-    """Applies other settings; saves what changed, and the settings in `keep`."""
-
-    def __call__(self, new: Settings, keep: Collection[str] = ()) -> Awaitable[None]: ...
-
-
 @dataclass(frozen=True)
 class Services:
     """All that the window may call.
@@ -44,9 +38,9 @@ class Services:
     `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
     `restart_restored` closes Hookline and starts it with the staged backup.
     `listening` is the capture port's `host:port`, None while it is not accepting. `overridden` has the saved values of
-    the settings that have another one until Hookline is closed. `apply_settings` raises InvalidFieldsError or
-    PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
-    capture URL, and raises a HooklineError unless it arrived and its response came back.
+    the settings that have another one until Hookline is closed. `change_settings` applies and saves some, by name; it
+    raises InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the
+    endpoint's capture URL, and raises a HooklineError unless it arrived and its response came back.
     """
 
     store: Store
@@ -64,7 +58,7 @@ class Services:
     listening: Callable[[], str | None]
     settings: Callable[[], Settings]
     overridden: Callable[[], Mapping[str, Any]]
-    apply_settings: ApplySettings
+    change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]
     send_test: Callable[[Endpoint], Awaitable[SentTest]]
     about: About
     autostart: Autostart

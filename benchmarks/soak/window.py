@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 
-from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QObject
 
 from app.cli.options import WindowOptions
@@ -116,7 +115,7 @@ class User(QObject):
         settings = application.settings
         theme = "dark" if settings.theme == "light" else "light"
         limit = settings.body_limit - 1 if settings.body_limit % 2 == 0 else settings.body_limit + 1
-        await application.apply_settings(replace(settings, theme=theme, body_limit=limit))
+        await application.change_settings({"theme": theme, "body_limit": limit})
         await asyncio.sleep(PAUSE_S)
 
 

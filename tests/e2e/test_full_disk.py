@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from msgspec.structs import replace
 
 from app.application import Application
 from tests.e2e.program import Program, api, hookline
@@ -220,7 +219,7 @@ async def test_settings_are_saved_on_a_full_disk(folder: Path) -> None:
     await application.listen()
     await until((folder / "hookline.reserve").exists)
     fill_from_outside(folder)
-    await application.apply_settings(replace(application.settings, theme="dark"))
+    await application.change_settings({"theme": "dark"})
     assert json.loads((folder / "settings.json").read_text())["theme"] == "dark"
     await application.close()
     assert (folder / "hookline.reserve").stat().st_size >= 100_000

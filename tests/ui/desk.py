@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from PySide6.QtWidgets import QApplication
 
 from app.core.about import Component, Fact, report_text
@@ -100,7 +101,7 @@ class Desk:
             listening=lambda: self.place,
             settings=lambda: self.settings,
             overridden=lambda: self.overridden,
-            apply_settings=self.apply,
+            change_settings=self.change_settings,
             send_test=self.send_test,
             about=DeskAbout(self.base_url),
             autostart=DesktopEntry(self.folder / "autostart", StartCommand(["/usr/bin/hookline"])),
@@ -115,10 +116,11 @@ class Desk:
     def capture_url(self, endpoint: Endpoint) -> str:
         return f"{self.base_url()}/catch/{endpoint.slug}"
 
-    async def apply(self, new: Settings, keep: Collection[str] = ()) -> None:
+    async def change_settings(self, changes: Mapping[str, Any]) -> None:
+        new = structs.replace(self.settings, **changes)
         if errors := check(new):
             raise InvalidFieldsError(errors)
-        for key in [key for key in self.overridden if key in keep or getattr(new, key) != getattr(self.settings, key)]:
+        for key in self.overridden.keys() & changes.keys():
             del self.overridden[key]
         self.settings = new
         self.store.limits.set_limit(new.storage_limit, new.when_full)

@@ -12,7 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from app.core.errors import StorageLimitError
 from app.core.model import Endpoint
-from app.core.settings import Settings
 from app.core.sizes import GIB, MIB
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
@@ -82,7 +81,7 @@ class TestForm:
 
 class TestSettings:
     async def test_limit_and_choice_are_saved_and_use_is_shown(self, window: QWidget, desk: Desk) -> None:
-        await desk.apply(Settings())
+        await desk.change_settings({})
         await fill(desk, await desk.endpoint(), 3)
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.core.settings import Settings
 from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
@@ -35,8 +34,7 @@ class ApiServices:
     troubles: Troubles
     uptime_s: Callable[[], float]
     settings: CurrentSettings
-    apply_settings: Callable[[Settings, Collection[str]], Awaitable[None]]
-    """Applies other settings, and saves what changed and those named; InvalidFieldsError or PortInUseError changes
-    nothing."""
+    change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]
+    """Applies and saves these, by name; InvalidFieldsError or PortInUseError changes nothing."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while an endpoint or target is patched: two patches at once must not undo each other's fields."""

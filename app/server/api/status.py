@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -23,7 +22,7 @@ from app.server.api.inputs import AccountPatch, BackupIn, patch_of
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, can_fail, json_response, route, takes
-from app.server.api.serializers import made, merged, refusal_out, retention_out, stored_out
+from app.server.api.serializers import made, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -167,7 +166,6 @@ class SettingsCalls(Calls):
 
     def __init__(self, services: ApiServices) -> None:
         self._services = services
-        self._changing = asyncio.Lock()
 
     @route("GET", "/settings", "Read the settings", Returns(SettingsOut))
     async def read(self, request: web.Request) -> web.Response:
@@ -180,9 +178,8 @@ class SettingsCalls(Calls):
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
         is saved if it is given. 409 when a port is in use."""
-        given = [key for key in Settings.__struct_fields__ if getattr(patch, key) is not UNSET]
-        async with self._changing:
-            await self._services.apply_settings(merged(self._services.settings.now, patch), given)
+        given = ((key, getattr(patch, key)) for key in Settings.__struct_fields__)
+        await self._services.change_settings({key: value for key, value in given if value is not UNSET})
         return json_response(self._out())
 
     def _out(self) -> msgspec.Struct:

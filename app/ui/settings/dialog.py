@@ -174,9 +174,9 @@ class WindowForm(SettingsForm):
         """Return to the settings from before the dialog opened or was last saved."""
         kept, now = self._kept, self._services.settings()
         self._theme.set_choice(kept.theme)
-        edited = replace(now, **{key: getattr(kept, key) for key in self.rows})
-        if edited != now:
-            self._tasks.start(self._save(edited), "restore the settings of the window")
+        changes = {key: getattr(kept, key) for key in self.rows if getattr(kept, key) != getattr(now, key)}
+        if changes:
+            self._tasks.start(self._save(changes), "restore the settings of the window")
         self.start.restore()
 
     @Slot()
@@ -192,11 +192,10 @@ class WindowForm(SettingsForm):
         value = self[key].value()
         if key == "theme":
             self._theme.set_choice(value)
-        edited: Settings = replace(self._services.settings(), **{key: value})
-        self._tasks.start(self._save(edited), f"save {key}")
+        self._tasks.start(self._save({key: value}), f"save {key}")
 
-    async def _save(self, edited: Settings) -> None:
-        await self._services.apply_settings(edited)
+    async def _save(self, changes: Mapping[str, Any]) -> None:
+        await self._services.change_settings(changes)
 
 
 NONE = "None"
@@ -346,8 +345,10 @@ class SettingsDialog(EditDialog):
                 self.storage.show_use()
 
     async def _apply(self, old: SavedSettings, edited: SavedSettings, kept: Collection[str]) -> None:
-        if edited.settings() != old.settings() or kept:
-            await self._services.apply_settings(edited.settings(), kept)
+        pairs = ((key, getattr(old, key), getattr(edited, key)) for key in Settings.__struct_fields__)
+        changes = {key: value for key, before, value in pairs if key in kept or value != before}
+        if changes:
+            await self._services.change_settings(changes)
         if edited.plan is not old.plan:
             await self._services.store.account.set_plan(edited.plan)
 

@@ -26,9 +26,6 @@ class SavedSettings(Settings, frozen=True):
 
     plan: Annotated[Plan, Field(title="Plan")] = Plan.FREE
 
-    def settings(self) -> Settings:
-        return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
-
 
 def saved_settings(services: Services) -> SavedSettings:
     """Those that are in force."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
-from app.core.settings import Settings
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_rows import RecentEntries
@@ -155,11 +154,10 @@ class WindowCommands(Commands):
     def _select_theme(self, choice: Choice) -> None:
         """Use it, and save that in the settings."""
         self._theme.set_choice(choice)
-        settings: Settings = replace(self._services.settings(), theme=choice)
-        self._tasks.start(self._save(settings), "save the theme")
+        self._tasks.start(self._save({"theme": choice}), "save the theme")
 
-    async def _save(self, settings: Settings) -> None:
-        await self._services.apply_settings(settings)
+    async def _save(self, changes: Mapping[str, Any]) -> None:
+        await self._services.change_settings(changes)
 
     def _open_number(self, number: int) -> None:
         for endpoint in self._services.store.endpoints.all()[number - 1 : number]:

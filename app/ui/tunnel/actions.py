@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
-from app.core.settings import Settings
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.commands.command import Commands
 from app.ui.services import Services
@@ -80,8 +78,8 @@ class TunnelActions(Commands):
     @Slot(bool)
     def set_autostart(self, on: bool) -> None:
         """Whether the program that `start` starts is started with Hookline."""
-        settings = replace(self._services.settings(), tunnel_autostart=on, tunnel_program=self.program_id())
-        self._tasks.start(self._apply(settings), "save the autostart")
+        changes = {"tunnel_autostart": on, "tunnel_program": self.program_id()}
+        self._tasks.start(self._change(changes), "save the autostart")
 
     def copy_url(self, endpoint: Endpoint) -> None:
         """Copy the capture URL that an endpoint has now."""
@@ -109,7 +107,7 @@ class TunnelActions(Commands):
                 self.saved.emit(program_id)
             await self._tunnels.start(program_id)
             if self._services.settings().tunnel_program != program_id:
-                await self._apply(replace(self._services.settings(), tunnel_program=program_id))
+                await self._change({"tunnel_program": program_id})
         except (InvalidFieldsError, NotFoundError) as error:
             self.page_requested.emit()
             self.refused.emit(program_id, error)
@@ -135,8 +133,8 @@ class TunnelActions(Commands):
             self.checking = False
             self.changed.emit()
 
-    async def _apply(self, edited: Settings) -> None:
-        await self._services.apply_settings(edited)
+    async def _change(self, changes: Mapping[str, Any]) -> None:
+        await self._services.change_settings(changes)
 
     def _set_busy(self, busy: bool) -> None:
         self.busy = busy

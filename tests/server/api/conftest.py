@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
 from app.core.model import Capture, Endpoint
-from app.core.settings import Settings, check
+from app.core.settings import check
 from app.current_settings import CurrentSettings
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
@@ -65,16 +66,17 @@ class Desk:
             troubles=self.troubles,
             uptime_s=lambda: 1.5,
             settings=self.settings,
-            apply_settings=self.apply,
+            change_settings=self.change_settings,
         )
 
-    async def apply(self, new: Settings, keep: Collection[str]) -> None:
+    async def change_settings(self, changes: Mapping[str, Any]) -> None:
+        new = replace(self.settings.now, **changes)
         if errors := check(new):
             raise InvalidFieldsError(errors)
         if new.port == self.taken_port:
             raise PortInUseError("127.0.0.1", new.port)
-        await self.settings.save(new, keep)
-        self.kept = list(keep)
+        await self.settings.save(changes)
+        self.kept = list(changes)
         self.store.limits.set_limit(new.storage_limit, new.when_full)
 
     async def endpoint(self, **fields: Any) -> Endpoint:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import asdict
 
 from app.core.settings import Settings
 from app.server.api.openapi import document, operation_id
@@ -195,7 +196,7 @@ async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
                 body |= {"ids": [ID], "url": "http://127.0.0.1:9/"}
             if dotted in ("scale", "longest_gap_ms"):
                 body |= {"gaps": "original"}
-            await desk.settings.save(Settings())
+            await desk.settings.save(asdict(Settings()))
             method = "POST" if name in POSTS else "PATCH"
             response = await desk.client.request(method, POSTS.get(name) or PATCHES[name], json=body)
             if allowed:

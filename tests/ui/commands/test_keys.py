@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
@@ -156,7 +155,7 @@ class TestSteps:
 
     async def test_quit_ends_the_program_though_closing_would_not(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as there:
-            await there.desk.apply(replace(there.desk.settings, on_close="tray"))
+            await there.desk.change_settings({"on_close": "tray"})
             there.window.close()
             assert not there.ended
             there.window.show()

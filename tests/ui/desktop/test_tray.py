@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -24,7 +23,7 @@ MARKUP = "<b>Tom</b> & Jerry"
 
 
 async def keep_in_tray(shown: TrayDesk) -> None:
-    await shown.desk.apply(replace(shown.desk.settings, on_close="tray"))
+    await shown.desk.change_settings({"on_close": "tray"})
 
 
 class TestCounts:
@@ -57,7 +56,7 @@ class TestCounts:
     async def test_the_tooltip_says_what_is_not_so(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
             shown.desk.place = None
-            await shown.desk.apply(shown.desk.settings)
+            await shown.desk.change_settings({})
             assert shown.tray.tooltip == "Hookline · not listening"
             shown.desk.tunnels.come_up()
             assert shown.tray.tooltip == "Hookline · not listening · tunnel: up"

@@ -10,7 +10,6 @@ import pytest
 import segno
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 
-from app.core.settings import Settings
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, PictureError, QrDialog, is_loopback, modules_of
 from app.ui.shell.main_window import MainWindow
@@ -142,7 +141,7 @@ class TestLoopback:
             assert dialog.warning.isVisible()
             await until(lambda: not dialog.content_area.verticalScrollBar().isVisible())
             assert "127.0.0.1" in dialog.warning.text.text()
-            await desk.apply(Settings(tunnel_program="cloudflared"))
+            await desk.change_settings({"tunnel_program": "cloudflared"})
             dialog.tunnel_button.click()
             await until(lambda: desk.tunnels.tunnel.state is TunnelState.STARTING)
             assert dialog.tunnel_button.text() == "Starting…"

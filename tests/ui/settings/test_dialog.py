@@ -173,7 +173,7 @@ class TestSettings:
         async def refuse(*_: object) -> None:
             raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
 
-        desk.services = desk.with_services(apply_settings=refuse)
+        desk.services = desk.with_services(change_settings=refuse)
         dialog = open_settings(desk, window)
         dialog.form["port"].set_value(9000)
         dialog.save_button.click()
@@ -192,7 +192,7 @@ class TestSettings:
         async def refuse(*_: object) -> None:
             raise PortInUseError("127.0.0.2", 8787, "")
 
-        desk.services = desk.with_services(apply_settings=refuse)
+        desk.services = desk.with_services(change_settings=refuse)
         dialog = open_settings(desk, window)
         dialog.form["host"].setText("127.0.0.2")
         dialog.save_button.click()

@@ -37,7 +37,7 @@ async def test_a_program_and_its_start_are_saved(desk: Desk, window: MainWindow)
 async def test_the_chosen_program_stays_though_it_is_gone(desk: Desk, window: MainWindow) -> None:
     for program, text in (("zrok", "zrok (not installed)"), ("other", "other (unknown)")):
         desk.tunnels.found = [found("bore"), found("zrok", installed=False)]
-        await desk.apply(Settings(tunnel_program=program, tunnel_autostart=True))
+        await desk.change_settings({"tunnel_program": program, "tunnel_autostart": True})
         dialog = open_settings(window)
         await until(lambda dialog=dialog, text=text: dialog.form["tunnel_program"].currentText() == text)
         assert dialog.form["tunnel_autostart"].isChecked()

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
@@ -196,7 +195,7 @@ class TestWindow:
     async def test_a_theme_that_a_script_sets_is_shown(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, _):
             for theme, dark in (("dark", True), ("light", False)):
-                await desk.services.apply_settings(replace(desk.services.settings(), theme=theme))
+                await desk.services.change_settings({"theme": theme})
                 await until(lambda dark=dark: desk.theme.is_dark is dark)
 
     async def test_windows_leave_nothing_behind(self, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtTest import QTest
 from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.settings import Settings
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.palette_sources import command_entries
@@ -72,7 +71,7 @@ class TestCommands:
         actions.start_command.run()
         assert window.tunnel.page.isVisible()
         assert not desk.tunnels.called("start")
-        await desk.apply(Settings(tunnel_program="ngrok"))
+        await desk.change_settings({"tunnel_program": "ngrok"})
         actions.start_command.run()
         await until(lambda: desk.tunnels.called("start") == [("ngrok",)])
         actions.stop_command.run()
@@ -80,7 +79,7 @@ class TestCommands:
 
     async def test_a_start_that_needs_an_option_leads_to_its_field(self, desk: Desk, window: MainWindow) -> None:
         desk.tunnels.found = [found("bore"), found("ssh", options=(PORT,))]
-        await desk.apply(Settings(tunnel_program="ssh"))
+        await desk.change_settings({"tunnel_program": "ssh"})
         error = FieldError(field="port", message="Remote port is required.")
         desk.tunnels.errors["start"] = InvalidFieldsError([error])
         window.tunnel.actions.start_command.run()

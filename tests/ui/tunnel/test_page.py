@@ -10,7 +10,6 @@ from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
-from app.core.settings import Settings
 from app.core.tunnel.tunnel import Probe, TunnelState, TunnelUrl
 from app.ui.tunnel.page import SPAN
 from tests.ui.tunnel_page import page_of, pane_of
@@ -125,7 +124,7 @@ class TestRunning:
         async with page_of(tmp_path) as (desk, page):
             desk.tunnels.come_up()
             assert "begin with it" in page.status.hint.text()
-            await desk.apply(Settings(base_url="https://own.example"))
+            await desk.change_settings({"base_url": "https://own.example"})
             assert page.status.hint.text().endswith("Without the tunnel they begin with https://own.example.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -266,11 +266,11 @@ async def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(tmp_pa
 async def test_closing_while_it_is_saved_asks_nothing(window: QWidget, desk: Desk) -> None:
     go_on = asyncio.Event()
 
-    async def apply(*given: Any) -> None:
+    async def change(changes: Mapping[str, Any]) -> None:
         await go_on.wait()
-        await desk.apply(*given)
+        await desk.change_settings(changes)
 
-    desk.services = desk.with_services(apply_settings=apply)
+    desk.services = desk.with_services(change_settings=change)
     dialog = await open_settings(desk, window)
     QTest.keyClicks(dialog.form["base_url"], "https://x.example")
     dialog.save()
