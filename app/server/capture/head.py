@@ -23,6 +23,7 @@ _TOKEN_CLASS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 TOKEN = re.compile(_TOKEN_CLASS)
 _HOST = r"[\w.~!$&'()*+,;=%\x80-\xff-]"
 _AUTHORITY = re.compile(rf"(?:(?:{_HOST}|:)*@)?(?:\[[0-9A-Fa-f:.]+\]|{_HOST}+)(?::[0-9]*)?", re.ASCII)
+_CODING = re.compile(rf"({_TOKEN_CLASS})(?:[ \t]*;[ \t]*{_TOKEN_CLASS}[ \t]*=[ \t]*{_TOKEN_CLASS})*")
 _REQUEST_LINE = re.compile(rf"({_TOKEN_CLASS}) +([^\x00-\x20\x7f]+)(?: +([A-Z]+/[0-9]\.[0-9]))?")
 """A request of HTTP/0.9 has no version."""
 _VERSIONS = {None: "0.9", "HTTP/0.9": "0.9", "HTTP/1.0": "1.0", "HTTP/1.1": "1.1", "HTTP/2.0": "2.0"}
@@ -205,8 +206,8 @@ def _check_codings(version: str, codings: list[str]) -> None:
     if len(codings) > 1:
         raise MalformedError("Transfer-Encoding appears more than once")
     *others, last = (coding.strip(" \t") for coding in codings[0].split(","))
-    names = [other.partition(";")[0].rstrip(" \t").lower() for other in others if other]
-    if not all(TOKEN.fullmatch(name) and name != "chunked" for name in names):
+    matches = [_CODING.fullmatch(other) for other in others if other]
+    if not all(match and match[1].lower() != "chunked" for match in matches):
         raise MalformedError("invalid Transfer-Encoding header value")
     if last.lower() != "chunked":
         raise MalformedError("request has invalid Transfer-Encoding")

@@ -115,6 +115,8 @@ REFUSED = {
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: identity": "request has invalid Transfer-Encoding",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked, gzip": "invalid Transfer-Encoding header value",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked;a=b, chunked": "invalid Transfer-Encoding header value",
+    f'{LINE}\r\nHost: x\r\nTransfer-Encoding: gzip;a="b, chunked': "invalid Transfer-Encoding header value",
+    f"{LINE}\r\nHost: x\r\nTransfer-Encoding: gzip;, chunked": "invalid Transfer-Encoding header value",
     f"{LINE}\r\nHost: x\r\nX: a\n{LENGTH}": "a line of the head ends with LF alone instead of CR LF",
     f"{LINE}\r\nHost: x\r\nX: a\rb\r\n{LENGTH}": "the head contains a CR without LF",
     f"{LINE}\r\nHost: x\r\nX: a\0b\r\n{LENGTH}": "the head contains the control character 0x00",
