@@ -252,13 +252,13 @@ class Application:
         self._capture, self._api = capture, api
         self.addresses.listening = capture.address if capture is not None else None
         self.addresses.api = api.address if api is not None else None
-        if old_capture is not None and old_capture is not capture:
-            await old_capture.stop()
-            await self.tunnels.port_changed()
         if api is not None and self._forwarder is not None:
             self._write_runtime()
         self._set_limits(new)
         self.bus.publish(SettingsChanged(settings=new))
+        if old_capture is not None and old_capture is not capture:
+            await old_capture.stop()
+            await self.tunnels.port_changed()
         if old_api is not None and old_api is not api:  # the call that changed it has yet to get its response
             task = asyncio.create_task(old_api.stop(), name="old API listener")
             self._retiring.add(task)

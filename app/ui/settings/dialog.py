@@ -174,7 +174,9 @@ class WindowForm(SettingsForm):
         """Return to the settings from before the dialog opened or was last saved."""
         kept, now = self._kept, self._services.settings()
         self._theme.set_choice(kept.theme)
-        changes = {key: getattr(kept, key) for key in self.rows if getattr(kept, key) != getattr(now, key)}
+        # What was chosen last may be still being saved.
+        chosen = {key: {getattr(now, key), self[key].value()} for key in self.rows}
+        changes = {key: getattr(kept, key) for key, values in chosen.items() if values != {getattr(kept, key)}}
         if changes:
             self._tasks.start(self._save(changes), "restore the settings of the window")
         self.start.restore()
@@ -272,7 +274,9 @@ class SettingsDialog(EditDialog):
         plans = {Plan.FREE: f"Free: up to {FREE_ENDPOINTS} endpoints", Plan.PRO: "Pro: unlimited endpoints"}
         self.account = SettingsSection("Account", self.form, self.form.row("plan", ChoiceField(plans, self.form)))
         self.storage = StorageSection(self.form, services, theme, tasks)
-        self.form.load(saved_settings(services))
+        self._loaded = saved_settings(services)
+        """What the fields had when they were last loaded or saved: others may change settings meanwhile."""
+        self.form.load(self._loaded)
         self.form.touched.update(self.form.fields)  # a change of one port may be wrong for the other
         self.status = label("", "error", self, wrap=True)
         self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
@@ -315,7 +319,8 @@ class SettingsDialog(EditDialog):
             self._focused = self.focusWidget()
             self._busy = True
             self._refresh()
-            self._tasks.start(self._save(self._edited_settings(), self.form.kept()), "apply settings")
+            old, edited = saved_settings(self._services), self._edited_settings()
+            self._tasks.start(self._save(old, edited, self.form.kept()), "apply settings")
 
     @Slot()
     def show_about(self) -> None:
@@ -329,8 +334,7 @@ class SettingsDialog(EditDialog):
         else:
             super().keyPressEvent(event)
 
-    async def _save(self, edited: SavedSettings, kept: Collection[str]) -> None:
-        old = saved_settings(self._services)
+    async def _save(self, old: SavedSettings, edited: SavedSettings, kept: Collection[str]) -> None:
         with unless_cancelled(self._saving_ended):
             try:
                 use = self._services.store.limits.use()
@@ -341,6 +345,7 @@ class SettingsDialog(EditDialog):
                 self._show_failure(error, edited)
             else:
                 self.window_form.keep()
+                self._loaded = self.form.filled(self._loaded)
                 self._say(changes_text(old, edited, kept), "success")
                 self.storage.show_use()
 
@@ -377,9 +382,10 @@ class SettingsDialog(EditDialog):
         self.save_button.setAccessibleDescription(text)
 
     def _edited_settings(self) -> SavedSettings:
-        """Those in force with the values of the fields. Without a tunnel program nothing is said of its start."""
-        now = saved_settings(self._services)
-        edited = self.form.filled(now)
+        """Those in force with the edited values. Without a tunnel program nothing is said of its start."""
+        now, filled = saved_settings(self._services), self.form.filled(self._loaded)
+        values = {key: getattr(filled, key) for key in self.form.rows}
+        edited = replace(now, **{key: value for key, value in values.items() if value != getattr(self._loaded, key)})
         return edited if edited.tunnel_program is not None else replace(edited, tunnel_autostart=now.tunnel_autostart)
 
     def _differs(self) -> bool:

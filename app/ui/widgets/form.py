@@ -81,7 +81,7 @@ class Form(QWidget):
         self.touched: set[str] = set()
         """The paths of the fields whose errors are shown."""
         self.refused: dict[str, str] = {}
-        """What the store refused, by path, until it is edited."""
+        """What the store refused, by path, until it is edited or the form's owner clears it."""
 
     def __getitem__(self, path: str) -> Any:
         return self._editors[path]

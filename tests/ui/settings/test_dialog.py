@@ -55,6 +55,18 @@ class TestSettings:
         await until(lambda: not dialog.save_button.isEnabled())
         dialog.reject()
 
+    async def test_what_others_change_meanwhile_stays(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await desk.change_settings({"body_limit": 5 * MIB})
+        assert not dialog.has_changes()
+        dialog.form["port"].set_value(9000)
+        for limit in (5, 6):
+            dialog.save_button.click()
+            await until(dialog.is_idle)
+            assert (desk.settings.port, desk.settings.body_limit) == (9000, limit * MIB)
+            dialog.form["body_limit"].set_value(6 * MIB)
+        dialog.reject()
+
     async def test_a_value_of_this_run_can_be_kept(self, window: QWidget, desk: Desk) -> None:
         desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
         dialog = open_settings(desk, window)
