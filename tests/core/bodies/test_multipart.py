@@ -163,6 +163,11 @@ def test_headers_of_a_part_are_read_up_to_a_bound() -> None:
         assert whole[section.begin : section.end] == (b"content" if not longer else b"\ncontent"), longer
 
 
+@pytest.mark.parametrize(("semicolons", "boundary"), [(50, "b"), (65_000, None)])
+def test_a_type_of_more_parameters_than_anybody_sends_is_not_read(semicolons: int, boundary: str | None) -> None:
+    assert declared_boundary(f"multipart/form-data{';' * semicolons} boundary=b") == boundary
+
+
 @given(st.text(max_size=40))
 def test_no_content_type_breaks_it(rest: str) -> None:
     assert declared_boundary(f"multipart/form-data; boundary={rest}") != ""
