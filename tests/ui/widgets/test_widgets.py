@@ -217,7 +217,7 @@ class TestField:
 
 class TestScrollingOver:
     def test_the_wheel_changes_no_choice_it_passes_over(self, qtbot: QtBot) -> None:
-        control = ChoiceField(["a", "b", "c"])
+        control = ChoiceField({"a": "A", "b": "B", "c": "C"})
         qtbot.addWidget(control)
         place, down = QPointF(5, 5), QPoint(0, -120)
         buttons, keys, phase = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
