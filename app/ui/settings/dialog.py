@@ -11,6 +11,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
+from app.core.events import SettingsChanged, Subscriptions
 from app.core.fields import fields_of
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
@@ -168,18 +169,21 @@ class WindowForm(SettingsForm):
     def keep(self) -> None:
         """`restore` returns to the current settings."""
         self._kept = self._services.settings()
+        self._chosen: set[str] = set()
+        """What the user changed since then, whether it is saved already or not."""
         self.start.keep()
 
     def restore(self) -> None:
         """Return to the settings from before the dialog opened or was last saved."""
-        kept, now = self._kept, self._services.settings()
-        self._theme.set_choice(kept.theme)
-        # What was chosen last may be still being saved.
-        chosen = {key: {getattr(now, key), self[key].value()} for key in self.rows}
-        changes = {key: getattr(kept, key) for key, values in chosen.items() if values != {getattr(kept, key)}}
+        changes = {key: getattr(self._kept, key) for key in self._chosen}
         if changes:
+            self._theme.set_choice(changes.get("theme", self._theme.choice))
             self._tasks.start(self._save(changes), "restore the settings of the window")
         self.start.restore()
+
+    def follow(self, now: Settings) -> None:
+        """Show what others changed."""
+        self.show_values({key: getattr(now, key) for key in self.rows.keys() - self._chosen})
 
     @Slot()
     def _follow_tray(self) -> None:
@@ -192,6 +196,7 @@ class WindowForm(SettingsForm):
     @Slot(str)
     def _apply(self, key: str) -> None:
         value = self[key].value()
+        self._chosen.add(key)
         if key == "theme":
             self._theme.set_choice(value)
         self._tasks.start(self._save({key: value}), f"save {key}")
@@ -275,7 +280,7 @@ class SettingsDialog(EditDialog):
         self.account = SettingsSection("Account", self.form, self.form.row("plan", ChoiceField(plans, self.form)))
         self.storage = StorageSection(self.form, services, theme, tasks)
         self._loaded = saved_settings(services)
-        """What the fields had when they were last loaded or saved: others may change settings meanwhile."""
+        """Those in force when the fields were loaded, or last changed, here or by others."""
         self.form.load(self._loaded)
         self.form.touched.update(self.form.fields)  # a change of one port may be wrong for the other
         self.status = label("", "error", self, wrap=True)
@@ -290,6 +295,8 @@ class SettingsDialog(EditDialog):
         self.save_button.clicked.connect(self.save)
         self.form.changed.connect(self._edited)
         self.form.keep_changed.connect(self._edited)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(SettingsChanged, self._follow)
         self._refresh()
         self.resize(self.sizeHint())
 
@@ -322,6 +329,11 @@ class SettingsDialog(EditDialog):
             old, edited = saved_settings(self._services), self._edited_settings()
             self._tasks.start(self._save(old, edited, self.form.kept()), "apply settings")
 
+    def done(self, result: int) -> None:
+        """Stop following the settings."""
+        self._subscriptions.end()
+        super().done(result)
+
     @Slot()
     def show_about(self) -> None:
         """Open the About dialog above this one."""
@@ -345,7 +357,7 @@ class SettingsDialog(EditDialog):
                 self._show_failure(error, edited)
             else:
                 self.window_form.keep()
-                self._loaded = self.form.filled(self._loaded)
+                self._loaded = saved_settings(self._services)
                 self._say(changes_text(old, edited, kept), "success")
                 self.storage.show_use()
 
@@ -399,6 +411,19 @@ class SettingsDialog(EditDialog):
         if refusal is not None and edited.plan is not self._services.store.account.plan:
             errors.append(FieldError(field="plan", message=refusal))
         return self.form.errors_with(errors)
+
+    def _follow(self, event: SettingsChanged) -> None:
+        """Show what others changed in fields that are not edited."""
+        shown, broken = self.form.filled(self._loaded), {error.field for error in self.form.problems()}
+        values = {
+            key: getattr(event.settings, key)
+            for key in self.form.rows.keys() - broken - {"plan"}
+            if getattr(shown, key) == getattr(self._loaded, key)
+        }
+        self._loaded = saved_settings(self._services)
+        self.form.show_values(values)
+        self.window_form.follow(event.settings)
+        self._refresh()
 
     @Slot()
     def _edited(self) -> None:

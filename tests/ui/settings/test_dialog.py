@@ -57,8 +57,13 @@ class TestSettings:
 
     async def test_what_others_change_meanwhile_stays(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
-        await desk.change_settings({"body_limit": 5 * MIB})
-        assert not dialog.has_changes()
+        dialog.form["port"].set_value(9000)
+        await desk.change_settings({"body_limit": 5 * MIB, "port": 9001, "theme": "dark"})
+        assert (dialog.form["port"].value(), dialog.form["body_limit"].value()) == (9000, 5 * MIB)
+        assert dialog.window_form["theme"].value() == "dark"
+        for port, changed in ((8787, True), (9001, False)):
+            dialog.form["port"].set_value(port)
+            assert dialog.has_changes() is changed
         dialog.form["port"].set_value(9000)
         for limit in (5, 6):
             dialog.save_button.click()
