@@ -19,6 +19,7 @@ BEFORE = {
     "delivery": "delivery x",
     "replay": "replay --endpoint orders",
     "listen": "listen 3000",
+    "serve": "serve --port 0 --api-port 0",
 }
 """Commands with the arguments that they need."""
 NO_NUMBER = "ftp://x"
@@ -72,7 +73,8 @@ def test_a_wrong_value_is_said_of_the_option(run: Run) -> None:
          "--before: The time range must end after it begins."),
         ("endpoint add X --slug orders",
          "--slug 'orders' is taken by another endpoint. Choose another, or leave it empty to have one generated."),
-        ("serve --forward-url ftp://x", "--forward-url must start with http:// or https:// and have a host, not 'ftp://x'."),
+        ("serve --port 0 --api-port 0 --forward-url ftp://x",
+         "--forward-url must start with http:// or https:// and have a host, not 'ftp://x'."),
         ("serve --base-url ftp://x", "--base-url must start with http:// or https:// and have a host, not 'ftp://x'."),
     ],
 )  # fmt: skip
