@@ -6,7 +6,7 @@ A very long value is cut, with a link that shows all of it in place.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QResizeEvent,
+    QShowEvent,
     QTextCharFormat,
     QTextCursor,
     QTextOption,
@@ -208,12 +209,33 @@ class PairsDelegate(QStyledItemDelegate):
     def font_of(self, column: int) -> QFont:
         return self._font if column else self.name_font
 
-    def height(self, view: PairsView, row: int, lines_max: int) -> int:
-        """Also records in `view.pairs.cut` which values of the row show only `lines_max` lines."""
+    def heights(self, view: PairsView) -> Iterator[int]:
+        """The height of each row. Also records in `view.pairs.cut` which values show only some of their lines."""
+        columns = [(self._metrics_of(at), self._width(view, at)) for at in range(view.pairs.columnCount())]
+        one_line = max(metrics.ROW_DENSE, *(fm.lineSpacing() + 2 * PADDING for fm, _ in columns))
+        # To measure a text takes long, and a table may have thousands of short ones.
+        short = [width // (2 * fm.averageCharWidth()) for fm, width in columns]
+        for row in range(view.pairs.rowCount()):
+            texts = view.pairs.record(row)
+            fitting = [
+                text.isascii() and text.isprintable() and len(text) <= most
+                for text, most in zip(texts, short, strict=True)
+            ]
+            if all(fitting):
+                yield one_line
+            else:
+                yield self._height(view, row, view.lines_shown())
+
+    def _metrics_of(self, column: int) -> QFontMetrics:
+        return self._metrics if column else self._name_metrics
+
+    def _width(self, view: PairsView, column: int) -> int:
+        return max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
+
+    def _height(self, view: PairsView, row: int, lines_max: int) -> int:
         tallest, cut = metrics.ROW_DENSE, set()
         for column, text in enumerate(view.pairs.record(row)):
-            fm = self._metrics if column else self._name_metrics
-            width = max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
+            fm, width = self._metrics_of(column), self._width(view, column)
             lines, link = self._lines(text, fm, width, lines_max), 0
             if lines > lines_max + 1:
                 cut.add(column)
@@ -230,8 +252,6 @@ class PairsDelegate(QStyledItemDelegate):
     def _lines(self, text: str, fm: QFontMetrics, width: int, lines_max: int) -> int:
         """The lines of the wrapped text, as far as they can be shown."""
         part = text[: self._part(fm, width, lines_max)]
-        if part.isascii() and len(part) * 2 * fm.averageCharWidth() <= width and len(part) == len(text):
-            return 1
         wrap = int(Qt.TextFlag.TextWrapAnywhere)
         used = fm.boundingRect(QRect(0, 0, width, 1 << 20), wrap, escape(part) or " ").height()
         lines = max(1, round(used / fm.lineSpacing()))
@@ -260,7 +280,7 @@ class PairsDelegate(QStyledItemDelegate):
             return
         first = index.column() == 0
         inner = rect.adjusted(metrics.SPACE_3 + (metrics.SPACE_1 if first else 0), PADDING, -metrics.SPACE_3, -PADDING)
-        text, fm = str(index.data(RAW)), self._metrics if index.column() else self._name_metrics
+        text, fm = str(index.data(RAW)), self._metrics_of(index.column())
         if index.column() in view.pairs.cut.get(index.row(), ()):
             link = self.link_rect(view, rect, index)
             painter.setFont(self._link_font)
@@ -344,6 +364,11 @@ class PairsView(RowsView):
     def marked(self) -> re.Pattern[str] | None:
         """The pattern that is marked."""
         return self._delegate.marked
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Wrap lines: a hidden table has no width of its own yet."""
+        super().showEvent(event)
+        self._fit_columns()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap lines again."""
@@ -464,25 +489,28 @@ class PairsView(RowsView):
 
     def _fit_columns(self) -> None:
         """The name column is as wide as its names, within bounds; the values take the rest."""
+        if not self.isVisible():
+            return
         fm, width = QFontMetrics(self._delegate.name_font), self.viewport().width()
         names = (self.pairs.record(row)[0] for row in range(min(200, self.pairs.rowCount())))
         widest = max((fm.horizontalAdvance(escape(name[:60])) for name in names), default=0)
         first = min(max(96, widest + 2 * metrics.SPACE_3 + metrics.SPACE_3), int(width * 0.42))
         others = self.pairs.columnCount() - 1
+        header = self.horizontalHeader()
+        header.sectionResized.disconnect(self._fit_rows)  # The rows are fitted once, not for each column.
         self.setColumnWidth(0, first)
         for column in range(1, others):
             self.setColumnWidth(column, (width - first) // others)
         # The stretched last section is resized only later.
-        self.horizontalHeader().resizeSection(others, width - first - (width - first) // others * (others - 1))
+        header.resizeSection(others, width - first - (width - first) // others * (others - 1))
+        header.sectionResized.connect(self._fit_rows)
         self._fit_rows()
 
     @Slot()
     def _fit_rows(self) -> None:
         """Row heights by the wrapped texts, within bounds."""
-        lines_max = self.lines_shown()
         self.pairs.cut.clear()
-        for row in range(self.pairs.rowCount()):
-            height = self._delegate.height(self, row, lines_max)
+        for row, height in enumerate(self._delegate.heights(self)):
             if self.rowHeight(row) != height:
                 self.setRowHeight(row, height)
         self.fitted.emit()

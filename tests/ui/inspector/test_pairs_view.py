@@ -165,7 +165,7 @@ async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: Page
     await open_body(shown, b"{}", "application/json", target=target)
     shown.detail.tabs.setCurrentIndex(QUERY)
     await settle()
-    assert time.thread_time() - began < 3
+    assert time.thread_time() - began < 1.5
     query = shown.detail.query
     assert query.pairs.cut == {8_000: frozenset({1, 2})}
     assert query.rowHeight(8_000) > query.rowHeight(0)
