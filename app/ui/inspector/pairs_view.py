@@ -50,6 +50,8 @@ from app.ui.widgets.view_actions import add_view_action
 
 PADDING = 6
 LINK_HEIGHT = 24
+LEAST_WIDTH = 96
+"""Pixels of the first and the last column."""
 CELL_PADDING = 8
 """The padding in pixels that the style sheet leaves on both sides of a widget in a cell."""
 MARKS_MAX = 200
@@ -211,9 +213,10 @@ class PairsDelegate(QStyledItemDelegate):
 
     def heights(self, view: PairsView) -> Iterator[int]:
         """The height of each row. Also records in `view.pairs.cut` which values show only some of their lines."""
-        columns = [(self._metrics_of(at), self._width(view, at)) for at in range(view.pairs.columnCount())]
+        widths = (max(40, view.columnWidth(at) - 2 * metrics.SPACE_3) for at in range(view.pairs.columnCount()))
+        columns = [(self._metrics_of(at), width) for at, width in enumerate(widths)]
         one_line = max(metrics.ROW_DENSE, *(fm.lineSpacing() + 2 * PADDING for fm, _ in columns))
-        # To measure a text takes long, and a table may have thousands of short ones.
+        # Measuring a text is slow, and a table may have thousands of short ones.
         short = [width // (2 * fm.averageCharWidth()) for fm, width in columns]
         for row in range(view.pairs.rowCount()):
             texts = view.pairs.record(row)
@@ -224,18 +227,15 @@ class PairsDelegate(QStyledItemDelegate):
             if all(fitting):
                 yield one_line
             else:
-                yield self._height(view, row, view.lines_shown())
+                yield self._height(view, row, columns)
 
     def _metrics_of(self, column: int) -> QFontMetrics:
         return self._metrics if column else self._name_metrics
 
-    def _width(self, view: PairsView, column: int) -> int:
-        return max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
-
-    def _height(self, view: PairsView, row: int, lines_max: int) -> int:
-        tallest, cut = metrics.ROW_DENSE, set()
-        for column, text in enumerate(view.pairs.record(row)):
-            fm, width = self._metrics_of(column), self._width(view, column)
+    def _height(self, view: PairsView, row: int, columns: Sequence[tuple[QFontMetrics, int]]) -> int:
+        tallest, cut, lines_max = metrics.ROW_DENSE, set(), view.lines_shown()
+        for column, (fm, width) in enumerate(columns):
+            text = view.pairs.record(row)[column]
             lines, link = self._lines(text, fm, width, lines_max), 0
             if lines > lines_max + 1:
                 cut.add(column)
@@ -326,6 +326,9 @@ class PairsView(RowsView):
         super().__init__("", parent, "pairs")
         self._theme = theme
         self._open: dict[int, list[ValueField]] = {}
+        self._fitting_columns = False
+        self._fitted_width = 0
+        """Pixels of the viewport that the columns were last fitted to; 0 for new rows."""
         self.pairs = PairsModel(columns, self)
         self.show_rows(self.pairs, metrics.ROW_DENSE)
         self._delegate = PairsDelegate(theme, self)
@@ -336,7 +339,7 @@ class PairsView(RowsView):
         header.setStretchLastSection(True)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionsClickable(False)
-        header.sectionResized.connect(self._fit_rows)
+        header.sectionResized.connect(self._column_resized)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._show_all = add_view_action(self, SHOW_ALL, self._toggle_current)
         self._show_all.setVisible(False)
@@ -349,6 +352,7 @@ class PairsView(RowsView):
     def set_rows(self, rows: Sequence[Row]) -> None:
         self._open.clear()  # Their fields are deleted with the rows.
         self.pairs.set_records(rows)
+        self._fitted_width = 0
         self._fit_columns()
         self.scrollToTop()
 
@@ -489,21 +493,31 @@ class PairsView(RowsView):
 
     def _fit_columns(self) -> None:
         """The name column is as wide as its names, within bounds; the values take the rest."""
-        if not self.isVisible():
-            return
         fm, width = QFontMetrics(self._delegate.name_font), self.viewport().width()
+        if not self.isVisible() or width == self._fitted_width:
+            return
+        self._fitted_width = width
         names = (self.pairs.record(row)[0] for row in range(min(200, self.pairs.rowCount())))
         widest = max((fm.horizontalAdvance(escape(name[:60])) for name in names), default=0)
-        first = min(max(96, widest + 2 * metrics.SPACE_3 + metrics.SPACE_3), int(width * 0.42))
+        first = min(max(LEAST_WIDTH, widest + 2 * metrics.SPACE_3 + metrics.SPACE_3), int(width * 0.42))
         others = self.pairs.columnCount() - 1
-        header = self.horizontalHeader()
-        header.sectionResized.disconnect(self._fit_rows)  # The rows are fitted once, not for each column.
+        self._fitting_columns = True
         self.setColumnWidth(0, first)
         for column in range(1, others):
             self.setColumnWidth(column, (width - first) // others)
-        # The stretched last section is resized only later.
-        header.resizeSection(others, width - first - (width - first) // others * (others - 1))
-        header.sectionResized.connect(self._fit_rows)
+        self._fitting_columns = False
+        self._column_resized()
+
+    @Slot()
+    def _column_resized(self) -> None:
+        """The last column takes what the others leave; Qt would stretch it later, or not at all."""
+        if self._fitting_columns:
+            return
+        self._fitting_columns = True
+        last = self.pairs.columnCount() - 1
+        others = sum(map(self.columnWidth, range(last)))
+        self.setColumnWidth(last, max(LEAST_WIDTH, self.viewport().width() - others))
+        self._fitting_columns = False
         self._fit_rows()
 
     @Slot()
