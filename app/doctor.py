@@ -21,7 +21,7 @@ from app.core.tunnel.tunnel import DOWN
 from app.data_folder import folder_checks, runtime_file, tunnel_options
 from app.data_folder.folder_checks import locked_by, saved_settings, was_unclean
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
-from app.db.sqlite.deliveries.targets import FORWARDING, check_forwarding
+from app.db.sqlite.forwarding_check import FORWARDING, check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path

@@ -15,11 +15,11 @@ from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
 from app.data_folder.database_files import FILE_NAME
+from app.db.counts import request_bytes
 from app.db.encoded_headers import encode_headers
+from app.db.models import NOBODY
+from app.db.raw_sql import raw
 from app.db.sqlite.connection import open_writer
-from app.db.sqlite.counts import request_bytes
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema import NOBODY
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer.insert import insert
 

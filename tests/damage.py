@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.core.model import PART_SIZE
-from app.db.sqlite.body_parts import FIRST_PART
+from app.db.body_parts import FIRST_PART
 
 
 def change_body(folder: Path, capture_id: str, part: int = 0) -> None:

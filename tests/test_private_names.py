@@ -22,7 +22,7 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.web_protocol import RequestHandler
 from pygments.lexers.data import YamlLexer
 
-from app.db.sqlite.schema import CaptureModel
+from app.db.models import CaptureModel
 from app.ui.loop import QEventLoop, QtEventLoop
 
 ROOT = Path(__file__).parents[1]
@@ -46,8 +46,8 @@ ARGPARSE = {
 USED: dict[str, tuple[str, ...]] = {
     "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments
     "app/db/sqlite/migrations.py": ("_meta",),  # peewee
-    "app/db/sqlite/reads/records.py": ("_meta",),  # peewee
-    "app/db/sqlite/schema.py": ("_meta",),  # peewee
+    "app/db/records.py": ("_meta",),  # peewee
+    "app/db/sqlite/schema.py": ("_create_table",),  # peewee
     "app/db/sqlite/search/search.py": ("_meta",),  # peewee
     "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp
     "app/server/capture/connection.py": AIOHTTP,

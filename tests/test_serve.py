@@ -14,7 +14,7 @@ import pytest
 from app import serve
 from app.cli.options import ServeOptions
 from app.core.target_text import TargetTrouble
-from app.db.sqlite.deliveries.deliveries import Deliveries
+from app.db.deliveries.deliveries import Deliveries
 from app.serve import format_tail
 from tests.factories import capture
 

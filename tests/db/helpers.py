@@ -14,10 +14,10 @@ from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
 from app.db.encoded_headers import encode_headers
+from app.db.models import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues
-from app.db.sqlite.schema import KEYS_PER_BODY
 from app.db.sqlite.search.indexing import entry as index_entry
 from app.db.sqlite.store import Store
 from tests import factories

@@ -13,14 +13,14 @@ from contextlib import suppress
 from functools import partial
 
 import msgspec
-from peewee import DatabaseError, SqliteDatabase
+from peewee import Database, DatabaseError
 
 from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import newest_seq, raw
-from app.db.sqlite.schema import ClockModel, MisdatedModel
+from app.db.models import ClockModel, MisdatedModel
+from app.db.part import Part, Shared
+from app.db.raw_sql import newest_seq, raw
 
 AHEAD_US = 30 * DAY_US
 BEHIND_US = 5 * 60 * 1_000_000
@@ -88,7 +88,7 @@ class ClockCheck(Part):
                 await self.run(now)
 
 
-def find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
+def find_problem(database: Database, now: int) -> ClockProblem | None:
     """Why the clock is not to be trusted at `now`."""
     connection, known = raw(database), _remembered(database)
     left = TRUSTED_AFTER_US - known.ran_us
@@ -104,12 +104,12 @@ def find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
     return None
 
 
-def last_seen(database: SqliteDatabase) -> int:
+def last_seen(database: Database) -> int:
     """The time that the store last saw, 0 for none."""
     return _remembered(database).seen_at
 
 
-def _remembered(database: SqliteDatabase) -> ClockModel:
+def _remembered(database: Database) -> ClockModel:
     row: ClockModel = next(iter(ClockModel.select().execute(database)))
     return row
 
@@ -140,7 +140,7 @@ def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int
     return least if newest is None else int(newest)
 
 
-def _record_agreement(database: SqliteDatabase, now: int) -> None:
+def _record_agreement(database: Database, now: int) -> None:
     """The clock is plausible again. Requests that came while it was not have their days counted from now."""
     known = _remembered(database)
     if known.problem is not None:
@@ -149,7 +149,7 @@ def _record_agreement(database: SqliteDatabase, now: int) -> None:
     _remember(database, max(now, known.seen_at))
 
 
-def _record_doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
+def _record_doubt(database: Database, now: int, kind: str, ran_us: int) -> int:
     """The clock is doubtful. Returns how much longer Hookline must run on it in microseconds; 0 when it is trusted
     now."""
     known = _remembered(database)
@@ -170,7 +170,7 @@ def _record_doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) ->
     return TRUSTED_AFTER_US - ran_us
 
 
-def _trust(database: SqliteDatabase, now: int) -> None:
+def _trust(database: Database, now: int) -> None:
     """Requests received on this clock have the right time. Those dated later than now have their days counted from
     now."""
     MisdatedModel.delete().where(MisdatedModel.last_seq.is_null()).execute(database)
@@ -182,16 +182,16 @@ def _trust(database: SqliteDatabase, now: int) -> None:
     _remember(database, now)
 
 
-def _remember(database: SqliteDatabase, now: int) -> None:
+def _remember(database: Database, now: int) -> None:
     seen_seq = newest_seq(database)
     ClockModel.update(seen_at=now, seen_seq=seen_seq, problem=None, clock_at=0, ran_us=0).execute(database)
 
 
-def _count_from(database: SqliteDatabase, now: int) -> None:
+def _count_from(database: Database, now: int) -> None:
     MisdatedModel.update(counted_from=now).where(MisdatedModel.counted_from.is_null()).execute(database)
 
 
-def _close_ranges(database: SqliteDatabase) -> None:
+def _close_ranges(database: Database) -> None:
     newest, is_open = newest_seq(database), MisdatedModel.last_seq.is_null()
     MisdatedModel.delete().where(is_open, MisdatedModel.first_seq > newest).execute(database)
     MisdatedModel.update(last_seq=newest).where(is_open).execute(database)

@@ -18,8 +18,9 @@ from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema import MODELS, MigrationModel, create_schema
+from app.db.models import MODELS, MigrationModel
+from app.db.raw_sql import raw
+from app.db.sqlite.schema import create_schema
 
 Migration = Callable[[SqliteDatabase], None]
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem
@@ -27,16 +27,17 @@ from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
 from app.db.background_worker import BackgroundWorker
-from app.db.sqlite.cleanup import Cleanup, Reclaim, delete_oldest, delete_selected, make_room, oldest
+from app.db.counts import Deleted
+from app.db.deleting import delete_oldest, delete_selected, make_room, oldest
+from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
+from app.db.deliveries.unsent import BY_AGE, UnsentReport
+from app.db.models import MisdatedModel
+from app.db.part import Part, Shared
+from app.db.raw_sql import raw
+from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.clock_check import ClockCheck
 from app.db.sqlite.connection import is_damage
-from app.db.sqlite.counts import Deleted
-from app.db.sqlite.deliveries.delivery_results import RemovedResponses, remove_oldest
-from app.db.sqlite.deliveries.unsent import BY_AGE, UnsentReport
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema import MisdatedModel
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.write_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -195,8 +196,12 @@ def _cutoff(endpoint: Endpoint, now: int) -> int:
     return now - endpoint.retention_days * DAY_US
 
 
-def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
-    free = int(database.pragma("freelist_count")) * int(database.pragma("page_size"))
+def _pragma(database: Database, name: str) -> int:
+    return int(raw(database).execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _size(database: Database, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
+    free = _pragma(database, "freelist_count") * _pragma(database, "page_size")
     expired, taken = count_expired(database, limits, f"{ROW_OVERHEAD} + size + length(headers) + length(target)")
     return StorageSize(file_bytes=size_on_disk(path), free_bytes=free + taken, expired=expired)
 
@@ -211,7 +216,7 @@ _MISDATED = (
 )
 
 
-def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Deleted:
+def delete_expired(database: Database, limit: int, *, endpoint_id: int, before: int) -> Deleted:
     """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
     connection = raw(database)
     if not _any_misdated(connection):
@@ -222,7 +227,7 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     return delete_selected(database, selected, values, unsent_error=BY_AGE)
 
 
-def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]], size: str = "0") -> tuple[int, int]:
+def count_expired(database: Database, limits: list[tuple[int, int]], size: str = "0") -> tuple[int, int]:
     """How many requests `delete_expired` would delete in total, and the sum of `size` over them; `limits` are endpoint
     ids with their `before`."""
     connection, total, taken = raw(database), 0, 0
@@ -234,7 +239,7 @@ def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]], size:
     return total, taken
 
 
-def forget_misdated(database: SqliteDatabase, now: int) -> None:
+def forget_misdated(database: Database, now: int) -> None:
     """Delete records of misdated requests that have expired under any retention."""
     limit = now - (_LONGEST_DAYS + 1) * DAY_US
     MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
@@ -21,33 +21,33 @@ from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
+from app.db.captures import Captures
+from app.db.counts import RequestCounts
+from app.db.deliveries.deliveries import Deliveries
+from app.db.deliveries.replays import Replays
+from app.db.deliveries.response_pairs import ResponsePairReader
+from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoint_directory import EndpointDirectory
+from app.db.endpoints import Account, Endpoints, Tunnels
+from app.db.identification import Identification
+from app.db.part import Shared
+from app.db.queries import Activity, ProviderStats, between, count_all
+from app.db.raw_sql import newest_seq, raw
 from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.integrity import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
-from app.db.sqlite.captures import Captures
 from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.connection import damaged, is_damage
-from app.db.sqlite.counts import RequestCounts
-from app.db.sqlite.deliveries.deliveries import Deliveries
-from app.db.sqlite.deliveries.replays import Replays
-from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
-from app.db.sqlite.deliveries.targets import RemovedTargets, Targets
-from app.db.sqlite.endpoints import Account, Endpoints, Tunnels
-from app.db.sqlite.identification import Identification
-from app.db.sqlite.part import Shared
-from app.db.sqlite.raw_sql import newest_seq, raw
-from app.db.sqlite.reads.queries import Activity, ProviderStats, between, count_all
-from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.readers import Readers
 from app.db.sqlite.retention import Retention, StorageEviction
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import Search
-from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.insert import Inserts
 from app.db.sqlite.writer.writer import Writer
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
+from app.db.storage_limits import StorageLimits
+from app.db.trash import Trash
+from app.db.write_jobs import AdaptiveBatch, Job
 
 log = logging.getLogger(__name__)
 
@@ -101,14 +101,14 @@ class Store:
             self._writer, self._readers, directory, counts, self.limits, self._publish_and_index, own_bases, clock
         )
         self._request_counts = counts
-        self._reclaim = Reclaim(shared)
+        self._reclaim = Reclaim(self._writer)
         self._cleanup = Cleanup(shared, self._reclaim)
         self._eviction = StorageEviction(shared, self._cleanup)
         self._identification = Identification(shared, identify)
         self.retention = Retention(
             shared, path, self._cleanup, self._reclaim, running_s=running_s, interval_s=purge_interval_s
         )
-        self.trash = Trash(shared, self._cleanup)
+        self.trash = Trash(shared, wake_cleanup=self._cleanup.wake, wake_cleanup_soon=self._cleanup.wake_soon)
         self.account = Account(shared, self.trash)
         self._removed_targets = RemovedTargets(shared)
         self.endpoints = Endpoints(shared, self._removed_targets, self.trash, self.retention.purge_soon)
@@ -117,7 +117,7 @@ class Store:
             shared,
             Search(shared, self._index),
             self.trash,
-            cleanup=self._cleanup,
+            wake_cleanup=self._cleanup.wake,
             identification=self._identification,
             removed_targets=self._removed_targets,
         )
@@ -143,7 +143,7 @@ class Store:
         """Count what is stored, in the order of commits, and announce the requests that were refused."""
         known = self._request_counts.newest_seq
 
-        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], list[Summary]]:
+        def job(database: Database) -> tuple[dict[int, Counts], list[Summary]]:
             return count_all(database), between(database, known, newest_seq(database), ANNOUNCED_MAX)
 
         def after(found: tuple[dict[int, Counts], list[Summary]]) -> None:
@@ -204,7 +204,7 @@ class Store:
         saver = RequestSaver(half, known, partial(self._stopped_for, SAVE_STOP_S))
         batch = AdaptiveBatch(64)
 
-        def step(database: SqliteDatabase, requests: int) -> bool:
+        def step(database: Database, requests: int) -> bool:
             more = False
             try:
                 more = saver.step(raw(database), requests)

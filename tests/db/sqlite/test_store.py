@@ -12,10 +12,10 @@ from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Auth, Forward, Plan, ResponseSettings
+from app.db.raw_sql import raw
 from app.db.sqlite.connection import open_writer
-from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.store import Store
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.write_jobs import AdaptiveBatch
 from tests import factories
 from tests.db.helpers import BODY, add, files, query
 from tests.stored import store_request

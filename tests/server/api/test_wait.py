@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.core.model import PART_SIZE
-from app.db.sqlite.captures import Captures
+from app.db.captures import Captures
 from app.server.api import event_log
 from app.server.api import follower as follower_module
 from app.server.api.event_log import EventLog

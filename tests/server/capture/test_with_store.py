@@ -16,7 +16,7 @@ from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.db.sqlite import captures
+from app.db import captures
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Handler, Limits
 from app.server.refused import RefusedLog
@@ -253,7 +253,7 @@ async def test_a_body_that_passes_the_limit_on_its_way_is_refused_and_leaves_not
 
 
 async def test_where_the_oldest_go_everybody_is_served(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.sqlite.storage_limits.PATIENCE_S", 20.0)  # however slow the disk is
+    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)  # however slow the disk is
     await limited(program, MIB, "delete_oldest")
 
     async def send(number: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.core.backup import Report
 from app.core.sizes import MIB
-from app.db.sqlite.body_parts import keys_of
+from app.db.body_parts import keys_of
 from app.db.sqlite.connection import snapshot
 
 _CHECK_OPERATIONS = 200_000

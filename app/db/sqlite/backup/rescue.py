@@ -18,15 +18,16 @@ from peewee import SqliteDatabase
 from app.core.model import DeliveryState, Endpoint, Plan
 from app.data_folder.database_files import remove_database, sync_folder
 from app.data_folder.reserve_file import START_MIN_FREE
+from app.db.body_parts import keys_of
+from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
+from app.db.deliveries.delivery_results import show_worst
+from app.db.models import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
+from app.db.raw_sql import raw
+from app.db.records import from_draft, from_target_draft
 from app.db.sqlite.backup.copy import copy_snapshot
 from app.db.sqlite.backup.damage import find_damage
-from app.db.sqlite.body_parts import keys_of
 from app.db.sqlite.connection import open_writer
-from app.db.sqlite.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
-from app.db.sqlite.deliveries.delivery_results import show_worst
-from app.db.sqlite.raw_sql import raw, savepoint
-from app.db.sqlite.reads.records import from_draft, from_target_draft
-from app.db.sqlite.schema import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
+from app.db.sqlite.transactions import savepoint
 
 RESCUED_NAME = ".rescued-"
 """What follows the database's name, with the time after it."""

@@ -12,21 +12,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
+from app.db.body_parts import FIRST_PART
+from app.db.raw_sql import raw
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.group import SIZE, IndexEntry, path_key
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
-from app.db.sqlite.body_parts import FIRST_PART
 from app.db.sqlite.connection import is_out_of_space
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.readers import Readers
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
@@ -196,7 +196,7 @@ class Index:
         return await asyncio.wrap_future(work)
 
 
-def next_entries(database: SqliteDatabase, after: int, limit: int) -> list[IndexEntry]:
+def next_entries(database: Database, after: int, limit: int) -> list[IndexEntry]:
     """The next requests numbered above `after`."""
     rows = raw(database).execute(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
     found: list[IndexEntry] = []
@@ -219,7 +219,7 @@ def next_entries(database: SqliteDatabase, after: int, limit: int) -> list[Index
     return found
 
 
-def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
+def oldest_above(database: Database, upto: int, most: int) -> tuple[int, int | None]:
     """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
     received."""
     statement = "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)"
@@ -227,7 +227,7 @@ def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, i
     return count, oldest
 
 
-def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
+def deleted_groups(database: Database, numbers: Sequence[int], group: int) -> list[int]:
     """The groups of which no request is stored any more."""
     query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
     execute = raw(database).execute

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event
 from typing import Any
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.clock import now_us
 from app.core.ids import first_id
@@ -20,16 +20,15 @@ from app.core.model import PART_SIZE, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query, Term
+from app.db import body_parts
+from app.db.part import Part, Readers, Shared
+from app.db.queries import any_trashed, numbers_of, visible_sql
+from app.db.raw_sql import json_list, raw
+from app.db.records import SUMMARY
 from app.db.search.candidate import Candidate, UnpackBudget
 from app.db.search.index.planner import to_index_query
 from app.db.search.redacted_query import indexed_terms, shown_events
 from app.db.search.row_filter import meets_all
-from app.db.sqlite import body_parts
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import json_list, raw
-from app.db.sqlite.reads.queries import any_trashed, numbers_of, visible_sql
-from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.reads.records import SUMMARY
 from app.db.sqlite.search.indexing import Index, oldest_above
 from app.db.sqlite.search.sql_filter import Sql, SqlFilter, to_sql_filter
 
@@ -89,7 +88,7 @@ class Scan(Record, frozen=True):
     budget: UnpackBudget
     secret_headers: SecretHeaders | None = None
 
-    def step(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
+    def step(self, database: Database, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
         """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
         end = time.perf_counter() + STEP_S
         found: list[Summary] = []
@@ -111,13 +110,13 @@ class Scan(Record, frozen=True):
                     return ScanStep(found=found, reached=reached, unexamined=unexamined)
         return ScanStep(found=found, reached=bottom, unexamined=unexamined)
 
-    def count_between(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
+    def count_between(self, database: Database, place: PageKey, bottom: PageKey | None) -> int:
         """How many requests are between two places, from the list's index alone."""
         where, values = self._between(place, bottom)
         (count,) = raw(database).execute(f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
         return int(count)
 
-    def _bottom(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int) -> PageKey | None:
+    def _bottom(self, database: Database, section: ListSection, place: PageKey, rows: int) -> PageKey | None:
         """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
         where, values = self._between(place, section.floor)
         statement = f"SELECT received_at, id FROM capture WHERE {where} ORDER BY {self._order()} LIMIT 1 OFFSET ?"
@@ -125,7 +124,7 @@ class Scan(Record, frozen=True):
         return section.floor if row is None else PageKey(received_at=row[0], id=row[1])
 
     def _rows_between(
-        self, database: SqliteDatabase, section: ListSection, place: PageKey, bottom: PageKey | None
+        self, database: Database, section: ListSection, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
         """The rows between two places that may match, newest first."""
         where, values = self._where(database, place, bottom)
@@ -134,7 +133,7 @@ class Scan(Record, frozen=True):
         seqs = section.seqs
         return rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
 
-    def _rows_of(self, database: SqliteDatabase, section: ListSection, place: PageKey) -> Iterator[tuple[Any, ...]]:
+    def _rows_of(self, database: Database, section: ListSection, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
         where, values = self._where(database, place, section.floor)
         connection = raw(database)
@@ -158,7 +157,7 @@ class Scan(Record, frozen=True):
     def _column_values(self) -> list[Any]:
         return [value for _, (_, values) in self.sql_filter.columns for value in values]
 
-    def _matches(self, database: SqliteDatabase, row: tuple[Any, ...]) -> bool | None:
+    def _matches(self, database: Database, row: tuple[Any, ...]) -> bool | None:
         """None when it depends on the part of the body that was not unpacked."""
         if self.sql_filter.exact:
             return True
@@ -192,7 +191,7 @@ class Scan(Record, frozen=True):
             )
         return meets_all(candidate, self.sql_filter.terms)
 
-    def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
+    def _where(self, database: Database, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
         condition, more = self.sql_filter.where
         visible = f" AND {visible_sql()}" if any_trashed(database) else ""
@@ -225,7 +224,7 @@ class Scan(Record, frozen=True):
         return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
 
 
-def _part(database: SqliteDatabase, seq: int, number: int) -> bytes:
+def _part(database: Database, seq: int, number: int) -> bytes:
     """A part of a body, empty after the last."""
     (body_key,) = raw(database).execute("SELECT body_key FROM capture WHERE seq = ?", (seq,)).fetchone()
     return body_parts.read(raw(database), seq, body_key, number * PART_SIZE, (number + 1) * PART_SIZE)
@@ -423,7 +422,7 @@ MarkedRow = tuple[int, str, int]
 """When a request was received, its id and its number."""
 
 
-def marked_rows(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
+def marked_rows(database: Database, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
     """The selected requests older than `place`, newest first; None when more than `MARKED_MAX` are selected."""
     numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1})" for select in selects)
     query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"

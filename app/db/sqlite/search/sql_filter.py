@@ -8,7 +8,7 @@ from typing import Any
 from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint, flatten
-from app.db.sqlite.schema import DELIVERY_CODE
+from app.db.models import DELIVERY_CODE
 
 Values = tuple[Any, ...]
 Sql = tuple[str, Values]

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from app.data_folder.database_files import companions, file_identity, size_of
-from app.db.sqlite.body_parts import keys_of
+from app.db.body_parts import keys_of
 from app.db.sqlite.connection import BUSY_S, FileDamagedError, FileMovedError, is_damage, read_only_uri, store_number
 
 _MAGIC = b"SQLite format 3\0"

@@ -14,9 +14,12 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from peewee import SqliteDatabase
+from peewee import Database, SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
+from app.db.models import AccountModel
+from app.db.part import nothing
+from app.db.raw_sql import raw
 from app.db.sqlite.connection import (
     BUSY_S,
     FileDamagedError,
@@ -26,12 +29,11 @@ from app.db.sqlite.connection import (
     open_writer,
     trouble,
 )
-from app.db.sqlite.raw_sql import raw, savepoint, transaction
-from app.db.sqlite.schema import AccountModel
+from app.db.sqlite.transactions import savepoint, transaction
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
 from app.db.sqlite.writer.insert import Inserts, insert
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Add, Job, JobResult
+from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -42,10 +44,6 @@ PROBE_S = 2.0
 """How often the file is looked at, and a store that fails is retried, while nothing is queued."""
 REPEAT_S = 60.0
 """Trouble that recurs sooner than this is not logged again."""
-
-
-def _nothing(_: object) -> None:
-    """The default for writes that nothing in memory depends on."""
 
 
 class Writer:
@@ -106,30 +104,21 @@ class Writer:
         self._pass_on_soon()
         self._jobs.append(job)
 
-    async def run(
-        self, job: Callable[[SqliteDatabase], T], after: Callable[[T], None] = _nothing, *, cost: int = 0
-    ) -> T:
-        """The result of `job`, once it is committed. It may run twice, the first time rolled back, and may raise.
-
-        `cost` is how many bytes senders make it store; it is refused when the disk has no room for them.
-        """
+    async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
         return await self._wait(job, after, cost=cost)
 
     async def between(
         self,
-        step: Callable[[SqliteDatabase, int], T],
+        step: Callable[[Database, int], T],
         batch: AdaptiveBatch,
-        after: Callable[[T], None] = _nothing,
+        after: Callable[[T], None] = nothing,
         *,
         in_transaction: bool = True,
         any_file: bool = False,
     ) -> T:
-        """Run a step of background work when no capture waits; `batch` says how many rows it may touch, and adapts.
+        """Unless `in_transaction` it runs outside of one; with `any_file` also while the file is not Hookline's."""
 
-        Unless `in_transaction` it runs outside of a transaction; with `any_file` also while the file is not Hookline's.
-        """
-
-        def run(database: SqliteDatabase) -> T:
+        def run(database: Database) -> T:
             return step(database, batch.rows)
 
         return await self._wait(run, after, batch=batch, in_transaction=in_transaction, any_file=any_file)
@@ -137,7 +126,7 @@ class Writer:
     async def checkpoint(self) -> bool:
         """Move the log's content into the database file and shrink both; False when a reader prevents it."""
 
-        def job(database: SqliteDatabase, _: int) -> bool:
+        def job(database: Database, _: int) -> bool:
             connection = raw(database)
             connection.execute("PRAGMA busy_timeout = 0")
             try:
@@ -156,7 +145,7 @@ class Writer:
             def ended(_: object) -> None:
                 self._suspected = False
 
-            def step(_: SqliteDatabase) -> None:
+            def step(_: Database) -> None:
                 self._watch.read_back(self._connection)
 
             self.put(Job(step, ended, ended, AdaptiveBatch(1), in_transaction=False))
@@ -188,7 +177,7 @@ class Writer:
             self._queue.put((self._adds, self._jobs))
             self._adds, self._jobs = [], []
 
-    async def _wait(self, run: Callable[[SqliteDatabase], T], after: Callable[[T], None], **options: Any) -> T:
+    async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], **options: Any) -> T:
         """The result of a job with these `options`."""
         future: asyncio.Future[T] = self._loop.create_future()
 

@@ -11,7 +11,7 @@ import pytest
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.target import TargetCounts, TargetDraft
-from app.db.sqlite.raw_sql import raw
+from app.db.raw_sql import raw
 from app.db.sqlite.store import Store
 from tests import deliveries, factories
 

@@ -14,7 +14,7 @@ from app.core.delivery import Attempt, Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
 from app.core.model import DeliveryState, Endpoint
-from app.db.sqlite.deliveries import delivery_results
+from app.db.deliveries import delivery_results
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import kept_bytes, of_kind, query, recount_bytes

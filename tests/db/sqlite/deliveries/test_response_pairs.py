@@ -14,7 +14,7 @@ from app.core.delivery import Delivery, RequestEdit
 from app.core.ids import uuid7
 from app.core.model import Endpoint
 from app.core.replay.spec import ChosenRequests, Faults, Replay, ReplaySpec
-from app.db.sqlite.deliveries import response_pairs
+from app.db.deliveries import response_pairs
 from app.db.sqlite.store import Store
 from tests import deliveries
 

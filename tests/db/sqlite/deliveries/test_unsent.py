@@ -26,7 +26,7 @@ NOT_SENT = DeliveryFilter(state=DeliveryState.NOT_SENT)
 @pytest.fixture(autouse=True)
 def _slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the oldest requests take to be deleted, nobody is refused for that."""
-    monkeypatch.setattr("app.db.sqlite.storage_limits.PATIENCE_S", 20.0)
+    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)
 
 
 async def forwarding(store: Store, limit: int | None = None) -> Endpoint:

@@ -11,7 +11,7 @@ from app.core.errors import DataFolderError
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import TunnelCopy
 from app.data_folder import tunnel_options
-from app.db.sqlite import endpoints
+from app.db import endpoints
 from app.db.sqlite.store import Store
 from tests.db.helpers import query
 

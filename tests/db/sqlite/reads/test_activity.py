@@ -12,7 +12,7 @@ import pytest
 from app.core.activity import Bar
 from app.core.delivery import Delivery
 from app.core.model import Capture, DeliveryState, Endpoint
-from app.db.sqlite.reads.queries import COUNT
+from app.db.queries import COUNT
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, query

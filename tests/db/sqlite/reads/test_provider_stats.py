@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.model import SenderCount
-from app.db.sqlite.reads import queries
+from app.db import queries
 from app.db.sqlite.store import Store
 from tests import factories
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from peewee import SqliteDatabase
 
-from app.db.sqlite.reads.readers import THREADS, Readers
+from app.db.sqlite.readers import THREADS, Readers
 
 
 async def test_a_read_whose_caller_has_given_up_is_not_run(tmp_path: Path) -> None:

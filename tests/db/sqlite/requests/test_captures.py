@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from app.core.errors import NotFoundError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
-from app.db.sqlite import captures as captures_module
+from app.db import captures as captures_module
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, check_totals, of_kind, query

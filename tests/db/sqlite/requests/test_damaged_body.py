@@ -10,7 +10,7 @@ import pytest
 
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
-from app.db.sqlite.deliveries.deliveries import SHORT_BODY, TINY_BODY
+from app.db.deliveries.deliveries import SHORT_BODY, TINY_BODY
 from app.db.sqlite.store import Store
 from tests import damage, factories
 from tests.db.helpers import add

@@ -15,8 +15,8 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, Purged, RequestsRemoved, StorageLimitChanged
 from app.core.model import PART_SIZE, Endpoint
 from app.core.sizes import KIB, MIB
-from app.db.sqlite.storage_limits import StorageLimit
 from app.db.sqlite.store import Store
+from app.db.storage_limits import StorageLimit
 from tests import factories
 from tests.db.helpers import add, check_totals, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.support import until
@@ -27,7 +27,7 @@ BODY = bytes(20 * KIB)
 @pytest.fixture(autouse=True)
 def _slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the oldest requests take to be deleted, nobody is refused for that."""
-    monkeypatch.setattr("app.db.sqlite.storage_limits.PATIENCE_S", 20.0)
+    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)
 
 
 @pytest.mark.parametrize(("limit", "below"), [(100 * MIB, 10 * MIB), (10_240 * MIB, 64 * MIB)])

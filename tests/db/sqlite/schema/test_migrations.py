@@ -12,10 +12,10 @@ import pytest
 from peewee import SqliteDatabase
 
 from app.core.errors import DamagedDatabaseError
+from app.db.raw_sql import raw
 from app.db.sqlite import migrations
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.migrations import MIGRATIONS, OLDEST
-from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, files, query, write

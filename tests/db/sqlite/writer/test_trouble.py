@@ -16,7 +16,7 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Endpoint, ResponseSettings
-from app.db.sqlite import captures as captures_module
+from app.db import captures as captures_module
 from app.db.sqlite import connection as connection_module
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import disk_reserve

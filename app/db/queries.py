@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
-from peewee import JOIN, SQL, ModelSelect, Select, SqliteDatabase, Tuple, fn
+from peewee import JOIN, SQL, Database, ModelSelect, Select, Tuple, fn
 
 from app.core.activity import Bar
 from app.core.deletion import MarkedIds
@@ -28,13 +28,10 @@ from app.core.model import (
     Summary,
 )
 from app.core.target import Target
+from app.db import body_parts
+from app.db.counts import all_uses
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.sqlite import body_parts
-from app.db.sqlite.counts import all_uses
-from app.db.sqlite.part import Part
-from app.db.sqlite.raw_sql import json_list, raw, sql_list
-from app.db.sqlite.reads.records import CAPTURE, SUMMARY, to_endpoint, to_target
-from app.db.sqlite.schema import (
+from app.db.models import (
     DELIVERY_STATE,
     NOBODY,
     CaptureModel,
@@ -44,10 +41,13 @@ from app.db.sqlite.schema import (
     StarModel,
     TargetModel,
 )
+from app.db.part import Part
+from app.db.raw_sql import json_list, raw, sql_list
+from app.db.records import CAPTURE, SUMMARY, to_endpoint, to_target
 
 
 def page(
-    database: SqliteDatabase,
+    database: Database,
     endpoint_id: int | None,
     before: PageKey | None,
     after: PageKey | None,
@@ -77,26 +77,26 @@ def page(
     return found[::-1] if rising else found
 
 
-def between(database: SqliteDatabase, after: int, upto: int, limit: int) -> list[Summary]:
+def between(database: Database, after: int, upto: int, limit: int) -> list[Summary]:
     """The first `limit` summaries of requests numbered above `after` and at most `upto`, in the order of storing."""
     query = _select(*SUMMARY.columns).where(CaptureModel.seq > after, CaptureModel.seq <= upto, visible())
     query = query.order_by(CaptureModel.seq).limit(limit)
     return [SUMMARY.record(row) for row in query.tuples().execute(database)]
 
 
-def seq_of(database: SqliteDatabase, capture_id: str) -> int | None:
+def seq_of(database: Database, capture_id: str) -> int | None:
     """The number of a stored request."""
     query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id, visible())
     return next((seq for (seq,) in query.tuples().execute(database)), None)
 
 
-def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
+def get(database: Database, capture_id: str) -> Capture | None:
     """One request with its headers."""
     row = raw(database).execute(_get_statement(), (capture_id,)).fetchone()
     return None if row is None else CAPTURE.record(row)
 
 
-def get_with_body(database: SqliteDatabase, capture_id: str) -> CaptureWithBody | None:
+def get_with_body(database: Database, capture_id: str) -> CaptureWithBody | None:
     """One request with its headers, and its body if that has one part."""
     row = raw(database).execute(_get_statement(_ONLY_PART), (capture_id,)).fetchone()
     if row is None:
@@ -118,13 +118,13 @@ def _get_statement(*more: str) -> str:
     return _select(*CAPTURE.columns, *map(SQL, more)).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
 
 
-def by_ids(database: SqliteDatabase, ids: Sequence[str]) -> list[Capture]:
+def by_ids(database: Database, ids: Sequence[str]) -> list[Capture]:
     """Requests with their headers, in no order; those that are not stored are left out."""
     query = _select(*CAPTURE.columns).where(CaptureModel.id.in_(sql_list(ids)) & visible())
     return [CAPTURE.record(row) for row in query.tuples().execute(database)]
 
 
-def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
+def body(database: Database, capture_id: str, offset: int, length: int | None) -> bytes:
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
     DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
     with database.atomic():
@@ -150,19 +150,19 @@ def _place_of_body() -> str:
     return CaptureModel.select(*columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
 
 
-def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]:
+def numbers_of(database: Database, ids: Collection[str]) -> frozenset[int]:
     """The numbers of those of these requests that are stored."""
     rows = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(ids)))
     return frozenset(seq for (seq,) in rows.tuples().execute(database))
 
 
-def stored_ids(database: SqliteDatabase, ids: Collection[str]) -> frozenset[str]:
+def stored_ids(database: Database, ids: Collection[str]) -> frozenset[str]:
     """Those of these requests that are stored."""
     rows = CaptureModel.select(CaptureModel.id).where(CaptureModel.id.in_(sql_list(ids)), visible())
     return frozenset(name for (name,) in rows.tuples().execute(database))
 
 
-def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
+def marked_ids(database: Database, endpoint_id: int | None) -> MarkedIds:
     """The requests with a star or a note. Reads the few marks, not the requests."""
     starred, noted = (
         frozenset(
@@ -178,7 +178,7 @@ def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
     return MarkedIds(starred=starred, noted=noted)
 
 
-def count_all(database: SqliteDatabase) -> dict[int, Counts]:
+def count_all(database: Database) -> dict[int, Counts]:
     """The counts of each endpoint, from the list's index alone, and the bytes of the other owners.
 
     Its order gives the newest request; reading that in the same pass would take as long as the rest.
@@ -226,7 +226,7 @@ def visible_sql(table: str = "capture", seq: str = "seq") -> str:
     return f"({_NOT_OF_TRASHED.format(table=table)} AND {trashed_sql(table, seq)} IS NULL)"
 
 
-def any_trashed(database: SqliteDatabase) -> bool:
+def any_trashed(database: Database) -> bool:
     """Whether anything is hidden. Reads that pass a million rows ask this first: the condition takes an eighth of the
     time of such a read."""
     statement = "SELECT EXISTS (SELECT 1 FROM trash) OR EXISTS (SELECT 1 FROM endpoint WHERE trashed IS NOT NULL)"
@@ -247,7 +247,7 @@ IN_ORDER = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
 """The user's order."""
 
 
-def all_endpoints(database: SqliteDatabase, endpoint_id: int | None = None) -> list[Endpoint]:
+def all_endpoints(database: Database, endpoint_id: int | None = None) -> list[Endpoint]:
     """All that are not deleted, in the user's order; with an `endpoint_id` only that one."""
     query = EndpointModel.select().where(EndpointModel.trashed.is_null()).order_by(*IN_ORDER)
     target_query = TargetModel.select().order_by(TargetModel.position, TargetModel.id)
@@ -261,7 +261,7 @@ def all_endpoints(database: SqliteDatabase, endpoint_id: int | None = None) -> l
     return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
 
 
-def endpoint_of(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
+def endpoint_of(database: Database, endpoint_id: int) -> Endpoint:
     """Raises NotFoundError."""
     found = all_endpoints(database, endpoint_id)
     if not found:
@@ -304,7 +304,7 @@ class Activity(Part):
     async def oldest(self, endpoint_id: int | None) -> int | None:
         """When the oldest stored request was received, of one endpoint or of all (None); None when there is none."""
 
-        def job(database: SqliteDatabase) -> int | None:
+        def job(database: Database) -> int | None:
             connection = raw(database)
             firsts = (
                 connection.execute("SELECT min(received_at) FROM capture WHERE endpoint_id = ?", (one,)).fetchone()[0]
@@ -317,7 +317,7 @@ class Activity(Part):
     async def last_outcomes(self) -> dict[int, DeliveryState]:
         """The delivery result of the newest request that has one, by endpoint."""
 
-        def job(database: SqliteDatabase) -> dict[int, DeliveryState]:
+        def job(database: Database) -> dict[int, DeliveryState]:
             connection = raw(database)
             statement = (
                 "SELECT delivery FROM capture INDEXED BY capture_forwarded"
@@ -330,7 +330,7 @@ class Activity(Part):
         return await self._readers.run(job)
 
 
-def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
+def _bars(database: Database, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
     connection = raw(database)
     statement = _COUNT_VISIBLE if any_trashed(database) else COUNT
     endpoint_ids = json_list(_visible(connection, endpoint_id))
@@ -358,7 +358,7 @@ class ProviderStats(Part):
     async def lately(self, endpoint_id: int | None) -> list[SenderCount]:
         """The providers and events of an endpoint's newest requests, or of all (None), the most frequent first."""
 
-        def job(database: SqliteDatabase) -> list[SenderCount]:
+        def job(database: Database) -> list[SenderCount]:
             newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible("t2")).limit(NEWEST)
             if endpoint_id is None:
                 newest = newest.order_by(CaptureModel.seq.desc())

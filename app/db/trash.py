@@ -12,20 +12,20 @@ from functools import partial
 from itertools import count, groupby
 from operator import itemgetter
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.deletion import Deletion, Mark
 from app.core.errors import HooklineError, StorageUnavailableError
 from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
+from app.db.deleting import delete_trashed, newest_received_at
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.sqlite.cleanup import Cleanup, delete_trashed, newest_received_at
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import json_list, newest_seq, raw, sql_list
-from app.db.sqlite.reads.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
-from app.db.sqlite.schema import CaptureModel, EndpointModel, TrashModel
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.models import CaptureModel, EndpointModel, TrashModel
+from app.db.part import Part, Shared
+from app.db.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
+from app.db.raw_sql import json_list, newest_seq, raw, sql_list
+from app.db.write_jobs import AdaptiveBatch
 
 IDS_MAX = 1_024
 """Requests hidden in one step: lists remove the rows of a step at once."""
@@ -50,9 +50,11 @@ class Cleared(Record, frozen=True):
 
 
 class Trash(Part):
-    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
+    def __init__(
+        self, shared: Shared, *, wake_cleanup: Callable[[], None], wake_cleanup_soon: Callable[[], None]
+    ) -> None:
         super().__init__(shared)
-        self._cleanup = cleanup
+        self._wake_cleanup, self._wake_cleanup_soon = wake_cleanup, wake_cleanup_soon
         self._numbers = count(1)
         self._restorable: dict[int, Deletion] = {}
         """Oldest first."""
@@ -60,7 +62,7 @@ class Trash(Part):
     async def load(self) -> None:
         """Restore what the last run neither purged nor restored; before anything else is read."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             TrashModel.delete().execute(database)
             restorable = (EndpointModel.trashed.is_null(False)) & (EndpointModel.removed == False)  # noqa: E712
             EndpointModel.update(trashed=None).where(restorable).execute(database)
@@ -75,7 +77,7 @@ class Trash(Part):
         endpoint_ids: set[int] = set()
         requests = 0
 
-        def step(database: SqliteDatabase, limit: int) -> tuple[int, dict[int, Trashed]]:
+        def step(database: Database, limit: int) -> tuple[int, dict[int, Trashed]]:
             some = ids[done : done + limit]
             return len(some), hide_ids(database, number, some)
 
@@ -123,7 +125,7 @@ class Trash(Part):
         requests = self._request_counts.of(endpoint_id).total
         self._directory.stop_capturing(endpoint_id)
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             query = EndpointModel.update(trashed=number, removed=for_good).where(EndpointModel.id == endpoint_id)
             if not query.where(EndpointModel.trashed.is_null()).execute(database):
                 raise endpoint_not_found()
@@ -207,7 +209,7 @@ class Trash(Part):
     def _endpoint_purged(self, endpoint: Endpoint) -> None:
         self._directory.forget(endpoint)
         self._request_counts.forget(endpoint.id)
-        self._cleanup.wake_soon()
+        self._wake_cleanup_soon()
 
     async def _purge_requests(self, number: int) -> None:
         batch = AdaptiveBatch(64)
@@ -216,7 +218,7 @@ class Trash(Part):
             while await self._writer.between(step, batch, self._limits.deleted):
                 pass
         finally:
-            self._cleanup.wake()
+            self._wake_cleanup()
         self._request_counts.restore(number)  # nothing is left of it
 
     async def _find_newest(self, endpoint_ids: Iterable[int]) -> None:
@@ -232,7 +234,7 @@ class Trash(Part):
                 self._request_counts.set_newest(endpoint_id, newest)
 
 
-def hide_ids(database: SqliteDatabase, deletion: int, ids: Sequence[str]) -> dict[int, Trashed]:
+def hide_ids(database: Database, deletion: int, ids: Sequence[str]) -> dict[int, Trashed]:
     """Hide those of these requests that are stored; what was hidden, by endpoint."""
     connection = raw(database)
     rows = connection.execute(
@@ -249,7 +251,7 @@ def hide_ids(database: SqliteDatabase, deletion: int, ids: Sequence[str]) -> dic
     return hidden
 
 
-def hide_all(database: SqliteDatabase, *, deletion: int, endpoint_id: int, keep: Collection[Mark]) -> Cleared:
+def hide_all(database: Database, *, deletion: int, endpoint_id: int, keep: Collection[Mark]) -> Cleared:
     """Hide the requests that the endpoint has, except those with a mark in `keep`."""
     connection = raw(database)
     newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
@@ -297,14 +299,14 @@ def spans_between(taken: Iterable[Span], upto: int) -> Iterator[Span]:
         yield begin, upto
 
 
-def show_spans(database: SqliteDatabase, limit: int, *, deletion: int) -> int:
+def show_spans(database: Database, limit: int, *, deletion: int) -> int:
     """Restore what at most `limit` spans of a deletion hide; how many that were."""
     chosen = "SELECT endpoint_id, last_seq FROM trash WHERE deletion = ? LIMIT ?"
     statement = f"DELETE FROM trash WHERE (endpoint_id, last_seq) IN ({chosen})"
-    return raw(database).execute(statement, (deletion, limit)).rowcount
+    return int(raw(database).execute(statement, (deletion, limit)).rowcount)
 
 
-def restore_endpoint(database: SqliteDatabase, *, deletion: int) -> tuple[Endpoint, list[int]]:
+def restore_endpoint(database: Database, *, deletion: int) -> tuple[Endpoint, list[int]]:
     """The endpoint, and all ids in their order."""
     update = EndpointModel.update(trashed=None).where(EndpointModel.trashed == deletion).returning(EndpointModel.id)
     ((endpoint_id,),) = update.tuples().execute(database)

@@ -15,20 +15,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
-from peewee import ModelSelect, SqliteDatabase, fn
+from peewee import Database, ModelSelect, fn
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import WORST_FIRST, DeliveryState
+from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.encoded_headers import encode_headers
-from app.db.sqlite.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
-from app.db.sqlite.raw_sql import json_list, raw, sql_list
-from app.db.sqlite.reads.records import ATTEMPT_COLUMNS, to_attempt
-from app.db.sqlite.schema import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel
-from app.db.sqlite.writer.insert import ManyRows
-from app.db.sqlite.writer.writer import Writer
-from app.db.sqlite.writer.writer_jobs import Job
+from app.db.many_rows import ManyRows
+from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel
+from app.db.part import Writer
+from app.db.raw_sql import json_list, raw, sql_list
+from app.db.records import ATTEMPT_COLUMNS, to_attempt
+from app.db.write_jobs import Job
 
 _PLAIN = (
     *("number", "started_at", "ms", "method", "url", "size", "reused", "http_version", "status", "response_size"),
@@ -102,7 +102,7 @@ class RemovedResponses(NamedTuple):
     freed: int
 
 
-def remove_oldest(database: SqliteDatabase, limit: int, *, needed: int) -> RemovedResponses:
+def remove_oldest(database: Database, limit: int, *, needed: int) -> RemovedResponses:
     """Remove the responses of the oldest attempts, at most `limit` of them, until `needed` bytes are freed. The
     attempts stay."""
     connection = raw(database)
@@ -120,13 +120,13 @@ def remove_oldest(database: SqliteDatabase, limit: int, *, needed: int) -> Remov
     return RemovedResponses(len(chosen), freed)
 
 
-def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:
+def of_delivery(database: Database, delivery_id: str) -> list[Attempt]:
     """In order. NotFoundError if there is no such delivery."""
     query = _attempts().where(AttemptModel.delivery == _seq_of(database, delivery_id)).order_by(AttemptModel.number)
     return [to_attempt(row) for row in query.tuples().execute(database)]
 
 
-def last_of(database: SqliteDatabase, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+def last_of(database: Database, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
     """The last attempt of each of these deliveries that has one."""
     other = AttemptModel.alias()
     newest = other.select(fn.MAX(other.number)).where(other.delivery == DeliveryModel.seq)
@@ -138,7 +138,7 @@ def _attempts() -> ModelSelect[AttemptModel]:
     return AttemptModel.select(*ATTEMPT_COLUMNS).join(DeliveryModel)
 
 
-def response_body(database: SqliteDatabase, delivery_id: str, number: int | None) -> bytes:
+def response_body(database: Database, delivery_id: str, number: int | None) -> bytes:
     """The body of the response to this attempt, or to the last (None); NotFoundError if it is not stored."""
     query = AttemptModel.select(AttemptModel.response_body).where(
         AttemptModel.delivery == _seq_of(database, delivery_id)
@@ -192,7 +192,7 @@ def shortened(attempt: Attempt, body: bytes, size: int) -> tuple[Attempt, bytes]
     return replace(attempt, response_size=size, response_truncated=True), body[:size]
 
 
-def _seq_of(database: SqliteDatabase, delivery_id: str) -> int:
+def _seq_of(database: Database, delivery_id: str) -> int:
     query = DeliveryModel.select(DeliveryModel.seq).where(DeliveryModel.id == delivery_id)
     seq: int | None = query.scalar(database)
     if seq is None:

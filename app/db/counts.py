@@ -11,11 +11,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.model import Capture, Counts, Summary
 from app.core.record import Record
-from app.db.sqlite.raw_sql import raw
+from app.db.raw_sql import raw
 
 LOOSE = 0
 """The owner of body parts that have no request: still arriving, or waiting to be deleted."""
@@ -43,7 +43,7 @@ def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
         connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
 
 
-def all_uses(database: SqliteDatabase) -> dict[int, int]:
+def all_uses(database: Database) -> dict[int, int]:
     """Bytes by owner."""
     return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())
 

@@ -13,7 +13,7 @@ from queue import Queue
 from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any, TypeVar
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.errors import StorageUnavailableError
 from app.db.sqlite.connection import is_unreadable, reader_database, trouble
@@ -21,7 +21,7 @@ from app.db.sqlite.connection import is_unreadable, reader_database, trouble
 T = TypeVar("T")
 THREADS, SLOW_THREADS = 2, 1
 
-_Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
+_Job = tuple[Callable[[Database], Any], "asyncio.Future[Any]"]
 
 
 class Readers:
@@ -46,7 +46,7 @@ class Readers:
         for thread in self._threads:
             thread.start()
 
-    async def run(self, job: Callable[[SqliteDatabase], T], *, slow: bool = False) -> T:
+    async def run(self, job: Callable[[Database], T], *, slow: bool = False) -> T:
         """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`. Jobs that are not
         `slow` never wait for those that are."""
         if self._closed:
@@ -59,7 +59,7 @@ class Readers:
         """Open the connections of all threads."""
         together = Barrier(THREADS)
 
-        def wait(_: SqliteDatabase) -> None:
+        def wait(_: Database) -> None:
             with suppress(BrokenBarrierError):
                 together.wait()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
-from peewee import SqliteDatabase, fn
+from peewee import Database, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
 from app.core.replay.spec import EarlierResults, Replay, ReplayState
-from app.db.sqlite.part import Part
-from app.db.sqlite.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
+from app.db.models import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
+from app.db.part import Part
 from hookline.decoding import convert
 
 _KEPT = 200
@@ -38,7 +38,7 @@ class Replays(Part):
     async def load(self) -> None:
         """Mark those that were going on when the last run ended as interrupted."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             for row in list(ReplayModel.select().execute(database)):
                 replay = _replay(row)
                 if not replay.ended and replay.state is not ReplayState.INTERRUPTED:
@@ -71,7 +71,7 @@ class Replays(Part):
             .order_by(DeliveryModel.seq)
         )
 
-        def job(database: SqliteDatabase) -> EarlierResults:
+        def job(database: Database) -> EarlierResults:
             ended: dict[tuple[str, int | None], str] = {}
             interrupted: Counter[tuple[str, int | None]] = Counter()
             repeated = 0
@@ -88,7 +88,7 @@ class Replays(Part):
         return await self._readers.run(job)
 
 
-def _save(database: SqliteDatabase, replay: Replay) -> None:
+def _save(database: Database, replay: Replay) -> None:
     changing = {name: getattr(replay, name) for name in _CHANGING}
     row = {
         "id": replay.id,

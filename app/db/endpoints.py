@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import NoReturn
 
-from peewee import IntegrityError, SqliteDatabase, fn
+from peewee import Database, IntegrityError, fn
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, check_fields
@@ -15,15 +15,15 @@ from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
+from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.sqlite.deliveries.targets import RemovedTargets, save_first_target, targets_of
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.reads.queries import IN_ORDER, all_endpoints, endpoint_of
-from app.db.sqlite.reads.records import from_draft, to_endpoint
-from app.db.sqlite.schema import PLAN_LIMIT, AccountModel, ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
-from app.db.sqlite.trash import Trash
-from app.db.sqlite.writer.insert import ManyRows
+from app.db.many_rows import ManyRows
+from app.db.models import PLAN_LIMIT, AccountModel, ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
+from app.db.part import Part, Shared
+from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
+from app.db.raw_sql import raw
+from app.db.records import from_draft, to_endpoint
+from app.db.trash import Trash
 
 
 class Endpoints(Part):
@@ -45,7 +45,7 @@ class Endpoints(Part):
         check_fields(endpoint_errors(draft, self._shared.own_bases()))
         columns = {**from_draft(draft), "slug": draft.slug or new_slug(), "created_at": now_us()}
 
-        def job(database: SqliteDatabase) -> Endpoint:
+        def job(database: Database) -> Endpoint:
             try:
                 number = _ENDPOINTS.insert(raw(database), [columns[name] for name in _COLUMNS])
             except sqlite3.IntegrityError as error:
@@ -82,7 +82,7 @@ class Endpoints(Part):
         check_fields(errors)
         columns = from_draft(draft)
 
-        def job(database: SqliteDatabase) -> Endpoint:
+        def job(database: Database) -> Endpoint:
             EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
             save_first_target(database, endpoint_of(database, endpoint_id), endpoint_id, draft)
             return endpoint_of(database, endpoint_id)
@@ -109,7 +109,7 @@ class Endpoints(Part):
         wrong = position_error(position, len(self._directory.all()))
         check_fields([FieldError(field="position", message=wrong)] if wrong else [])
 
-        def job(database: SqliteDatabase) -> list[int]:
+        def job(database: Database) -> list[int]:
             # Read from the database, not the directory: endpoints may have been added or removed since.
             seen = [endpoint.id for endpoint in all_endpoints(database)]
             if endpoint_id not in seen:
@@ -148,7 +148,7 @@ def _is(endpoint_id: int) -> object:
     return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
 
 
-def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
+def _refuse(error: sqlite3.IntegrityError, database: Database, slug: str) -> NoReturn:
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(all_endpoints(database))
@@ -176,7 +176,7 @@ class Account(Part):
     async def set_plan(self, plan: Plan) -> None:
         """Change the plan; PlanLimitError when more endpoints exist than it allows, or StorageUnavailableError."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             try:
                 AccountModel.update(plan=plan.value).execute(database)
             except IntegrityError as error:
@@ -199,7 +199,7 @@ class Account(Part):
             await self._writer.run(job, after)
 
 
-def _account(database: SqliteDatabase) -> AccountModel:
+def _account(database: Database) -> AccountModel:
     row: AccountModel = next(iter(AccountModel.select().execute(database)))
     return row
 
@@ -214,7 +214,7 @@ class Tunnels(Part):
     async def load(self) -> None:
         """End the URL that was in use when the last run was killed: the store last saw the time shortly before."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             seen = ClockModel.select(ClockModel.seen_at).scalar(database) or 0
             _end(database, fn.max(TunnelUrlModel.since, seen))
 
@@ -223,7 +223,7 @@ class Tunnels(Part):
             await self._writer.run(job)
 
     async def opened(self, url: str, program: str, at: int) -> None:
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             _end(database, at)
             TunnelUrlModel.insert(url=url, program=program, since=at).execute(database)
             newest = TunnelUrlModel.select(TunnelUrlModel.id).order_by(TunnelUrlModel.id.desc()).limit(KEPT)
@@ -257,7 +257,7 @@ class Tunnels(Part):
     async def copied(self, endpoint_id: int, base: str, at: int) -> None:
         """Of an endpoint's older URLs only the last one copied is kept: a provider has one."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             if _is_gone(database, endpoint_id):
                 return
             own = TunnelCopyModel.endpoint == endpoint_id
@@ -274,7 +274,7 @@ class Tunnels(Part):
         await self._writer.run(job)
 
     async def updated(self, endpoint_id: int, base: str, at: int) -> None:
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             if _is_gone(database, endpoint_id):
                 return
             TunnelCopyModel.delete().where(TunnelCopyModel.endpoint == endpoint_id).execute(database)
@@ -283,13 +283,13 @@ class Tunnels(Part):
         await self._writer.run(job)
 
 
-def _is_gone(database: SqliteDatabase, endpoint_id: int) -> bool:
+def _is_gone(database: Database, endpoint_id: int) -> bool:
     return EndpointModel.select().where(EndpointModel.id == endpoint_id).count(database) == 0
 
 
-def _copy(database: SqliteDatabase, endpoint_id: int, base: str, at: int) -> None:
+def _copy(database: Database, endpoint_id: int, base: str, at: int) -> None:
     TunnelCopyModel.insert(endpoint=endpoint_id, base=base, copied_at=at).on_conflict_replace().execute(database)
 
 
-def _end(database: SqliteDatabase, at: object) -> None:
+def _end(database: Database, at: object) -> None:
     TunnelUrlModel.update(until=at).where(TunnelUrlModel.until.is_null()).execute(database)

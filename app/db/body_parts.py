@@ -12,12 +12,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from peewee import SqliteDatabase, fn
+from peewee import Database, fn
 
 from app.core.model import PART_SIZE
-from app.db.sqlite.counts import LOOSE, Deleted, grow
-from app.db.sqlite.raw_sql import json_list, raw
-from app.db.sqlite.schema import KEYS_PER_BODY, BodyModel, LooseBodyModel
+from app.db.counts import LOOSE, Deleted, grow
+from app.db.models import KEYS_PER_BODY, BodyModel, LooseBodyModel
+from app.db.raw_sql import json_list, raw
 
 FIRST_PART = "coalesce(capture.body_key, capture.seq)"
 """The key of the first part of a request's body."""
@@ -31,7 +31,7 @@ def keys_of(seq: int, body_key: int | None) -> tuple[int, int]:
     return (seq, seq) if body_key is None else (body_key, body_key + KEYS_PER_BODY - 1)
 
 
-def store_part(database: SqliteDatabase, body_key: int | None, offset: int, data: bytes) -> int:
+def store_part(database: Database, body_key: int | None, offset: int, data: bytes) -> int:
     """Store the bytes from `offset` of a body that is arriving; returns its key. The first part (None) has none yet."""
     connection = raw(database)
     if body_key is None:
@@ -81,7 +81,7 @@ def read(connection: sqlite3.Connection, seq: int, body_key: int | None, begin: 
     return b"".join(found)
 
 
-def first_parts(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, bytes]:
+def first_parts(database: Database, seqs: Sequence[int]) -> dict[int, bytes]:
     """The first part of each of these requests' bodies, by `seq`; empty if it has none."""
     query = (
         "SELECT seq, data FROM json_each(?) CROSS JOIN capture ON seq = value"
@@ -90,18 +90,18 @@ def first_parts(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, byte
     return dict.fromkeys(seqs, b"") | dict(raw(database).execute(query, (json_list(seqs),)))
 
 
-def drop(database: SqliteDatabase, body_key: int) -> None:
+def drop(database: Database, body_key: int) -> None:
     """Have the parts of a body deleted whose request will not be stored."""
     number = -body_key // KEYS_PER_BODY
     LooseBodyModel.update(dropped=True).where(LooseBodyModel.number == number).execute(database)
 
 
-def drop_all(database: SqliteDatabase) -> None:
+def drop_all(database: Database) -> None:
     """Have the parts of all bodies deleted that were arriving when Hookline ended."""
     LooseBodyModel.update(dropped=True).execute(database)
 
 
-def delete_dropped(database: SqliteDatabase, limit: int) -> Deleted | None:
+def delete_dropped(database: Database, limit: int) -> Deleted | None:
     """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
     dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped).limit(1)
     number = next((number for (number,) in dropped.tuples().execute(database)), None)

@@ -8,13 +8,11 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 from msgspec.structs import replace
-from peewee import SQL, SqliteDatabase, fn
+from peewee import SQL, Database, fn
 
 from app.core.clock import DAY_US, now_us
-from app.core.doctor import Finding, ok, warning
 from app.core.errors import NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.forward_target import full_url
@@ -22,17 +20,14 @@ from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
 from app.core.target import PausedBy, Target, TargetDraft
 from app.core.target_text import TargetTrouble
-from app.core.text import count_of
-from app.data_folder.database_files import FILE_NAME, size_of
 from app.db.background_worker import BackgroundWorker
-from app.db.sqlite.connection import snapshot
-from app.db.sqlite.deliveries import delivery_results
-from app.db.sqlite.deliveries.delivery_results import show_worst
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import json_list, raw
-from app.db.sqlite.reads.records import DELIVERY, from_target_draft, to_target
-from app.db.sqlite.schema import CaptureModel, DeliveryModel, TargetModel
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.deliveries import delivery_results
+from app.db.deliveries.delivery_results import show_worst
+from app.db.models import CaptureModel, DeliveryModel, TargetModel
+from app.db.part import Part, Shared
+from app.db.raw_sql import json_list, raw
+from app.db.records import DELIVERY, from_target_draft, to_target
+from app.db.write_jobs import AdaptiveBatch
 
 
 class Targets(Part):
@@ -47,7 +42,7 @@ class Targets(Part):
         draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft)
 
-        def job(database: SqliteDatabase) -> tuple[int, tuple[Target, ...]]:
+        def job(database: Database) -> tuple[int, tuple[Target, ...]]:
             return insert_target(database, endpoint_id, draft), targets_of(database, endpoint_id)
 
         number, targets = await self._writer.run(job, lambda found: self._changed(endpoint_id, found[1], found[0]))
@@ -64,7 +59,7 @@ class Targets(Part):
         wrong = position_error(position, len(endpoint.targets))
         check_fields([FieldError(field="position", message=wrong)] if wrong else [])
 
-        def job(database: SqliteDatabase) -> tuple[Target, ...]:
+        def job(database: Database) -> tuple[Target, ...]:
             ids = [target.id for target in targets_of(database, endpoint.id)]
             if target_id not in ids:
                 raise _not_found()
@@ -79,7 +74,7 @@ class Targets(Part):
     async def delete(self, target_id: int) -> None:
         target = self._require(target_id)
 
-        def job(database: SqliteDatabase) -> tuple[Target, ...]:
+        def job(database: Database) -> tuple[Target, ...]:
             delete_target(database, target_id)
             return targets_of(database, target.endpoint_id)
 
@@ -108,7 +103,7 @@ class Targets(Part):
     async def _update(self, target: Target, columns: dict[str, object], *, at_once: bool = False) -> Target:
         """`at_once`: what waits for its retry waits no longer."""
 
-        def job(database: SqliteDatabase) -> tuple[Target, ...]:
+        def job(database: Database) -> tuple[Target, ...]:
             if at_once:
                 _make_due(database, target.id)
             if not TargetModel.update(**columns).where(TargetModel.id == target.id).execute(database):
@@ -139,13 +134,13 @@ class Targets(Part):
         check_fields(target_errors(draft, self._shared.own_bases()) or await client_file_errors(draft, before))
 
 
-def targets_of(database: SqliteDatabase, endpoint_id: int) -> tuple[Target, ...]:
+def targets_of(database: Database, endpoint_id: int) -> tuple[Target, ...]:
     """An endpoint's targets in order. Runs on the writer's thread, like the others below."""
     query = TargetModel.select().where(TargetModel.endpoint == endpoint_id)
     return tuple(to_target(row) for row in query.order_by(TargetModel.position, TargetModel.id).execute(database))
 
 
-def insert_target(database: SqliteDatabase, endpoint_id: int, draft: TargetDraft, position: int | None = None) -> int:
+def insert_target(database: Database, endpoint_id: int, draft: TargetDraft, position: int | None = None) -> int:
     """Add a target, as the last one unless there is a `position`; returns its id."""
     if position is None:
         query = TargetModel.select(fn.MAX(TargetModel.position)).where(TargetModel.endpoint == endpoint_id)
@@ -156,15 +151,13 @@ def insert_target(database: SqliteDatabase, endpoint_id: int, draft: TargetDraft
     return number
 
 
-def delete_target(database: SqliteDatabase, target_id: int) -> None:
+def delete_target(database: Database, target_id: int) -> None:
     """Delete a target; `RemovedTargets` ends what is queued for it. NotFoundError if it is gone."""
     if not TargetModel.delete().where(TargetModel.id == target_id).execute(database):
         raise _not_found()
 
 
-def save_first_target(
-    database: SqliteDatabase, endpoint: Endpoint | None, endpoint_id: int, draft: EndpointDraft
-) -> None:
+def save_first_target(database: Database, endpoint: Endpoint | None, endpoint_id: int, draft: EndpointDraft) -> None:
     """Make the first target what the endpoint's draft says; `endpoint` is what was stored before."""
     first = endpoint.targets[0] if endpoint is not None and endpoint.targets else None
     if draft.forward_url is None:
@@ -181,7 +174,7 @@ def save_first_target(
         TargetModel.update(**from_target_draft(changed)).where(TargetModel.id == first.id).execute(database)
 
 
-def _make_due(database: SqliteDatabase, target_id: int) -> None:
+def _make_due(database: Database, target_id: int) -> None:
     waiting = (DeliveryModel.target_id == target_id) & (DeliveryModel.state == "queued")
     DeliveryModel.update(due_at=0).where(waiting & (DeliveryModel.due_at > 0)).execute(database)
 
@@ -266,7 +259,7 @@ class RemovedTargets(Part):
                     await self._end_all(self._gone.pop())
 
     async def _end_all(self, target_id: int) -> None:
-        def step(database: SqliteDatabase, limit: int) -> list[DeliveryChanged]:
+        def step(database: Database, limit: int) -> list[DeliveryChanged]:
             return _end(database, target_id, limit)
 
         try:
@@ -290,7 +283,7 @@ def _read_statement() -> str:
     return str(query.order_by(DeliveryModel.seq).sql()[0])
 
 
-def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryChanged]:
+def _end(database: Database, target_id: int, limit: int) -> list[DeliveryChanged]:
     """End at most `limit` deliveries; none if the target exists."""
     connection = raw(database)
     texts = {"not_tried": _NOT_TRIED, "not_retried": _NOT_RETRIED}
@@ -309,7 +302,6 @@ def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryC
     return ended
 
 
-FORWARDING = "Forwarding"
 _READ = 1_000
 """Deliveries of an endpoint, to find what became of those to one target: more could take seconds."""
 _RETRIED = """(SELECT error FROM delivery
@@ -361,20 +353,3 @@ def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
             )
         )
     return troubles
-
-
-def check_forwarding(folder: Path) -> Finding:
-    """A warning if a target is paused, or the last delivery to one failed."""
-    path = folder / FILE_NAME
-    if not size_of(path):
-        return ok(FORWARDING, "no targets yet")
-    try:
-        with snapshot(path) as connection:
-            troubles = target_troubles(connection)
-            (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
-    except sqlite3.DatabaseError as error:
-        return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")
-    if not troubles:
-        return ok(FORWARDING, f"{count_of(count, 'target')}, none is paused or failing" if count else "no targets yet")
-    advice = " ".join(dict.fromkeys(trouble.advice + "." for trouble in troubles))
-    return warning(FORWARDING, " ".join(trouble.text for trouble in troubles), advice)

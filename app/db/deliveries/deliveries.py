@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from peewee import SQL, ModelSelect, SqliteDatabase, fn
+from peewee import SQL, Database, ModelSelect, fn
 
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
@@ -18,17 +18,16 @@ from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue
 from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
-from app.db.sqlite import body_parts
-from app.db.sqlite.counts import DELIVERY_OVERHEAD, grow
-from app.db.sqlite.deliveries import delivery_results, unsent
-from app.db.sqlite.deliveries.delivery_results import Result, ResultQueue, Stored
-from app.db.sqlite.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import json_list, raw, sql_list
-from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.records import CAPTURE, DELETED, DELIVERY, LISTED
-from app.db.sqlite.schema import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db import body_parts, queries
+from app.db.counts import DELIVERY_OVERHEAD, grow
+from app.db.deliveries import delivery_results, unsent
+from app.db.deliveries.delivery_results import Result, ResultQueue, Stored
+from app.db.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
+from app.db.models import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
+from app.db.part import Part, Shared
+from app.db.raw_sql import json_list, raw, sql_list
+from app.db.records import CAPTURE, DELETED, DELIVERY, LISTED
+from app.db.write_jobs import AdaptiveBatch
 
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
 _QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
@@ -58,7 +57,7 @@ class Deliveries(Part):
         """Store the attempts that were being made when the last run ended as interrupted; before the counts are
         read."""
 
-        def job(database: SqliteDatabase) -> None:
+        def job(database: Database) -> None:
             query = _deliveries().where(DeliveryModel.sending_at.is_null(False))
             for row in list(query.tuples().execute(database)):
                 delivery = DELIVERY.record(row)
@@ -82,7 +81,7 @@ class Deliveries(Part):
             "limit": limit,
         }
 
-        def job(database: SqliteDatabase) -> list[QueuedDelivery]:
+        def job(database: Database) -> list[QueuedDelivery]:
             with database.atomic():
                 rows = raw(database).execute(_queued_statement(), values).fetchall()
                 captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
@@ -108,7 +107,7 @@ class Deliveries(Part):
     async def targets_with_queued(self) -> set[int]:
         query = DeliveryModel.select(DeliveryModel.target_id).distinct().where(_QUEUED)
 
-        def job(database: SqliteDatabase) -> set[int]:
+        def job(database: Database) -> set[int]:
             return {number for (number,) in query.tuples().execute(database) if number is not None}
 
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
@@ -120,7 +119,7 @@ class Deliveries(Part):
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
         query = query.returning(DeliveryModel.target_id)
 
-        def job(database: SqliteDatabase) -> set[int | None]:
+        def job(database: Database) -> set[int | None]:
             return {number for (number,) in query.tuples().execute(database)}
 
         await self._writer.run(job, self._removed_targets.check)
@@ -128,7 +127,7 @@ class Deliveries(Part):
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
         values = attempt.number, attempt.url, now_us(), delivery.id
 
-        def job(database: SqliteDatabase) -> list[delivery_results.Grown]:
+        def job(database: Database) -> list[delivery_results.Grown]:
             connection = raw(database)
             rows = connection.execute(_RESENT, values).fetchall()
             return delivery_results.insert(
@@ -202,7 +201,7 @@ class Deliveries(Part):
             f" WHERE id = :capture AND {queries.visible_sql()}"
         )
 
-        def job(database: SqliteDatabase) -> list[Delivery]:
+        def job(database: Database) -> list[Delivery]:
             connection = raw(database)
             added = []
             for one in deliveries:
@@ -219,7 +218,7 @@ class Deliveries(Part):
         return {one.id for one in await self._writer.run(job, after)}
 
     async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
-        def job(database: SqliteDatabase) -> dict[str, tuple[Capture, bytes | None]]:
+        def job(database: Database) -> dict[str, tuple[Capture, bytes | None]]:
             with database.atomic():
                 captures = queries.by_ids(database, capture_ids)
                 bodies = _short_bodies(database, captures)
@@ -240,7 +239,7 @@ class Deliveries(Part):
         newest = DeliveryModel.select(fn.MAX(DeliveryModel.seq))
         upto: int = await self._readers.run(newest.scalar) or 0
 
-        def job(database: SqliteDatabase, rows: int) -> list[_QueuedAgain]:
+        def job(database: Database, rows: int) -> list[_QueuedAgain]:
             due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
             seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
             return _queue_again(database, seqs)
@@ -279,7 +278,7 @@ class Deliveries(Part):
         live = _filtered(_listed(DeliveryModel.seq), which)
         deleted = unsent.deleted(which, *DELETED.columns, DeletedDeliveryModel.seq)
 
-        def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
+        def job(database: Database) -> list[tuple[int, Delivery]]:
             rows: list[tuple[int, Delivery]] = []
             with database.atomic():
                 for mapping, query in ((LISTED, live), (DELETED, deleted)):
@@ -303,7 +302,7 @@ class Deliveries(Part):
         lately = TargetModel.deleted_at > now_us() - DAY_US
         deleted = TargetModel.select(TargetModel.id, TargetModel.deleted).where(lately)
 
-        def job(database: SqliteDatabase) -> dict[int, TargetCounts]:
+        def job(database: Database) -> dict[int, TargetCounts]:
             counts: dict[int, dict[str, Any]] = {}
             for target_id, error in raw(database).execute(LAST_ERRORS).fetchall():
                 counts[target_id] = {"last_error": error}
@@ -318,7 +317,7 @@ class Deliveries(Part):
         return await self._readers.run(lambda database: target_troubles(raw(database)))
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
-        def job(database: SqliteDatabase) -> list[Attempt]:
+        def job(database: Database) -> list[Attempt]:
             if unsent.count_deleted(database, DeliveryFilter(delivery_ids=(delivery_id,))):
                 return []  # they were deleted with it
             return delivery_results.of_delivery(database, delivery_id)
@@ -360,7 +359,7 @@ def _queued_statement() -> str:
     return f"{query.sql()[0]} LIMIT :limit"
 
 
-def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict[int, bytes]:
+def _short_bodies(database: Database, captures: Sequence[Capture]) -> dict[int, bytes]:
     """By number: the bodies of those up to `SHORT_BODY` bytes, until `SHORT_BODIES` are reached."""
     chosen, room = [], SHORT_BODIES
     for capture in captures:
@@ -407,7 +406,7 @@ class _QueuedAgain(NamedTuple):
     shown: DeliveryState
 
 
-def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[_QueuedAgain]:
+def _queue_again(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:
     """Queue these deliveries."""
     chosen = DeliveryModel.seq.in_(sql_list(seqs))
     fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from peewee import SQL, SqliteDatabase, Tuple
+from peewee import SQL, Database, Tuple
 
 from app.core.comparison.compared_request import ResponsePair, ResponsePairs
 from app.core.comparison.response_comparison import ComparedResponse
 from app.core.delivery import Attempt
 from app.core.model import PageKey, Summary
-from app.db.sqlite.deliveries import delivery_results
-from app.db.sqlite.part import Part
-from app.db.sqlite.raw_sql import sql_list
-from app.db.sqlite.reads import queries
-from app.db.sqlite.schema import CaptureModel
+from app.db import queries
+from app.db.deliveries import delivery_results
+from app.db.models import CaptureModel
+from app.db.part import Part
+from app.db.raw_sql import sql_list
 
 EXAMINED_MAX = 1_000
 """Requests looked at in one read: most may have gone to one of the targets only."""
@@ -42,7 +42,7 @@ class ResponsePairReader(Part):
         limit: int = 100,
         capture_ids: Sequence[str] | None = None,
     ) -> ResponsePairs:
-        def job(database: SqliteDatabase) -> ResponsePairs:
+        def job(database: Database) -> ResponsePairs:
             with database.atomic():  # one snapshot: nothing is purged between the statements
                 rows = _candidates(database, endpoint_id, (first_target, second_target), before, capture_ids)
                 return _pairs(database, endpoint_id, rows, limit)
@@ -55,7 +55,7 @@ _Candidate = tuple[PageKey, str | None, str | None]
 
 
 def _candidates(
-    database: SqliteDatabase,
+    database: Database,
     endpoint_id: int,
     targets: tuple[int, int],
     before: PageKey | None,
@@ -73,7 +73,7 @@ def _candidates(
     return [(PageKey(received_at=at, id=name), first, second) for at, name, first, second in rows]
 
 
-def _pairs(database: SqliteDatabase, endpoint_id: int, rows: Sequence[_Candidate], limit: int) -> ResponsePairs:
+def _pairs(database: Database, endpoint_id: int, rows: Sequence[_Candidate], limit: int) -> ResponsePairs:
     """The pairs among the candidates, until there are `limit` or their bodies are large."""
     both = [(key, first, second) for key, first, second in rows if first is not None and second is not None][:limit]
     last = delivery_results.last_of(database, [name for _, *names in both for name in names])
@@ -106,7 +106,7 @@ def _page(pairs: list[ResponsePair], rows: Sequence[_Candidate], end: PageKey | 
     return ResponsePairs(pairs=tuple(pairs), examined=examined, next=None if ended else end)
 
 
-def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResponse:
+def _response(database: Database, attempt: Attempt | None) -> ComparedResponse:
     if attempt is None or attempt.status is None:
         failure = attempt.error if attempt is not None else None
         return ComparedResponse(status=None, failure=failure or "No response")
@@ -121,5 +121,5 @@ def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResp
     )
 
 
-def _summaries(database: SqliteDatabase, ids: Sequence[str]) -> dict[str, Summary]:
+def _summaries(database: Database, ids: Sequence[str]) -> dict[str, Summary]:
     return {capture.id: capture.summary() for capture in queries.by_ids(database, ids)}

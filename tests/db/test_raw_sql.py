@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import app.db
-from app.db.sqlite import raw_sql
+from app.db import raw_sql
 
 FOLDER = Path(app.db.__file__).parent
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|ALTER|DROP|SAVEPOINT|BEGIN) ")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.model import Description
 from app.core.redaction.secret import SecretHeaders
+from app.db.body_parts import FIRST_PART
+from app.db.raw_sql import json_list, raw
 from app.db.search.redacted import DESCRIBED_BYTES, RedactedCandidate
-from app.db.sqlite.body_parts import FIRST_PART
-from app.db.sqlite.raw_sql import json_list, raw
 
 _ROWS = (
     "SELECT capture.id, endpoint_id, source_address, method, target, headers, content_type, size, complete, event, data"
@@ -19,7 +19,7 @@ _ROWS = (
 )
 
 
-def describe(database: SqliteDatabase, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+def describe(database: Database, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
     """By the requests' ids."""
     rows = raw(database).execute(_ROWS, (json_list(ids),))
     return {

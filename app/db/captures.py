@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
+from typing import Protocol
 
 import msgspec
-from peewee import JOIN, SqliteDatabase
+from peewee import JOIN, Database
 
 from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
@@ -19,22 +20,19 @@ from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, D
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
+from app.core.search.query import Query
 from app.core.target import Target
+from app.db import body_parts, queries
+from app.db.counts import request_bytes
+from app.db.deliveries.targets import RemovedTargets
 from app.db.encoded_headers import encode_headers
-from app.db.sqlite import body_parts
-from app.db.sqlite.cleanup import Cleanup
-from app.db.sqlite.counts import request_bytes
-from app.db.sqlite.deliveries.targets import RemovedTargets
-from app.db.sqlite.identification import Identification
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import newest_seq, raw
-from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.queries import visible, visible_sql
-from app.db.sqlite.schema import CaptureModel, NoteModel, StarModel
-from app.db.sqlite.search.search import Search
-from app.db.sqlite.trash import Trash
-from app.db.sqlite.writer.writer import Writer
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
+from app.db.identification import Identification
+from app.db.models import CaptureModel, NoteModel, StarModel
+from app.db.part import Part, Shared, Writer
+from app.db.queries import visible, visible_sql
+from app.db.raw_sql import newest_seq, raw
+from app.db.trash import Trash
+from app.db.write_jobs import AdaptiveBatch, Job
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +93,7 @@ class ResponseTimes:
         self._writer.put(Job(lambda database: _write(database, waiting), lambda _: None, failed))
 
 
-def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
+def _write(database: Database, waiting: list[tuple[int, float]]) -> None:
     """One statement for any number of rows; deleted requests are skipped."""
     raw(database).execute(
         "INSERT OR REPLACE INTO capture_response (capture_seq, ms)"
@@ -118,7 +116,7 @@ class MarkStep(Record, frozen=True):
 START = PageKey(received_at=-1, id="")
 
 
-def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
+def mark_ids(database: Database, ids: Sequence[str], read: bool) -> Marked:
     """Mark those requests that are stored and not marked so already."""
     update = CaptureModel.update(is_read=read).where(
         CaptureModel.id.in_(ids), CaptureModel.is_read != read, visible("capture")
@@ -126,7 +124,7 @@ def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked
     return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
-def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
+def star_ids(database: Database, ids: Sequence[str], starred: bool) -> Marked:
     """Star requests, or remove the star, where that changes anything."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
@@ -142,7 +140,7 @@ def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Mar
     return _by_endpoint([(endpoint_id, capture_id) for _, endpoint_id, capture_id in rows])
 
 
-def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Marked:
+def note_id(database: Database, capture_id: str, note: str | None) -> Marked:
     """Set the request's note, or remove it (None); NotFoundError when the request is not stored."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, NoteModel.text)
@@ -163,7 +161,7 @@ def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Mark
 
 
 def mark_next_read(
-    database: SqliteDatabase,
+    database: Database,
     limit: int,
     *,
     endpoint_id: int,
@@ -199,6 +197,17 @@ def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
 IDS_PER_STEP = 100
 
 
+class Search(Protocol):
+    """An engine's search, as `CaptureRepository` says."""
+
+    @property
+    def search(self) -> Callable[..., AsyncGenerator[list[Summary], None]]: ...
+
+    async def matching(
+        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+    ) -> set[str]: ...
+
+
 class Captures(Part):
     def __init__(
         self,
@@ -206,12 +215,12 @@ class Captures(Part):
         search: Search,
         trash: Trash,
         *,
-        cleanup: Cleanup,
+        wake_cleanup: Callable[[], None],
         identification: Identification,
         removed_targets: RemovedTargets,
     ) -> None:
         super().__init__(shared)
-        self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
+        self._removed_targets, self._wake_cleanup, self._identification = removed_targets, wake_cleanup, identification
         self._trash, self.search, self.matching = trash, search.search, search.matching
         self._response_times = ResponseTimes(self._writer)
         self.responded, self.close = self._response_times.add, self._response_times.close
@@ -224,12 +233,12 @@ class Captures(Part):
         StorageUnavailableError when the store cannot write.
         """
 
-        def job(database: SqliteDatabase) -> int:
+        def job(database: Database) -> int:
             body_parts.drop_all(database)
             return newest_seq(database)
 
         self._request_counts.newest_seq = await self._writer.run(job)
-        self._cleanup.wake()
+        self._wake_cleanup()
 
     async def add(
         self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
@@ -289,7 +298,7 @@ class Captures(Part):
 
         def after(_: None) -> None:
             self._limits.dropped(body_key)
-            self._cleanup.wake()
+            self._wake_cleanup()
 
         await self._writer.run(partial(body_parts.drop, body_key=body_key), after)
 
@@ -329,8 +338,8 @@ class Captures(Part):
     async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
         """By the ids of those that are stored."""
 
-        def job(database: SqliteDatabase) -> dict[str, Description]:
-            from app.db.sqlite.search.descriptions import describe  # start-up time, as in `row_filter.py`
+        def job(database: Database) -> dict[str, Description]:
+            from app.db.search.descriptions import describe  # start-up time, as in `row_filter.py`
 
             return describe(database, ids, secret_headers)
 
@@ -357,7 +366,7 @@ class Captures(Part):
         """Read the whole body in parts; raises as `body`."""
         digest = sha256()
 
-        def part(database: SqliteDatabase, offset: int) -> None:
+        def part(database: Database, offset: int) -> None:
             digest.update(queries.body(database, capture.id, offset, PART_SIZE))
 
         for offset in range(0, capture.size, PART_SIZE):

@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from peewee import ModelSelect, SqliteDatabase, fn
+from peewee import Database, ModelSelect, fn
 
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
+from app.db import queries
 from app.db.encoded_headers import encode_headers
-from app.db.sqlite.raw_sql import sql_list
-from app.db.sqlite.reads import queries
-from app.db.sqlite.schema import DeletedDeliveryModel
+from app.db.models import DeletedDeliveryModel
+from app.db.raw_sql import sql_list
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def deleted(which: DeliveryFilter, *columns: Any) -> ModelSelect[DeletedDelivery
     return query
 
 
-def count_deleted(database: SqliteDatabase, which: DeliveryFilter) -> int:
+def count_deleted(database: Database, which: DeliveryFilter) -> int:
     """How many of those that are kept."""
     query = deleted(which, fn.COUNT(DeletedDeliveryModel.seq))
     return 0 if query is None else int(query.scalar(database))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.model import Capture
 from app.core.target import Target
@@ -47,7 +47,7 @@ class Job:
 
     def __init__(
         self,
-        run: Callable[[SqliteDatabase], Any],
+        run: Callable[[Database], Any],
         after: Callable[[Any], None],
         failed: Callable[[Exception], None],
         batch: AdaptiveBatch | None = None,

@@ -15,7 +15,7 @@ from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, Endp
 from app.core.record import Headers, Record
 from app.core.target import Target, TargetDraft
 from app.db.encoded_headers import decode_headers
-from app.db.sqlite.schema import (
+from app.db.models import (
     DELIVERY_STATE,
     AttemptModel,
     CaptureModel,

@@ -8,7 +8,7 @@ import logging
 import time
 from functools import partial
 
-from peewee import SqliteDatabase
+from peewee import Database
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsDescribed, RequestsIdentified
@@ -16,12 +16,12 @@ from app.core.gist.gist import gist
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
+from app.db.body_parts import FIRST_PART
 from app.db.encoded_headers import decode_headers
-from app.db.sqlite.body_parts import FIRST_PART
-from app.db.sqlite.part import Part, Shared
-from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema import NOBODY
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.models import NOBODY
+from app.db.part import Part, Shared
+from app.db.raw_sql import raw
+from app.db.write_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Identification(Part):
             await asyncio.sleep(took * PAUSE_FACTOR)
 
 
-def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
+def identify_batch(database: Database, identify: Identify, limit: int) -> list[Identified]:
     """Identify the newest requests that are not identified yet: at most `limit`, fewer when that takes long."""
     connection, end = raw(database), time.perf_counter() + STEP_S
     found = []
@@ -103,7 +103,7 @@ def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> 
     return found
 
 
-def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
+def store_identified(database: Database, _: int, *, found: list[Identified]) -> None:
     """Store the providers and gists of those requests that are still stored."""
     values = [
         (one.sender.provider, one.sender.event, one.sender.delivery_id, one.gist, one.seq)

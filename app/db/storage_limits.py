@@ -19,7 +19,7 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
 from app.core.model import Counts, Endpoint, StorageUse, WhenFull
 from app.core.sizes import KIB, LARGEST, MIB, exact_size
-from app.db.sqlite.counts import LOOSE, RESPONSES, Deleted, RequestCounts
+from app.db.counts import LOOSE, RESPONSES, Deleted, RequestCounts
 
 RETRY_S = 60
 

@@ -1,0 +1,125 @@
+"""The connection underneath peewee, for statements that peewee cannot write or that cost too much when it does.
+
+What goes through peewee's query builder takes 60 to 150 microseconds longer, most of them under the interpreter's lock
+that the loop needs too. All other reads and writes are queries on the models. These files write SQL (a test compares):
+
+| file | why |
+|---|---|
+| `body_parts.py` | parts of bodies, in the statements of a commit and of each read |
+| `captures.py` | any number of rows in one statement, for each capture; marks in steps, by pairs of columns |
+| `counts.py` | once in each commit of captures, and around each step of a purge |
+| `deleting.py` | purges: a parameter used three times, `+seq` keeps SQLite from a wrong index |
+| `deliveries/deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
+| `deliveries/delivery_results.py` | all results that wait, in a few statements a commit; the oldest attempts |
+| `deliveries/targets.py` | any number of rows in one statement; what is wrong with each target, in one |
+| `deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
+| `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
+| `many_rows.py` | many rows a statement, prepared once |
+| `models.py` | indexes with conditions |
+| `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
+| `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |
+| `search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
+| `search/index/group.py` | full-text tables, and others for each group of requests: no models |
+| `search/index/index_file.py` | the same, in a file of its own |
+| `search/index/trigrams.py` | full-text tables |
+| `sqlite/backup/copy.py` | SQLite's own backup, on files that are not the store's |
+| `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
+| `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
+| `sqlite/backup/integrity.py` | a connection and a thread of its own, for `quick_check` |
+| `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
+| `sqlite/cleanup.py` | pragmas |
+| `sqlite/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
+| `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
+| `sqlite/forwarding_check.py` | a file that is opened without the store |
+| `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
+| `sqlite/retention.py` | purges: joins in a fixed order |
+| `sqlite/schema.py` | triggers |
+| `sqlite/search/indexing.py` | background steps that read the search text of requests |
+| `sqlite/search/search.py` | the conditions are written by the search; each step is measured in milliseconds |
+| `sqlite/search/sql_filter.py` | the same |
+| `sqlite/transactions.py` | transactions that begin by taking the lock, and savepoints |
+| `sqlite/writer/disk_reserve.py` | pragmas |
+| `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
+| `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |
+| `sqlite/writer/writer.py` | pragmas, on the connection it owns |
+| `trash.py` | any number of IDs and of spans in one statement |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from peewee import SQL, Database, Node
+
+
+def raw(database: Database) -> Any:
+    """The calling thread's own connection, which must be open: sqlite3's or psycopg's. Both have `execute`."""
+    return cast(Any, database).connection()
+
+
+def is_sqlite(database: Database) -> bool:
+    return bool(database.param == "?")
+
+
+def statement(database: Database, text: str) -> str:
+    """The text as the database's driver wants it. Parameters are written as SQLite has them: `?` or `:name`;
+    `IN numbers(?)` and `IN names(?)` take any number of values as one parameter, see `json_list`."""
+    return _of_sqlite(text) if is_sqlite(database) else _of_postgres(text)
+
+
+@cache
+def _of_sqlite(text: str) -> str:
+    return _LISTS.sub(r"\1IN (SELECT value FROM json_each(\3))", text)
+
+
+@cache
+def _of_postgres(text: str) -> str:
+    text = _LISTS.sub(lambda found: f"{'<> ALL' if found[1] else '= ANY'}({found[2]}({found[3]}))", text)
+    return _PARAMETERS.sub(lambda found: f"%({found[1]})s" if found[1] else "%s", text.replace("%", "%%"))
+
+
+_LISTS = re.compile(r"(NOT )?IN (numbers|names)\((.*?)\)")
+_PARAMETERS = re.compile(r"(?<![:\w]):([a-z_]+)|\?")
+
+
+def newest_seq(database: Database) -> int:
+    """The number of the newest request that was ever stored, 0 if none was."""
+    return newest_number(database, "capture")
+
+
+def newest_number(database: Database, table: str) -> int:
+    """The highest number that a row of `table` ever had, 0 if it never had any."""
+    if is_sqlite(database):
+        row = raw(database).execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    else:
+        row = raw(database).execute(f"SELECT last_value FROM {table}_seq_seq WHERE is_called").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def json_list(values: Collection[str] | Collection[int]) -> str:
+    """Any number of values as one parameter: a statement has room for 32,766 parameters."""
+    return msgspec.json.encode(tuple(values)).decode()
+
+
+class _List(Node):
+    def __init__(self, values: Collection[str] | Collection[int]) -> None:
+        self._values = values
+
+    def __sql__(self, context: Any) -> Any:
+        if context.state.param == "?":
+            text = "(SELECT value FROM json_each(?))"
+        else:
+            kind = next(("names" if isinstance(value, str) else "numbers" for value in self._values), None)
+            if kind is None:
+                return context.literal("(NULL)")
+            text = f"(SELECT unnest({kind}(%s)))"
+        return context.sql(SQL(text, (json_list(self._values),)))
+
+
+def sql_list(values: Collection[str] | Collection[int]) -> Node:
+    """The same as the right-hand side of `in_`."""
+    return _List(values)

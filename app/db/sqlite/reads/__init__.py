@@ -1,1 +1,0 @@
-"""What several parts of the store read, and the threads that read."""
