@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from system import BUILD, FONTS, QT_LIBRARIES, TEST_FONTS, TRIAL, install_system, output, say
+from system import BUILD, FONTS, QT_LIBRARIES, TEST_DATABASE, TEST_FONTS, TRIAL, install_system, output, say
 
 if TYPE_CHECKING:
     from system import Packages
@@ -25,7 +25,7 @@ OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11")
 ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV, DOCS = "run", "dev", "docs"
 VENV = ".venv"
-SYSTEM = {RUN: QT_LIBRARIES, DEV: QT_LIBRARIES + TEST_FONTS, DOCS: ()}
+SYSTEM = {RUN: QT_LIBRARIES, DEV: QT_LIBRARIES + TEST_FONTS + TEST_DATABASE, DOCS: ()}
 # System packages besides those: each is an option of the same name.
 EXTRAS = {
     "fonts": (FONTS, "also the fonts that the screenshots show"),

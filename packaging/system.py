@@ -32,6 +32,8 @@ QT_LIBRARIES = (
 FONTS = (("fonts-inter",), ("fonts-jetbrains-mono",))
 # The wide and the narrow font that the tests measure with (tests/fonts.py).
 TEST_FONTS = (("fonts-dejavu-core",), ("fonts-yanone-kaffeesatz",))
+# The server that the tests start (tests/postgres.py). Whoever has one of its versions does not need the default one.
+TEST_DATABASE = (("postgresql", "postgresql-18", "postgresql-17", "postgresql-16", "postgresql-15"),)
 # What `make package` starts, and the libraries of Wayland, which go into the bundle as those of X11 do.
 BUILD = (
     ("appstream",),

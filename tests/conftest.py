@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from peewee import Model, SchemaManager, SqliteDatabase
@@ -25,6 +25,9 @@ from app.core.providers import provider
 from app.core.tunnel import spec
 from app.db.sqlite import schema
 from tests.fonts import WIDE, configuration
+
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[1]
 MEMORY = Path("/dev/shm")
@@ -147,6 +150,32 @@ def _statements(model: type[Model]) -> tuple[str, ...]:
     SchemaManager(model, database).create_all(safe=False)
     database.close()
     return tuple(executed)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server without databases, one for each process of xdist: it starts within a second."""
+    if sys.platform == "win32":
+        pytest.skip("the tests' PostgreSQL server listens on a Unix socket")
+    from tests import postgres  # a tenth of a second that few tests need
+
+    why_not = postgres.why_no_server()
+    if why_not:
+        pytest.skip(why_not)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("PG")]:  # they lead to a server of the user's
+            patch.delenv(name)
+        server = postgres.PostgresServer()
+        yield server
+        server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """Where a new, empty database is; it is dropped after the test, with what is still connected to it."""
+    name = postgres_server.create()
+    yield postgres_server.url(name)
+    postgres_server.drop_later(name)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

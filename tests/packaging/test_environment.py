@@ -80,6 +80,10 @@ def test_any_of_a_librarys_names_will_do() -> None:
     assert system.missing(wanted, {"libegl1", "libglib2.0-0t64", "libgl1"}) == ()
 
 
+def test_any_version_of_the_database_will_do() -> None:
+    assert system.missing(system.TEST_DATABASE, {"postgresql-16"}) == ()
+
+
 @posix
 def test_asks_apt_for_the_name_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = tmp_path / "apt-cache"
@@ -135,15 +139,18 @@ def test_each_option_names_its_system_packages_in_one_line(tmp_path: Path, optio
 
 
 @posix
-def test_work_on_the_code_also_needs_the_fonts_of_the_tests(tmp_path: Path) -> None:
+def test_work_on_the_code_also_needs_the_fonts_and_the_database_of_the_tests(tmp_path: Path) -> None:
     own = set(line_to_type(tmp_path, "SYSTEM['dev']")) - set(line_to_type(tmp_path, "SYSTEM['run']"))
-    assert own == {"fonts-dejavu-core", "fonts-yanone-kaffeesatz"}
+    assert own == {"fonts-dejavu-core", "fonts-yanone-kaffeesatz", "postgresql"}
 
 
 def test_no_system_package_is_listed_twice() -> None:
     names = [
         name
-        for group in (system.QT_LIBRARIES, system.TEST_FONTS, system.FONTS, system.BUILD, system.TRIAL)
+        for group in (
+            *(system.QT_LIBRARIES, system.TEST_FONTS, system.TEST_DATABASE),
+            *(system.FONTS, system.BUILD, system.TRIAL),
+        )
         for e in group
         for name in e
     ]
