@@ -6,7 +6,7 @@ TESTS := -m pytest -n auto --dist worksteal
 # Where it is set, each program that a test or a benchmark starts would compile Hookline again: half of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-long test-all smoke-others check sizes api docs bench bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-long test-all smoke-others check sizes api docs bench bench-team bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -53,6 +53,10 @@ bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=
 	$(BIN)/python -m benchmarks.commands
 	$(BIN)/python -m benchmarks.strangers
 	$(BIN)/python -m benchmarks.fixture
+
+bench-team: set-up-dev ## cost of a node on PostgreSQL, and kills of nodes and servers under load (needs haproxy)
+	$(BIN)/python -m benchmarks.team $(ARGS)
+	$(BIN)/python -m benchmarks.failover
 
 bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)

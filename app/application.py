@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from app import __version__
-from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError
+from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.providers import catalogue
 from app.core.resources import resource
@@ -43,6 +43,7 @@ from app.server.capture import CaptureServer, Handler, Limits, limits
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
 from app.server.listening import report_failed_accepts
+from app.server.node_counts import NodeCounts
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
@@ -78,6 +79,7 @@ class Application:
         self.catalogue = catalogue.load(resource("providers"))
         self._probe_key = ProbeKey()
         self.troubles = Troubles(self.bus)
+        self._counts = NodeCounts(self.bus)
         self._capture: CaptureServer | None = None
         self._kept: dict[str, KeptDescriptors | None] = {}
         """The descriptors kept for the ports `capture` and `api`."""
@@ -111,19 +113,14 @@ class Application:
         store: Store | None = None
         try:
             discard_staged(self.folder)
-            if not new_database:
-                require_database(self.folder)
             self.current_settings.load()
+            address = self.current_settings.store
+            if address is None and not new_database:
+                require_database(self.folder)
             self.token = load_or_create_token(self.folder)
-            store = self.store = await SqliteStore.open(
-                self.folder,
-                self.bus.publish,
-                self.addresses.own_bases,
-                identify=self.catalogue.identify,
-                disk_reserve=lambda: self.settings.disk_reserve,
-                fsync=self._fsync,
-            )
-            self.current_settings.add_storage_limit(self.store.limits.use().used)
+            store = self.store = await (self._open_file() if address is None else self._open_team_store(address))
+            if store.file is not None:
+                self.current_settings.add_storage_limit(self.store.limits.use().used)
             self._set_limits(self.settings)
             self.tunnels = self.addresses.tunnel = self._tunnel_service()
             await self.tunnels.load()
@@ -138,6 +135,25 @@ class Application:
         self._events = EventLog(self.bus, self.store.captures)
         self._opened = True
 
+    async def _open_file(self) -> Store:
+        return await SqliteStore.open(
+            self.folder,
+            self.bus.publish,
+            self.addresses.own_bases,
+            identify=self.catalogue.identify,
+            disk_reserve=lambda: self.settings.disk_reserve,
+            fsync=self._fsync,
+        )
+
+    async def _open_team_store(self, address: str) -> Store:
+        try:
+            from app.db.postgres.store import Store as PostgresStore  # start-up time: few have one
+        except ImportError as error:
+            raise StoreAddressError("A team's store needs psycopg. Install it: pip install 'hookline[team]'") from error
+        return await PostgresStore.open(
+            address, self.bus.publish, self.addresses.own_bases, identify=self.catalogue.identify
+        )
+
     async def listen(self) -> None:
         """Open both ports and start the background work. PortInUseError starts nothing; call again once it is
         resolved."""
@@ -146,15 +162,17 @@ class Application:
         if self._capture is None:
             self._capture = await self._start_capture(self.settings)
             self.addresses.listening = self._capture.address
-        await self.listen_api(self.settings.api_port)
+        await self.listen_api(self.settings.api_port, self.settings.api_host)
         self._record_free_ports(self._capture, self._api)
         self._forwarder = Forwarder(self.store, self.bus, self._target_responses)
         await self._forwarder.start()
-        self.store.keep_reserve()
-        self.store.backups.clean_up()
         self.store.retention.start()
-        if self.folder_lock.was_unclean:
-            self.store.integrity.start()
+        file = self.store.file
+        if file is not None:
+            file.keep_reserve()
+            file.backups.clean_up()
+            if self.folder_lock.was_unclean:
+                file.integrity.start()
         self._write_runtime()
         await self._start_tunnel()
 
@@ -180,17 +198,18 @@ class Application:
             **{name: port for name, port in taken.items() if getattr(self.settings, name) == 0}
         )
 
-    async def listen_api(self, port: int) -> str:
+    async def listen_api(self, port: int, host: str = LOOPBACK) -> str:
         """Serve only the local API (0: any free port); returns its address."""
         if self._api is None:
             api = self._api_server()
-            await api.start(LOOPBACK, port)
+            await api.start(host, port)
             self._api, self.addresses.api = api, api.address
         return self.addresses.api_url
 
     async def close(self) -> None:
         """Stop everything in order; may be called twice, and after a failed start."""
         tunnel = asyncio.create_task(self._close_tunnel(), name="end of the tunnel")
+        self.addresses.listening = None
         if self._capture is not None:
             await self._capture.stop()
         if self._opened:
@@ -204,7 +223,7 @@ class Application:
         await asyncio.gather(tunnel, *self._retiring)
         if self._opened:
             self._events.close()
-        self._capture = self._forwarder = self._api = self.addresses.listening = self.addresses.api = None
+        self._capture = self._forwarder = self._api = self.addresses.api = None
         for kept in self._kept.values():
             if kept is not None:
                 kept.close()
@@ -213,7 +232,9 @@ class Application:
             self._opened = False
             await self.store.close()
             runtime_file.remove(self.folder)
-            self.folder_lock.release(unchecked=self.folder_lock.was_unclean and not self.store.integrity.sound)
+            file = self.store.file
+            sound = file is None or file.integrity.sound
+            self.folder_lock.release(unchecked=self.folder_lock.was_unclean and not sound)
 
     async def _close_tunnel(self) -> None:
         if self._opened:
@@ -241,7 +262,7 @@ class Application:
             # The API of a single command has a port of its own, and keeps it.
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = self._api_server()
-                await api.start(LOOPBACK, new.api_port)
+                await api.start(new.api_host, new.api_port)
             await self.current_settings.save(changes)
         except BaseException:
             if capture is not None and capture is not old_capture:
@@ -265,7 +286,8 @@ class Application:
             task.add_done_callback(self._retiring.discard)
 
     def _set_limits(self, settings: Settings) -> None:
-        self.store.limits.set_limit(settings.storage_limit, settings.when_full)
+        if self.store.file is not None:  # the disk of a server is not this program's to fill
+            self.store.limits.set_limit(settings.storage_limit, settings.when_full)
         self.store.limits.set_response_limit(settings.response_limit)
 
     def _tunnel_errors(self, new: Settings) -> list[FieldError]:
@@ -316,6 +338,7 @@ class Application:
             version=__version__,
             addresses=self.addresses,
             troubles=self.troubles,
+            counts=self._counts,
             uptime_s=self.uptime_s,
             settings=self.current_settings,
             change_settings=self.change_settings,

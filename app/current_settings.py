@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.core.settings import Settings
 from app.data_folder import settings_file
+
+STORE_VARIABLE = "HOOKLINE_STORE"
 
 
 class CurrentSettings:
@@ -35,6 +38,12 @@ class CurrentSettings:
         """Use `values` for this run alone, without saving them."""
         self._overrides.update(values)
         self.now = replace(self.now, **values)
+
+    @property
+    def store(self) -> str | None:
+        """The address of a team's store; None: the database is the file in the data folder. What the environment says
+        may hold a password, so it is no setting."""
+        return self._overrides.get("store") or os.environ.get(STORE_VARIABLE) or self.now.store
 
     @property
     def overridden(self) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from app.application import Application
 from app.cli.delivery_line import delivery_line
@@ -31,6 +32,7 @@ from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
+from app.system.log_lines import json_line
 from hookline.running import ApiAddress
 
 GRANTED = b"\n"
@@ -115,7 +117,7 @@ async def opened(options: ServeOptions) -> AsyncIterator[Application]:
         application.current_settings.override(tunnel_program=options.tunnel, tunnel_autostart=True)
     try:
         await _open(application, options)
-        logging_to_file.enter_context(write_log(application.folder))
+        logging_to_file.enter_context(write_log(application.folder, as_json=options.log_json))
         yield application
     finally:
         await application.close()
@@ -128,13 +130,14 @@ async def _serve(options: ServeOptions) -> int:
     leases = Leases(stop)
     if options.exit_on_stdin_close or options.exit_when_unused:
         leases.take_stdin()
+    report = _report_as_json if options.log_json else _report
     program_file = updates.ProgramFile(installation.executable())
     async with opened(options) as application:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         _report_tunnel(application, endpoints)
         await application.listen()
         if options.forward_url is not None:
-            endpoints[:] = await _forward(application, endpoints, options.forward_url)
+            endpoints[:] = await _forward(application, endpoints, options.forward_url, report)
         _say(f"listening on {application.addresses.local_base()}")
         if options.exit_when_unused:
             _say(f"lease port {await leases.listen()}")
@@ -142,18 +145,18 @@ async def _serve(options: ServeOptions) -> int:
         if options.tail:  # at once: whoever reads the URL may send a request
             Tail(application)
         for endpoint, use in application.store.limits.reached():
-            _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
-        application.bus.subscribe(StorageLimitChanged, _report_limit)
+            report(_limit_sentence(StorageLimitChanged(endpoint=endpoint, use=use)))
+        application.bus.subscribe(StorageLimitChanged, lambda event: report(_limit_sentence(event)))
         for trouble in await application.store.deliveries.target_troubles():
-            _report(f"{trouble.text} {trouble.advice}")
-        watching = asyncio.create_task(_watch(program_file), name="program file")
+            report(f"{trouble.text} {trouble.advice}")
+        watching = asyncio.create_task(_watch(program_file, report), name="program file")
         _tune_garbage_collection()
         await stop.wait()
         watching.cancel()
     return 0
 
 
-async def _forward(application: Application, endpoints: Sequence[Endpoint], url: str) -> list[Endpoint]:
+async def _forward(application: Application, endpoints: Sequence[Endpoint], url: str, report: Report) -> list[Endpoint]:
     """Let the endpoints forward to `url`, or without any, one; returns them as they are now."""
     from app.cli.client import ApiClient  # start-up time: without --forward-url nothing needs httpx
     from app.cli.forwarding import forwarding_endpoint  # as above
@@ -164,16 +167,16 @@ async def _forward(application: Application, endpoints: Sequence[Endpoint], url:
         for slug in slugs or [None]:
             forwarding = await forwarding_endpoint(api, url, slug)
             for sentence in forwarding.changes:
-                _report(sentence)
+                report(sentence)
             found.append(application.store.endpoints.by_slug(forwarding.endpoint.slug))
     return [endpoint for endpoint in found if endpoint is not None]
 
 
-async def _watch(program_file: updates.ProgramFile) -> None:
+async def _watch(program_file: updates.ProgramFile, report: Report) -> None:
     """Report that the program was updated or removed, which affects only its next start."""
     if installation.is_bundle():
         async for change in program_file.changes():
-            _report(f"{change.text} {change.advice}")
+            report(f"{change.text} {change.advice}")
 
 
 def _tune_garbage_collection() -> None:
@@ -246,14 +249,24 @@ def _report_tunnel(application: Application, endpoints: Sequence[Endpoint]) -> N
     application.bus.subscribe(TunnelChanged, show)
 
 
-def _report_limit(event: StorageLimitChanged) -> None:
+def _limit_sentence(event: StorageLimitChanged) -> str:
     text, advice = limit_text(event.endpoint, event.use)
-    _report(f"{text} {advice}".rstrip())
+    return f"{text} {advice}".rstrip()
+
+
+Report = Callable[[str], None]
+"""Prints a sentence on standard error. It may name URLs, so it is not for the log file."""
 
 
 def _report(text: str) -> None:
     with contextlib.suppress(OSError):
         print(f"hookline: {text}", file=sys.stderr, flush=True)
+
+
+def _report_as_json(text: str) -> None:
+    record = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
+    with contextlib.suppress(OSError):
+        print(json_line(record), file=sys.stderr, flush=True)
 
 
 class Tail:

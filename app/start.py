@@ -41,6 +41,8 @@ def start(given: Sequence[str]) -> int:
     child_environment.restore_environment()
     # Where click and rich are installed, httpx loads its own command line: 40 ms of the 250 that a command takes.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    # Where psycopg is installed, peewee loads it: as long again. Only a team's store needs it, see `app.db.postgres`.
+    sys.modules.setdefault("psycopg", None)  # type: ignore[arg-type]
     services = CliServices(
         serve=_serve,
         listen=_listen,

@@ -51,13 +51,12 @@ def fill(folder: Path, rows: int) -> None:
     """Make a store of `rows` requests."""
     asyncio.run(_make_endpoints(folder))
     database = open_writer(folder / FILE_NAME)
-    connection = raw(database)
-    connection.execute("PRAGMA synchronous = OFF")
+    raw(database).execute("PRAGMA synchronous = OFF")
     begin = now_us() - rows * APART_US
     numbers = range(1, rows + 1)
     for first in range(0, rows, TOGETHER):
         with database.atomic():
-            insert(connection, [_add(number, begin, rows) for number in numbers[first : first + TOGETHER]])
+            insert(database, [_add(number, begin, rows) for number in numbers[first : first + TOGETHER]])
     database.close()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from app.cli.options import WindowOptions
 from app.core.model import PageKey
-from app.db.sqlite.search.search import place_before
+from app.db.search.scan import place_before
 from app.gui import Ready, run_window
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.sidebar import ALL_REQUESTS

@@ -93,8 +93,9 @@ class Running:
 
 
 @contextmanager
-def running(data: Path, log: Path, *command: str) -> Iterator[Running]:
-    """Hookline, started with `command` (`-m hookline serve`, …) on this data folder and free ports."""
+def running(data: Path, log: Path, *command: str, port: int = 0) -> Iterator[Running]:
+    """Hookline, started with `command` (`-m hookline serve`, …) on this data folder and free ports, unless it is to
+    capture on this `port`."""
 
     def find() -> tuple[str, str] | None:
         try:
@@ -103,7 +104,7 @@ def running(data: Path, log: Path, *command: str) -> Iterator[Running]:
             return None
         return (told["capture_url"], told["api_url"]) if told["capture_url"] else None
 
-    options = ["--port", "0", "--api-port", "0", "--data-dir", str(data)]
+    options = ["--port", str(port), "--api-port", "0", "--data-dir", str(data)]
     with _running([*command, *options], log, find) as (process, urls):
         yield Running(process, data, log, *urls)
 

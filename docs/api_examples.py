@@ -19,6 +19,7 @@ VALUES: dict[str, Any] = {
     "base_url": "https://hooks.example",
     "capture_url": "http://127.0.0.1:8787",
     "host": "127.0.0.1",
+    "api_host": "127.0.0.1",
     "address": "203.0.113.7",
     "port": 51_324,
     "target": 1,

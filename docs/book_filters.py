@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.activity import Span
 from app.core.model import Endpoint
-from app.db.sqlite.search import search
+from app.db.search import search
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.requests.filter.saved import NameDialog
 from docs import picture_data

@@ -662,6 +662,25 @@ class Account(Record, frozen=True):
     endpoints: EndpointUsage
 
 
+class Node(Record, frozen=True):
+    """A program that runs on the store, which is a team's if there are several. `current`: it is the one that answers.
+    `seen_at` is when it last said that it lives. `jobs` are what it does for all of them, such as `target 3`: sending
+    to that target."""
+
+    number: int
+    version: str
+    started_at: datetime
+    seen_at: datetime
+    current: bool
+    jobs: tuple[str, ...]
+
+
+class Nodes(Record, frozen=True):
+    """All programs that run on the store."""
+
+    items: tuple[Node, ...]
+
+
 class Totals(Record, frozen=True):
     """Requests over all endpoints; `refused` since the program started."""
 

@@ -8,20 +8,19 @@ from pathlib import Path
 
 from app.core.model import PART_SIZE
 from app.db.body_parts import FIRST_PART
+from tests.db.helpers import Place, as_asked, connect, query
 
 
-def change_body(folder: Path, capture_id: str, part: int = 0) -> None:
+def change_body(place: Place, capture_id: str, part: int = 0) -> None:
     """Change the last byte of a part of this request's body."""
-    _execute(
-        folder,
-        "UPDATE capture_body SET data = CAST(substr(data, 1, length(data) - 1) || x'58' AS BLOB) WHERE key = ?",
-        _key(folder, capture_id, part),
-    )
+    last = "CAST(substr(data, 1, length(data) - 1) || x'58' AS BLOB)"
+    changed = last if isinstance(place, Path) else "set_byte(data, length(data) - 1, 88)"
+    _change(place, f"UPDATE capture_body SET data = {changed} WHERE key = ? RETURNING key", capture_id, part)
 
 
-def lose_body(folder: Path, capture_id: str, part: int = 0) -> None:
+def lose_body(place: Place, capture_id: str, part: int = 0) -> None:
     """Delete a part of this request's body."""
-    _execute(folder, "DELETE FROM capture_body WHERE key = ?", _key(folder, capture_id, part))
+    _change(place, "DELETE FROM capture_body WHERE key = ? RETURNING key", capture_id, part)
 
 
 def make_unreadable(folder: Path, table: str) -> None:
@@ -37,13 +36,7 @@ def make_unreadable(folder: Path, table: str) -> None:
             file.write(bytes(4096))
 
 
-def _key(folder: Path, capture_id: str, part: int) -> int:
-    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
-        query = f"SELECT {FIRST_PART} FROM capture WHERE id = ?"
-        (key,) = connection.execute(query, (capture_id,)).fetchone()
-        return int(key) + part * PART_SIZE
-
-
-def _execute(folder: Path, statement: str, key: int) -> None:
-    with closing(sqlite3.connect(folder / "hookline.db")) as connection, connection:
-        assert connection.execute(statement, (key,)).rowcount == 1
+def _change(place: Place, statement: str, capture_id: str, part: int) -> None:
+    ((key,),) = query(place, f"SELECT {FIRST_PART} FROM capture WHERE id = ?", capture_id)
+    with closing(connect(place)) as connection, connection:
+        assert len(connection.execute(as_asked(place, statement), (key + part * PART_SIZE,)).fetchall()) == 1

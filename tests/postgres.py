@@ -151,7 +151,7 @@ def _start(installed: Path, folder: Path, *, fsync: bool) -> subprocess.Popen[by
     """Start the process that makes, runs and ends a server. PostgreSQL refuses to run as root."""
     other: dict[str, Any] = {}
     if os.geteuid() == 0:
-        found = _user()
+        found = user()
         os.chown(folder, found.pw_uid, found.pw_gid)
         other = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
     settings = {**SETTINGS, "unix_socket_directories": str(folder), "fsync": "on" if fsync else "off"}
@@ -174,7 +174,7 @@ def _start(installed: Path, folder: Path, *, fsync: bool) -> subprocess.Popen[by
     )
 
 
-def _user() -> pwd.struct_passwd:
+def user() -> pwd.struct_passwd:
     """Who runs the server for root."""
     try:
         return pwd.getpwnam("postgres")

@@ -28,7 +28,7 @@ ALLOWED = {
         "compression",
     },  # the last is the standard library's since 3.14
     "data_folder": {"filelock", "hookline.decoding", "msgspec"},
-    "db": {"peewee", "hookline.decoding", "msgspec"},
+    "db": {"peewee", "psycopg", "hookline.decoding", "msgspec"},
     "server": {
         *(
             "aiohttp",
@@ -60,6 +60,7 @@ ASSEMBLING = ("top", "selftest")
 """These put the other packages together, so they may import them all."""
 ALSO = {
     "app/ui/loop.py": {"qasync"},
+    "app/server/api/exposition.py": {"prometheus_client"},  # an extra
     "app/start.py": {"aiohttp"},  # loads it without what it would do for its client
     "app/gui.py": {"PySide6"},  # makes the QApplication that the window lives in
     # The protocol's library, an extra, describes tools by pydantic's types.
@@ -503,6 +504,15 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
 )
 def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:
     python("-c", f"import {which}, sys; early = set({unwanted!r}) & set(sys.modules); assert not early, early")
+
+
+def test_a_store_in_a_file_loads_no_driver_of_a_server(tmp_path: Path) -> None:
+    """peewee would, where psycopg is installed: that takes as long as half a command."""
+    command = ["endpoint", "add", "x", "--data-dir", str(tmp_path)]
+    python(
+        "-c",
+        f"import sys; from app.start import start; start({command}); assert 'psycopg.connection' not in sys.modules",
+    )
 
 
 EXAMPLES = {"hi", "in_"}

@@ -47,7 +47,9 @@ class ListenOptions(Record, frozen=True):
     port: int | None = None
     host: str | None = None
     api_port: int | None = None
+    api_host: str | None = None
     base_url: str | None = None
+    store: str | None = None
 
     def overrides(self) -> dict[str, Any]:
         """The settings given, by their names in `Settings`."""
@@ -71,6 +73,7 @@ class ServeOptions(ListenOptions, frozen=True):
     exit_on_stdin_close: bool = False
     exit_when_unused: bool = False
     fsync: bool = True
+    log_json: bool = False
 
 
 class ListenToOptions(ListenOptions, frozen=True, kw_only=True):
@@ -118,7 +121,7 @@ class SelftestOptions(Record, frozen=True):
     time_limit_s: float = 30.0
 
 
-NAMES = ("port", "host", "api_port", "base_url")
+NAMES = ("port", "host", "api_port", "api_host", "base_url", "store")
 SERVE_EXAMPLES = (
     (
         "Capture without a window, with an endpoint, and print each request",
@@ -144,7 +147,18 @@ def listen_parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--api-port", type=whole_number, metavar="PORT", help="port of the local API (8788); 0 picks a free one"
     )
+    group.add_argument(
+        "--api-host",
+        metavar="ADDRESS",
+        help="an address where the local API listens, too (127.0.0.1): for /healthz, /readyz and /metrics; its token"
+        " travels in plain text",
+    )
     group.add_argument("--base-url", metavar="URL", help="what capture URLs start with, such as your tunnel's URL")
+    group.add_argument(
+        "--store",
+        metavar="ADDRESS",
+        help="a team's store (HOOKLINE_STORE), such as postgresql://USER@HOST/DATABASE; its password is in ~/.pgpass",
+    )
     return parser
 
 
@@ -194,6 +208,11 @@ def add_serve(commands: Commands) -> None:
         action="store_true",
         help="print a port, and stop when no program is connected to it any more; until one is, when standard input is"
         " closed",
+    )
+    serve.add_argument(
+        "--log-json",
+        action="store_true",
+        help="print what is logged on standard error, too, as lines of JSON, for a program that collects them",
     )
     serve.add_argument(
         "--no-fsync",

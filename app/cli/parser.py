@@ -68,6 +68,7 @@ _MODULES = {
     "refused": ("refused",),
     "tunnel": ("tunnel",),
     "status": ("status",),
+    "nodes": ("nodes",),
     "plan": ("plan",),
     "settings": ("settings",),
     "retention": ("retention",),

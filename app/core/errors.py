@@ -40,6 +40,10 @@ class NotFoundError(HooklineError):
     """The endpoint or request does not exist (any more)."""
 
 
+class EndpointChangedError(HooklineError):
+    """Somebody has changed the endpoint, on another node, since it was read here."""
+
+
 class DamagedBodyError(HooklineError):
     """The stored body is not what was received."""
 
@@ -68,6 +72,10 @@ class DataFolderError(HooklineError):
     def __init__(self, message: str, folder: Path) -> None:
         self.folder = folder
         super().__init__(message)
+
+
+class StoreAddressError(HooklineError):
+    """A team's store cannot be used; nothing in it was changed."""
 
 
 class FolderInUseError(DataFolderError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from app.core.clock_problem import ClockProblem
 from app.core.delivery import Delivery, FailureKind
@@ -23,9 +23,12 @@ class Event(Record, frozen=True):
 
 
 class Captured(Event, frozen=True):
-    """Requests were stored, in this order, by one commit."""
+    """Requests were stored, in this order, by one commit. This program stored the last `own` of them, and has
+    responded so to their senders; other nodes stored those before. The commit took so many `seconds`."""
 
     summaries: tuple[Summary, ...]
+    own: int = 0
+    seconds: float = 0.0
 
 
 class RequestsChanged(Event, frozen=True):
@@ -99,6 +102,12 @@ class DeliveryChanged(Event, frozen=True):
     delivery: Delivery
     state: DeliveryState
     failure: FailureKind | None = None
+
+
+class AttemptsMade(Event, frozen=True):
+    """This program has made attempts of a delivery, one or two: why each failed, "" if it did not."""
+
+    failures: tuple[FailureKind | Literal[""], ...]
 
 
 class TargetChanged(Event, frozen=True):

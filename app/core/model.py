@@ -157,12 +157,14 @@ class EndpointDraft(EndpointSettings, frozen=True):
 
 
 class Endpoint(EndpointSettings, frozen=True, kw_only=True):
-    """A stored endpoint: a capture URL and its configuration."""
+    """A stored endpoint: a capture URL and its configuration. Each change on any node gives it another `version`; it
+    stays 0 where there is one node."""
 
     id: int
     slug: str
     created_at: int
     targets: tuple[Target, ...] = ()
+    version: int = 0
 
     @property
     def forward_url(self) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
+from urllib.parse import unquote
 
 from app.core.fields import Field, fields_of
 from app.core.model import STORAGE_LIMIT_MAX, WhenFull
@@ -20,12 +22,28 @@ class Settings(Record, frozen=True):
         int, Field(title="Capture port", help="The port senders connect to.", low=1, high=65535, unit="port")
     ] = 8787
     host: Annotated[str, Field(title="Capture address", help="The address to listen on.")] = "127.0.0.1"
-    api_port: Annotated[
-        int, Field(title="API port", help="The local API's port, loopback only.", low=1, high=65535, unit="port")
-    ] = 8788
+    api_port: Annotated[int, Field(title="API port", help="The local API's port.", low=1, high=65535, unit="port")] = (
+        8788
+    )
+    api_host: Annotated[
+        str,
+        Field(
+            title="API address",
+            help="Where the local API listens besides 127.0.0.1, for probes and Prometheus elsewhere. Whoever calls the"
+            " API there sends the token in plain text. It applies at the next start.",
+        ),
+    ] = "127.0.0.1"
     base_url: Annotated[
         str | None,
         Field(title="Public base URL", help="Capture URLs start with it unless the tunnel is up."),
+    ] = None
+    store: Annotated[
+        str | None,
+        Field(
+            title="Store",
+            help="The address of a team's store, such as postgresql://USER@HOST/DATABASE; none: the file in the data"
+            " folder. It applies at the next start.",
+        ),
     ] = None
     tunnel_program: Annotated[
         str | None,
@@ -113,13 +131,18 @@ def first_storage_limit(free: int, used: int = 0) -> int:
 
 def check(settings: Settings) -> list[FieldError]:
     """All values outside their declared bounds, with a message naming setting, bound and value."""
-    others = {"host": _host_error(settings.host), "base_url": _base_url_error(settings.base_url)}
+    others = {
+        "host": _host_error("Capture address", settings.host),
+        "api_host": _host_error("API address", settings.api_host),
+        "base_url": _base_url_error(settings.base_url),
+        "store": _store_error(settings.store),
+    }
     if settings.port == settings.api_port:
         others["api_port"] = "Capture port and API port must differ."
     return list(field_errors(settings, others))
 
 
-def _host_error(host: str) -> str | None:
+def _host_error(label: str, host: str) -> str | None:
     """An address of this computer: `localhost` or a literal IP address."""
     if host == "localhost":
         return None
@@ -128,8 +151,21 @@ def _host_error(host: str) -> str | None:
     try:
         ip_address(host)
     except ValueError:
-        return f"Capture address must be an IP address of this machine, or localhost, not {host!r}."
+        return f"{label} must be an IP address of this machine, or localhost, not {host!r}."
     return None
+
+
+def _store_error(address: str | None) -> str | None:
+    if address is None:
+        return None
+    if not address.startswith(("postgresql://", "postgres://", "service=")):
+        return f"Store must be an address such as postgresql://USER@HOST/DATABASE, or service=NAME, not {address!r}."
+    if _PASSWORD.search(unquote(address)):
+        return "Store must not say the password, which others could see. Put it into ~/.pgpass or HOOKLINE_STORE."
+    return None
+
+
+_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&\s](?:ssl)?password\s*=")
 
 
 def _base_url_error(url: str | None) -> str | None:

@@ -33,6 +33,7 @@ from app.core.model import (
     Summary,
     WhenFull,
 )
+from app.core.node import Node
 from app.core.redaction.secret import SecretHeaders
 from app.core.replay.spec import EarlierResults, Replay
 from app.core.search.query import Query
@@ -54,6 +55,11 @@ class EndpointRepository(Protocol):
 
     def capturing(self, slug: str) -> Endpoint | None:
         """The endpoint that answers senders: one that is deleted and can still be restored is switched off."""
+        ...
+
+    async def look_again(self, slug: str) -> bool:
+        """Whether the endpoint with this slug is another than was known: another node has changed, created or deleted
+        it. It is known from now on. Raises StorageUnavailableError."""
         ...
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
@@ -110,12 +116,18 @@ class CaptureRepository(Protocol):
         ...
 
     async def add(
-        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+        self,
+        capture: Capture,
+        tail: bytes,
+        body_key: int | None = None,
+        targets: Sequence[Target] = (),
+        version: int | None = None,
     ) -> int:
         """Store `capture`, durable on return, and return its number. `tail` is its body, or with a `body_key` what
         follows the parts that are stored; a delivery to each of `targets` is queued.
 
-        Raises NotFoundError if the endpoint was deleted, and StorageLimitError.
+        Raises NotFoundError if the endpoint was deleted, EndpointChangedError if it has another `version`, and
+        StorageLimitError.
         """
         ...
 
@@ -438,6 +450,11 @@ class DeliveryRepository(Protocol):
 
     async def targets_with_queued(self) -> set[int]: ...
 
+    async def claim(self, target_id: int) -> bool:
+        """Whether it is this program that sends to the target, from now on: another node may do so already. When that
+        one dies, DeliveriesQueued is published for its targets."""
+        ...
+
     async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
         """Mark deliveries as being sent; returns those that are still stored and queued.
 
@@ -565,6 +582,14 @@ class ReplayRepository(Protocol):
         ...
 
 
+class NodeRepository(Protocol):
+    """The programs that run on the store."""
+
+    async def all(self) -> Sequence[Node]:
+        """Those that are alive, by number. Raises StorageUnavailableError."""
+        ...
+
+
 class IntegrityCheck(Protocol):
     """Looks for damage in the database in the background."""
 
@@ -578,8 +603,21 @@ class IntegrityCheck(Protocol):
         ...
 
 
+class DatabaseFile(Protocol):
+    """What a store can do whose database is a file of this machine."""
+
+    @property
+    def backups(self) -> BackupRepository: ...
+    @property
+    def integrity(self) -> IntegrityCheck: ...
+
+    def keep_reserve(self) -> None:
+        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
+        ...
+
+
 class Store(Protocol):
-    """All that is stored of one data folder. The last three are abilities of a store whose database is a file there."""
+    """All that is stored. `file` is None where the database is on a server."""
 
     @property
     def endpoints(self) -> EndpointRepository: ...
@@ -607,6 +645,8 @@ class Store(Protocol):
     def retention(self) -> RetentionRepository: ...
     @property
     def limits(self) -> StorageLimitRepository: ...
+    @property
+    def nodes(self) -> NodeRepository: ...
 
     def begin_shutdown(self) -> None:
         """Stop waiting for a lock that another program holds: Hookline is about to exit."""
@@ -617,10 +657,4 @@ class Store(Protocol):
         ...
 
     @property
-    def backups(self) -> BackupRepository: ...
-    @property
-    def integrity(self) -> IntegrityCheck: ...
-
-    def keep_reserve(self) -> None:
-        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
-        ...
+    def file(self) -> DatabaseFile | None: ...

@@ -9,15 +9,15 @@ without splitting pages.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from peewee import Database, fn
 
+from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.db.counts import LOOSE, Deleted, grow
 from app.db.models import KEYS_PER_BODY, BodyModel, LooseBodyModel
-from app.db.raw_sql import json_list, raw
+from app.db.raw_sql import execute, json_list
 
 FIRST_PART = "coalesce(capture.body_key, capture.seq)"
 """The key of the first part of a request's body."""
@@ -33,47 +33,55 @@ def keys_of(seq: int, body_key: int | None) -> tuple[int, int]:
 
 def store_part(database: Database, body_key: int | None, offset: int, data: bytes) -> int:
     """Store the bytes from `offset` of a body that is arriving; returns its key. The first part (None) has none yet."""
-    connection = raw(database)
-    if body_key is None:
-        number = connection.execute("INSERT INTO loose_body (dropped) VALUES (0)").lastrowid
-        assert number is not None
+    if body_key is not None:
+        _require_arriving(database, body_key, "SELECT number FROM loose_body WHERE number = ? AND dropped = 0")
+    else:
+        (number,) = execute(database, "INSERT INTO loose_body (dropped) VALUES (0) RETURNING number").fetchone()
         body_key = -number * KEYS_PER_BODY
-    connection.execute(_INSERT, (body_key + offset, data))
-    grow(connection, {LOOSE: len(data)})
+    execute(database, _INSERT, (body_key + offset, data))
+    grow(database, {LOOSE: len(data)})
     return body_key
 
 
-def complete(connection: sqlite3.Connection, body_key: int, seq: int, tail: bytes, size: int) -> int | None:
+def complete(database: Database, body_key: int, seq: int, tail: bytes, size: int) -> int | None:
     """Store the `tail` of a body of `size` bytes, whose other parts are stored, and give it to request `seq`; returns
     `capture.body_key`."""
-    connection.execute("DELETE FROM loose_body WHERE number = ?", (-body_key // KEYS_PER_BODY,))
+    _require_arriving(database, body_key, "DELETE FROM loose_body WHERE number = ? AND dropped = 0 RETURNING number")
     if tail:
-        connection.execute(_INSERT, (body_key + size - len(tail), tail))
-    first = connection.execute("SELECT length(data) FROM capture_body WHERE key = ?", (body_key,)).fetchone()
+        execute(database, _INSERT, (body_key + size - len(tail), tail))
+    first = execute(database, "SELECT length(data) FROM capture_body WHERE key = ?", (body_key,)).fetchone()
     if size > PART_SIZE and first == (PART_SIZE,):
         return body_key
     # Memory was short: whoever reads the beginning expects it in the first part.
     place = body_key, body_key + PART_SIZE
-    beginning = b"".join(data for (data,) in connection.execute(f"SELECT data {_BEGINNING}", place))
-    connection.execute("DELETE FROM capture_body WHERE key >= ? AND key < ?", place)
+    beginning = b"".join(data for (data,) in execute(database, f"SELECT data {_BEGINNING}", place))
+    execute(database, "DELETE FROM capture_body WHERE key >= ? AND key < ?", place)
     if size <= PART_SIZE:
-        connection.execute(_INSERT, (seq, beginning))
+        execute(database, _INSERT, (seq, beginning))
         return None
-    connection.execute(_INSERT, (body_key, beginning[:PART_SIZE]))
+    execute(database, _INSERT, (body_key, beginning[:PART_SIZE]))
     if len(beginning) > PART_SIZE:
-        connection.execute(_INSERT, (body_key + PART_SIZE, beginning[PART_SIZE:]))
+        execute(database, _INSERT, (body_key + PART_SIZE, beginning[PART_SIZE:]))
     return body_key
 
 
-def read(connection: sqlite3.Connection, seq: int, body_key: int | None, begin: int, end: int) -> bytes:
+def _require_arriving(database: Database, body_key: int, text: str) -> None:
+    """The parts may be gone: other nodes drop them when they take this one for dead."""
+    if execute(database, text, (-body_key // KEYS_PER_BODY,)).fetchone() is None:
+        raise StorageUnavailableError(
+            "The beginning of the body is no longer stored: other nodes took this one for dead."
+        )
+
+
+def read(database: Database, seq: int, body_key: int | None, begin: int, end: int) -> bytes:
     """The bytes of a body from `begin` to `end`; fewer where some are missing."""
     if body_key is None:
-        row = connection.execute("SELECT data FROM capture_body WHERE key = ?", (seq,)).fetchone()
+        row = execute(database, "SELECT data FROM capture_body WHERE key = ?", (seq,)).fetchone()
         return b"" if row is None else bytes(row[0][begin:end])
     # The part that has the first of these bytes begins less than `PART_SIZE` before.
     place = body_key + max(0, begin - PART_SIZE + 1), body_key + end
     found, reached = [], begin
-    for key, data in connection.execute(f"SELECT key, data {_BEGINNING}", place):
+    for key, data in execute(database, f"SELECT key, data {_BEGINNING}", place):
         at = key - body_key
         if at <= reached < at + len(data):
             found.append(data[reached - at : end - at])
@@ -84,10 +92,9 @@ def read(connection: sqlite3.Connection, seq: int, body_key: int | None, begin: 
 def first_parts(database: Database, seqs: Sequence[int]) -> dict[int, bytes]:
     """The first part of each of these requests' bodies, by `seq`; empty if it has none."""
     query = (
-        "SELECT seq, data FROM json_each(?) CROSS JOIN capture ON seq = value"
-        f" CROSS JOIN capture_body ON capture_body.key = {FIRST_PART}"
+        f"SELECT seq, data FROM capture JOIN capture_body ON capture_body.key = {FIRST_PART} WHERE seq IN numbers(?)"
     )
-    return dict.fromkeys(seqs, b"") | dict(raw(database).execute(query, (json_list(seqs),)))
+    return dict.fromkeys(seqs, b"") | dict(execute(database, query, (json_list(seqs),)).fetchall())
 
 
 def drop(database: Database, body_key: int) -> None:
@@ -103,7 +110,7 @@ def drop_all(database: Database) -> None:
 
 def delete_dropped(database: Database, limit: int) -> Deleted | None:
     """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
-    dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped).limit(1)
+    dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped == True).limit(1)  # noqa: E712
     number = next((number for (number,) in dropped.tuples().execute(database)), None)
     if number is None:
         return None
@@ -116,5 +123,5 @@ def delete_dropped(database: Database, limit: int) -> Deleted | None:
     if len(parts) < limit:
         LooseBodyModel.delete().where(LooseBodyModel.number == number).execute(database)
     freed = sum(size for _, size in parts)
-    grow(raw(database), {LOOSE: -freed})
+    grow(database, {LOOSE: -freed})
     return Deleted(loose=-freed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
@@ -30,7 +29,7 @@ from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel
 from app.db.part import Part, Shared, Writer
 from app.db.queries import visible, visible_sql
-from app.db.raw_sql import newest_seq, raw
+from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.trash import Trash
 from app.db.write_jobs import AdaptiveBatch, Job
 
@@ -95,9 +94,11 @@ class ResponseTimes:
 
 def _write(database: Database, waiting: list[tuple[int, float]]) -> None:
     """One statement for any number of rows; deleted requests are skipped."""
-    raw(database).execute(
-        "INSERT OR REPLACE INTO capture_response (capture_seq, ms)"
-        " SELECT c.seq, j.value ->> 1 FROM json_each(?) j JOIN capture c ON c.seq = j.value ->> 0",
+    execute(
+        database,
+        "INSERT INTO capture_response (capture_seq, ms) SELECT c.seq, CAST(j.value ->> 1 AS DOUBLE PRECISION)"
+        " FROM json_each(?) j JOIN capture c ON c.seq = CAST(j.value ->> 0 AS BIGINT) WHERE true"
+        " ON CONFLICT (capture_seq) DO UPDATE SET ms = excluded.ms",
         (msgspec.json.encode(waiting).decode(),),
     )
 
@@ -156,7 +157,8 @@ def note_id(database: Database, capture_id: str, note: str | None) -> Marked:
     if note is None:
         NoteModel.delete().where(NoteModel.capture == seq).execute(database)
     else:
-        NoteModel.insert(capture=seq, text=note).on_conflict_replace().execute(database)
+        insert = NoteModel.insert(capture=seq, text=note)
+        insert.on_conflict(conflict_target=[NoteModel.capture], preserve=[NoteModel.text]).execute(database)
     return {endpoint_id: [capture_id]}
 
 
@@ -169,17 +171,18 @@ def mark_next_read(
     upto_seq: int,
 ) -> MarkStep:
     """Mark the next `limit` requests above a place read, except those numbered above `upto_seq`."""
-    connection = raw(database)
     above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
     values = (endpoint_id, above.received_at, above.id, upto_seq)
-    last_at, last_id = connection.execute(
+    last_at, last_id = execute(
+        database,
         "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture"
-        f" WHERE {above_it} ORDER BY received_at, id LIMIT ?)",
+        f" WHERE {above_it} ORDER BY received_at, id LIMIT ?) AS next",
         (*values, limit),
     ).fetchone()
     if last_at is None:
         return MarkStep(changed=0, reached=None)
-    changed = connection.execute(
+    changed = execute(
+        database,
         f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
         f" AND {visible_sql()}",
         (*values, last_at, last_id),
@@ -227,21 +230,28 @@ class Captures(Part):
         self.check_room, self.counts = self._limits.check, self._request_counts.of
         self._loop = asyncio.get_running_loop()
 
-    async def load(self) -> None:
-        """Find the newest number, and mark the parts of bodies for deletion that a crash left incomplete.
+    async def load(self, *, alone: bool) -> None:
+        """Find the newest number. `alone`: nobody else receives bodies, so those that are incomplete were left by a
+        crash and are marked for deletion.
 
         StorageUnavailableError when the store cannot write.
         """
 
         def job(database: Database) -> int:
-            body_parts.drop_all(database)
+            if alone:
+                body_parts.drop_all(database)
             return newest_seq(database)
 
         self._request_counts.newest_seq = await self._writer.run(job)
         self._wake_cleanup()
 
     async def add(
-        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+        self,
+        capture: Capture,
+        tail: bytes,
+        body_key: int | None = None,
+        targets: Sequence[Target] = (),
+        version: int | None = None,
     ) -> int:
         """Store a capture, durably, and return its number: the order of numbers is the order of storing. `tail` is its
         body, or with a `body_key` what follows the parts that came by `add_part`.
@@ -264,11 +274,11 @@ class Captures(Part):
         try:
             # The beginning of a long body may be written again, see `body_parts.complete`.
             cost = reserved if body_key is None else reserved + PART_SIZE
-            self._writer.add((future, capture, tail, body_key, targets, headers, size, cost))
+            self._writer.add((future, capture, tail, body_key, targets, version, headers, size, cost))
             seq: int = await future
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)
-            if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
+            if is_missing_reference(error):
                 raise _endpoint_deleted() from error
             raise
         if not capture.identified:
@@ -316,7 +326,7 @@ class Captures(Part):
         `before`: the next older than the key. `after`: the next newer than the key. `beginning`: those whose ids begin
         with it.
         """
-        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
+        if endpoint_id is not None and self._request_counts.has_none(endpoint_id):
             return []  # a reader would pass each of those that are deleted
         return await self._readers.run(
             lambda database: queries.page(database, endpoint_id, before, after, limit, beginning=beginning)

@@ -7,7 +7,6 @@ million requests at each start would read every row. `core.model.StorageUse` def
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from peewee import Database
 
 from app.core.model import Capture, Counts, Summary
 from app.core.record import Record
-from app.db.raw_sql import raw
+from app.db.raw_sql import execute
 
 LOOSE = 0
 """The owner of body parts that have no request: still arriving, or waiting to be deleted."""
@@ -37,15 +36,15 @@ def request_bytes(capture: Capture, headers: bytes, *, deliveries: int) -> int:
     return size + DELIVERY_OVERHEAD * deliveries
 
 
-def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
+def grow(database: Database, grown: Mapping[int, int]) -> None:
     """Add bytes to these owners."""
     for owner, size in grown.items():
-        connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
+        execute(database, "UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
 
 
 def all_uses(database: Database) -> dict[int, int]:
     """Bytes by owner."""
-    return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())
+    return dict(execute(database, "SELECT owner, bytes FROM storage_use").fetchall())
 
 
 Tally = tuple[int, int]
@@ -83,7 +82,10 @@ class RequestCounts:
     """The counts of all endpoints, in memory, without what deletions hide; the bytes are of all that is stored. Changes
     must be applied in the order of commits."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, for_all_nodes: bool = False) -> None:
+        """With `for_all_nodes` the database counts what is not hidden: what each deletion hides is not known here, for
+        others delete some of it, too."""
+        self._for_all_nodes = for_all_nodes
         self._counts: dict[int, Counts] = {}
         self.newest_seq = 0
         """The number of the newest stored request; later ones have higher numbers, also after a restart."""
@@ -102,6 +104,10 @@ class RequestCounts:
     def of(self, endpoint_id: int) -> Counts:
         """The counts of one endpoint; all zero for an unknown one."""
         return self._counts.get(endpoint_id, _ZERO)
+
+    def has_none(self, endpoint_id: int) -> bool:
+        """Whether it is certain that the endpoint has no requests: other nodes may store some at any time."""
+        return not self._for_all_nodes and not self.of(endpoint_id).total
 
     def stored(self, summaries: Iterable[Summary], grown: Mapping[int, int]) -> None:
         """`grown` are the bytes added, by endpoint."""
@@ -146,6 +152,10 @@ class RequestCounts:
         for endpoint_id, (total, unread) in self._trashed.pop(deletion, {}).items():
             self._see(endpoint_id, total, unread)
 
+    def shown(self, endpoint_id: int, total: int, unread: int) -> None:
+        """A deletion no longer hides these, as the database counted them."""
+        self._see(endpoint_id, total, unread)
+
     def hide_trashed(self, endpoint_id: int) -> None:
         """The counts that were set include what deletions hide."""
         for hidden in self._trashed.values():
@@ -164,6 +174,8 @@ class RequestCounts:
             self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
 
     def _trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
+        if self._for_all_nodes:
+            return
         hidden = self._trashed.setdefault(deletion, {})
         total_before, unread_before = hidden.get(endpoint_id, (0, 0))
         hidden[endpoint_id] = (total_before + total, unread_before + unread)

@@ -10,8 +10,8 @@ from peewee import SQL, Database
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
 from app.db.deliveries.unsent import BY_LIMIT, Unsent, keep_unsent
 from app.db.models import CaptureModel
-from app.db.queries import trashed_sql, visible_sql
-from app.db.raw_sql import json_list, raw, sql_list
+from app.db.queries import newest_received_at, trashed_sql
+from app.db.raw_sql import execute, execute_many, json_list, sql_list
 
 LONG_SPAN = 10_000
 """Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""
@@ -22,9 +22,9 @@ def delete_selected(
 ) -> Deleted:
     """Delete the requests whose numbers the query `selected` gives. What was still to be sent of them is kept with the
     error `unsent_error`, unless that is None."""
-    connection = raw(database)
     tallies: dict[int, dict[int | None, Tally]] = {}
-    for endpoint_id, deletion, total, unread in connection.execute(
+    for endpoint_id, deletion, total, unread in execute(
+        database,
         f"SELECT endpoint_id, {trashed_sql()} AS deletion, count(*), count(*) - sum(is_read) FROM capture"
         f" WHERE seq IN ({selected}) GROUP BY 1, 2",
         values,
@@ -32,9 +32,9 @@ def delete_selected(
         tallies.setdefault(endpoint_id, {})[deletion] = (total, unread)
     if not tallies:
         return Deleted()
-    unsent = Unsent() if unsent_error is None else keep_unsent(connection, selected, values, unsent_error)
+    unsent = Unsent() if unsent_error is None else keep_unsent(database, selected, values, unsent_error)
     before = all_uses(database)
-    connection.execute(f"DELETE FROM capture WHERE seq IN ({selected})", values)
+    execute(database, f"DELETE FROM capture WHERE seq IN ({selected})", values)
     after = all_uses(database)
     removed = {}
     for endpoint_id, by_deletion in tallies.items():
@@ -65,23 +65,22 @@ def delete_oldest(
 
 def delete_trashed(database: Database, limit: int, *, deletion: int) -> Deleted | None:
     """Delete at most `limit` of the requests that a deletion hides; None when none are left."""
-    connection = raw(database)
     query = (
         "SELECT endpoint_id, first_seq, last_seq FROM trash WHERE deletion = ? ORDER BY endpoint_id, last_seq LIMIT ?"
     )
-    spans = connection.execute(query, (deletion, limit)).fetchall()
+    spans = execute(database, query, (deletion, limit)).fetchall()
     seqs: list[int] = []
     done = []
     for endpoint_id, first, last in spans:
         wanted = limit - len(seqs)
         within = _OF_SHORT_SPAN if last - first < LONG_SPAN else _OF_LONG_SPAN
-        found = connection.execute(within, (endpoint_id, first, last, wanted)).fetchall()
+        found = execute(database, within, (endpoint_id, first, last, wanted)).fetchall()
         seqs += (seq for (seq,) in found)
         if len(found) == wanted:
             break  # there may be more of it
         done.append((endpoint_id, last))
     deleted = delete_numbers(database, seqs)
-    connection.executemany("DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", done)
+    execute_many(database, "DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", done)
     return deleted if spans else None
 
 
@@ -95,7 +94,7 @@ _OF_LONG_SPAN = (
 def delete_numbers(database: Database, seqs: Sequence[int], *, unsent_error: str | None = None) -> Deleted:
     """As `delete_selected`."""
     values = {"seqs": json_list(seqs)}
-    return delete_selected(database, "SELECT value FROM json_each(:seqs)", values, unsent_error=unsent_error)
+    return delete_selected(database, "SELECT value FROM numbers(:seqs)", values, unsent_error=unsent_error)
 
 
 _SENT = (
@@ -107,15 +106,15 @@ _SENT = (
 def oldest(database: Database, limit: int, *, endpoint_id: int | None, sent: bool = False) -> list[int]:
     """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever time the clock showed.
     With `sent`, only those that wait for no target."""
-    condition = _SENT if sent else "1"
+    condition = _SENT if sent else "true"
     if endpoint_id is None:
         query, values = f"SELECT seq FROM capture WHERE {condition} ORDER BY seq LIMIT ?", [limit]
     else:
         # The plus keeps SQLite from scanning all other endpoints' requests: the list's index has the numbers.
-        own = "SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT -1"
+        own = f"SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT {2**63 - 1}"
         query = f"SELECT capture.seq FROM ({own}) AS own CROSS JOIN capture USING (seq) WHERE {condition} LIMIT ?"
         values = [endpoint_id, limit]
-    return [seq for (seq,) in raw(database).execute(query, values).fetchall()]
+    return [seq for (seq,) in execute(database, query, values).fetchall()]
 
 
 def make_room(database: Database, limit: int, *, seqs: Sequence[int], needed: int) -> tuple[int, Deleted]:
@@ -133,31 +132,18 @@ def make_room(database: Database, limit: int, *, seqs: Sequence[int], needed: in
     return examined, delete_numbers(database, selected, unsent_error=BY_LIMIT)
 
 
-def newest_received_at(database: Database, endpoint_id: int) -> int | None:
-    """When the newest request that is not deleted was received; None without one."""
-    row = raw(database).execute(_NEWEST, (endpoint_id,)).fetchone()
-    return None if row is None else int(row[0])
-
-
-_NEWEST = (
-    f"SELECT received_at FROM capture WHERE endpoint_id = ? AND {visible_sql()}"
-    " ORDER BY received_at DESC, id DESC LIMIT 1"
-)
-
-
 def delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
     """Delete at most `limit` requests of removed endpoints, and if they had fewer, these endpoints, as many at most;
     None when there are no removed endpoints."""
-    connection = raw(database)
-    rows = connection.execute("SELECT id FROM endpoint WHERE removed LIMIT ?", (limit,)).fetchall()
+    rows = execute(database, "SELECT id FROM endpoint WHERE removed = 1 LIMIT ?", (limit,)).fetchall()
     if not rows:
         return None
     ids = json_list([number for (number,) in rows])
     # In no order: to sort the requests of several endpoints, each step would read all of them.
-    query = "SELECT seq FROM json_each(?) CROSS JOIN capture ON endpoint_id = value LIMIT ?"
-    seqs = [seq for (seq,) in connection.execute(query, (ids, limit)).fetchall()]
+    query = "SELECT seq FROM capture WHERE endpoint_id IN numbers(?) LIMIT ?"
+    seqs = [seq for (seq,) in execute(database, query, (ids, limit)).fetchall()]
     deleted = delete_numbers(database, seqs)
     if len(seqs) < limit:
         for table, column in (("trash", "endpoint_id"), ("endpoint", "id")):
-            connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
+            execute(database, f"DELETE FROM {table} WHERE {column} IN numbers(?)", (ids,))
     return deleted

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import NoReturn
 
-from peewee import Database, IntegrityError, fn
+from peewee import SQL, Case, Database, IntegrityError
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, check_fields
@@ -21,7 +20,7 @@ from app.db.many_rows import ManyRows
 from app.db.models import PLAN_LIMIT, AccountModel, ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
 from app.db.part import Part, Shared
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
-from app.db.raw_sql import raw
+from app.db.raw_sql import is_sqlite, raw, savepoint
 from app.db.records import from_draft, to_endpoint
 from app.db.trash import Trash
 
@@ -40,6 +39,10 @@ class Endpoints(Part):
         for endpoint in await self._writer.run(all_endpoints):
             self._directory.keep(endpoint)
 
+    async def look_again(self, slug: str) -> bool:
+        """Where there is one node, nobody else changes an endpoint."""
+        return False
+
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
         check_fields(endpoint_errors(draft, self._shared.own_bases()))
@@ -47,12 +50,14 @@ class Endpoints(Part):
 
         def job(database: Database) -> Endpoint:
             try:
-                number = _ENDPOINTS.insert(raw(database), [columns[name] for name in _COLUMNS])
-            except sqlite3.IntegrityError as error:
+                with savepoint(raw(database)):
+                    number = _ENDPOINTS.insert(database, [columns[name] for name in _COLUMNS])
+            except Exception as error:
                 _refuse(error, database, columns["slug"])
             save_first_target(database, None, number, draft)
             targets = targets_of(database, number) if draft.forward_url is not None else ()
-            return to_endpoint(EndpointModel(id=number, **columns), targets)
+            endpoint = to_endpoint(EndpointModel(id=number, **columns), targets)
+            return endpoint if is_sqlite(database) else endpoint_of(database, number)  # which has a version
 
         def after(endpoint: Endpoint) -> None:
             self._request_counts.start(endpoint.id, Counts())
@@ -137,7 +142,7 @@ class Endpoints(Part):
 
 
 _COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
-_ENDPOINTS = ManyRows("endpoint", _COLUMNS)
+_ENDPOINTS = ManyRows("endpoint", _COLUMNS, key="id")
 
 
 class SlugTakenError(InvalidFieldsError):
@@ -148,12 +153,12 @@ def _is(endpoint_id: int) -> object:
     return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
 
 
-def _refuse(error: sqlite3.IntegrityError, database: Database, slug: str) -> NoReturn:
+def _refuse(error: Exception, database: Database, slug: str) -> NoReturn:
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(all_endpoints(database))
         raise PlanLimitError(create_refusal(Plan(_account(database).plan), known) or str(error)) from error
-    if "endpoint.slug" in str(error):
+    if any(name in str(error) for name in ("endpoint.slug", "endpoint_slug")):
         message = (
             f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
         )
@@ -178,7 +183,8 @@ class Account(Part):
 
         def job(database: Database) -> None:
             try:
-                AccountModel.update(plan=plan.value).execute(database)
+                with savepoint(raw(database)):
+                    AccountModel.update(plan=plan.value).execute(database)
             except IntegrityError as error:
                 if PLAN_LIMIT not in str(error):
                     raise
@@ -216,7 +222,7 @@ class Tunnels(Part):
 
         def job(database: Database) -> None:
             seen = ClockModel.select(ClockModel.seen_at).scalar(database) or 0
-            _end(database, fn.max(TunnelUrlModel.since, seen))
+            _end(database, Case(None, [(TunnelUrlModel.since > seen, TunnelUrlModel.since)], seen))
 
         open_now = TunnelUrlModel.select().where(TunnelUrlModel.until.is_null()).limit(1)
         if await self._readers.run(lambda database: list(open_now.execute(database))):
@@ -288,8 +294,12 @@ def _is_gone(database: Database, endpoint_id: int) -> bool:
 
 
 def _copy(database: Database, endpoint_id: int, base: str, at: int) -> None:
-    TunnelCopyModel.insert(endpoint=endpoint_id, base=base, copied_at=at).on_conflict_replace().execute(database)
+    insert = TunnelCopyModel.insert(endpoint=endpoint_id, base=base, copied_at=at)
+    key = [TunnelCopyModel.endpoint, TunnelCopyModel.base]
+    insert.on_conflict(conflict_target=key, preserve=[TunnelCopyModel.copied_at]).execute(database)
 
 
 def _end(database: Database, at: object) -> None:
-    TunnelUrlModel.update(until=at).where(TunnelUrlModel.until.is_null()).execute(database)
+    """The open URL; of this node alone, where there are several."""
+    query = TunnelUrlModel.update(until=at).where(TunnelUrlModel.until.is_null())
+    (query if is_sqlite(database) else query.where(SQL("node = this_node()"))).execute(database)

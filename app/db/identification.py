@@ -20,7 +20,7 @@ from app.db.body_parts import FIRST_PART
 from app.db.encoded_headers import decode_headers
 from app.db.models import NOBODY
 from app.db.part import Part, Shared
-from app.db.raw_sql import raw
+from app.db.raw_sql import execute, execute_many, is_sqlite
 from app.db.write_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 STEP_S = 0.008
 """Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
+MOST_RECEIVED = 16
+"""Requests in one step where a server sends all of them, each with up to a part of its body, before any is read."""
 PAUSE_FACTOR = 2.0
 """The pause between steps, as a multiple of the time a step took."""
 
@@ -84,10 +86,13 @@ class Identification(Part):
 
 def identify_batch(database: Database, identify: Identify, limit: int) -> list[Identified]:
     """Identify the newest requests that are not identified yet: at most `limit`, fewer when that takes long."""
-    connection, end = raw(database), time.perf_counter() + STEP_S
+    end = time.perf_counter() + STEP_S
+    if not is_sqlite(database):
+        limit = min(limit, MOST_RECEIVED)
     found = []
     with database.atomic():
-        rows = connection.execute(
+        rows = execute(
+            database,
             "SELECT seq, id, headers, content_type, data, method, target, size, complete, gist"
             f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE provider IS NULL"
             " ORDER BY seq DESC LIMIT ?",
@@ -112,4 +117,4 @@ def store_identified(database: Database, _: int, *, found: list[Identified]) -> 
         for one in found
     ]
     columns = "provider = ?, event = ?, delivery_id = ?, gist = ?"
-    raw(database).executemany(f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)
+    execute_many(database, f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)

@@ -161,7 +161,7 @@ class CaptureModel(StoreModel):
     """A captured request without its body."""
 
     seq = _NumberField()
-    id = TextField(constraints=[SQL("UNIQUE")])
+    id = TextField(constraints=[_OnSqlite("UNIQUE")])  # PostgreSQL has no such key over partitions
     endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", index=False)
     received_at = IntegerField()
     method = TextField()

@@ -3,7 +3,6 @@ headers nor bodies."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from functools import cache, partial
 from hashlib import sha256
@@ -42,7 +41,7 @@ from app.db.models import (
     TargetModel,
 )
 from app.db.part import Part
-from app.db.raw_sql import json_list, raw, sql_list
+from app.db.raw_sql import execute, is_sqlite, json_list, sql_list
 from app.db.records import CAPTURE, SUMMARY, to_endpoint, to_target
 
 
@@ -92,13 +91,13 @@ def seq_of(database: Database, capture_id: str) -> int | None:
 
 def get(database: Database, capture_id: str) -> Capture | None:
     """One request with its headers."""
-    row = raw(database).execute(_get_statement(), (capture_id,)).fetchone()
+    row = execute(database, _get_statement(), (capture_id,)).fetchone()
     return None if row is None else CAPTURE.record(row)
 
 
 def get_with_body(database: Database, capture_id: str) -> CaptureWithBody | None:
     """One request with its headers, and its body if that has one part."""
-    row = raw(database).execute(_get_statement(_ONLY_PART), (capture_id,)).fetchone()
+    row = execute(database, _get_statement(_ONLY_PART), (capture_id,)).fetchone()
     if row is None:
         return None
     capture, part = CAPTURE.record(row), row[CAPTURE.width]
@@ -128,14 +127,14 @@ def body(database: Database, capture_id: str, offset: int, length: int | None) -
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
     DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
     with database.atomic():
-        found = raw(database).execute(_place_of_body(), (capture_id,)).fetchone()
+        found = execute(database, _place_of_body(), (capture_id,)).fetchone()
         if found is None:
             raise NotFoundError("This request is no longer stored.")
         seq, body_key, size, digest = found
         end = size if length is None else min(size, offset + length)
         if end <= offset:
             return b""
-        data = body_parts.read(raw(database), seq, body_key, offset, end)
+        data = body_parts.read(database, seq, body_key, offset, end)
     if len(data) != end - offset:
         raise DamagedBodyError
     if length is None and not offset and sha256(data).hexdigest() != digest:
@@ -148,6 +147,18 @@ def _place_of_body() -> str:
     """Built once, as above."""
     columns = CaptureModel.seq, CaptureModel.body_key, CaptureModel.size, CaptureModel.sha256
     return CaptureModel.select(*columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
+
+
+def newest_stored(database: Database) -> int:
+    """The number of the newest request that is stored, 0 if there is none."""
+    return CaptureModel.select(fn.MAX(CaptureModel.seq)).scalar(database) or 0
+
+
+def newest_received_at(database: Database, endpoint_id: int) -> int | None:
+    """When the newest request that is not deleted was received; None without one. Of a deleted endpoint, too: it may be
+    restored."""
+    row = execute(database, _NEWEST, (endpoint_id,)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def numbers_of(database: Database, ids: Collection[str]) -> frozenset[int]:
@@ -167,7 +178,8 @@ def marked_ids(database: Database, endpoint_id: int | None) -> MarkedIds:
     starred, noted = (
         frozenset(
             name
-            for (name,) in raw(database).execute(
+            for (name,) in execute(
+                database,
                 f"SELECT id FROM {table} CROSS JOIN capture ON seq = capture_seq"
                 f" WHERE endpoint_id = coalesce(?, endpoint_id) AND {visible_sql()}",
                 (endpoint_id,),
@@ -183,11 +195,12 @@ def count_all(database: Database) -> dict[int, Counts]:
 
     Its order gives the newest request; reading that in the same pass would take as long as the rest.
     """
-    rows = raw(database).execute(
+    rows = execute(
+        database,
         "SELECT endpoint_id, total, unread,"
         " (SELECT max(received_at) FROM capture WHERE capture.endpoint_id = counted.endpoint_id)"
         " FROM (SELECT endpoint_id, count(*) AS total, count(*) - sum(is_read) AS unread FROM capture"
-        " GROUP BY endpoint_id) AS counted"
+        " GROUP BY endpoint_id) AS counted",
     )
     counts = {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
     return {
@@ -230,7 +243,13 @@ def any_trashed(database: Database) -> bool:
     """Whether anything is hidden. Reads that pass a million rows ask this first: the condition takes an eighth of the
     time of such a read."""
     statement = "SELECT EXISTS (SELECT 1 FROM trash) OR EXISTS (SELECT 1 FROM endpoint WHERE trashed IS NOT NULL)"
-    return bool(raw(database).execute(statement).fetchone()[0])
+    return bool(execute(database, statement).fetchone()[0])
+
+
+_NEWEST = (
+    f"SELECT received_at FROM capture WHERE endpoint_id = ? AND {trashed_sql()} IS NULL"
+    " ORDER BY received_at DESC, id DESC LIMIT 1"
+)
 
 
 def visible(table: str = "t1", seq: str = "seq") -> SQL:
@@ -258,7 +277,11 @@ def all_endpoints(database: Database, endpoint_id: int | None = None) -> list[En
     for row in target_query.execute(database):
         target = to_target(row)
         targets.setdefault(target.endpoint_id, []).append(target)
-    return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
+    found = [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
+    if is_sqlite(database):
+        return found
+    versions = dict(execute(database, "SELECT id, version FROM endpoint").fetchall())
+    return [replace(endpoint, version=versions[endpoint.id]) for endpoint in found]
 
 
 def endpoint_of(database: Database, endpoint_id: int) -> Endpoint:
@@ -272,9 +295,7 @@ def endpoint_of(database: Database, endpoint_id: int) -> Endpoint:
 BARS_PER_STEP = 16
 """The readers serve lists and bodies between two steps, so that those never wait for a whole chart of a big store."""
 
-_IN_RANGE = (
-    "endpoint_id IN (SELECT value FROM json_each(:endpoint_ids)) AND received_at >= :start AND received_at < :end"
-)
+_IN_RANGE = "endpoint_id IN numbers(:endpoint_ids) AND received_at >= :start AND received_at < :end"
 
 
 def _count(condition: str) -> str:
@@ -282,9 +303,10 @@ def _count(condition: str) -> str:
     (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {condition}),
     (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {condition}),
     forwarded, not_sent, failed
-FROM (SELECT count(*) AS forwarded, coalesce(sum(delivery = 'u'), 0) AS not_sent,
-        coalesce(sum(delivery = 'f'), 0) AS failed
-    FROM capture INDEXED BY capture_forwarded WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND {condition})"""
+FROM (SELECT count(*) AS forwarded, count(*) FILTER (WHERE delivery = 'u') AS not_sent,
+        count(*) FILTER (WHERE delivery = 'f') AS failed
+    FROM capture INDEXED BY capture_forwarded
+    WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND {condition}) AS ended"""
 
 
 COUNT = _count(_IN_RANGE)
@@ -305,11 +327,8 @@ class Activity(Part):
         """When the oldest stored request was received, of one endpoint or of all (None); None when there is none."""
 
         def job(database: Database) -> int | None:
-            connection = raw(database)
-            firsts = (
-                connection.execute("SELECT min(received_at) FROM capture WHERE endpoint_id = ?", (one,)).fetchone()[0]
-                for one in _visible(connection, endpoint_id)
-            )
+            query = "SELECT min(received_at) FROM capture WHERE endpoint_id = ?"
+            firsts = (execute(database, query, (one,)).fetchone()[0] for one in _visible(database, endpoint_id))
             return min((first for first in firsts if first is not None), default=None)
 
         return await self._readers.run(job)
@@ -318,35 +337,33 @@ class Activity(Part):
         """The delivery result of the newest request that has one, by endpoint."""
 
         def job(database: Database) -> dict[int, DeliveryState]:
-            connection = raw(database)
             statement = (
                 "SELECT delivery FROM capture INDEXED BY capture_forwarded"
                 " WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND endpoint_id = ?"
                 " ORDER BY received_at DESC LIMIT 1"
             )
-            rows = {one: connection.execute(statement, (one,)).fetchone() for one in _visible(connection, None)}
+            rows = {one: execute(database, statement, (one,)).fetchone() for one in _visible(database, None)}
             return {one: DELIVERY_STATE[row[0]] for one, row in rows.items() if row is not None}
 
         return await self._readers.run(job)
 
 
 def _bars(database: Database, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
-    connection = raw(database)
     statement = _COUNT_VISIBLE if any_trashed(database) else COUNT
-    endpoint_ids = json_list(_visible(connection, endpoint_id))
+    endpoint_ids = json_list(_visible(database, endpoint_id))
     bars = []
     for start, end in pairwise(edges):
         values = {"endpoint_ids": endpoint_ids, "start": start, "end": end}
-        total, incomplete, forwarded, not_sent, failed = connection.execute(statement, values).fetchone()
+        total, incomplete, forwarded, not_sent, failed = execute(database, statement, values).fetchone()
         plain, delivered = total - incomplete - forwarded, forwarded - not_sent - failed
         bars.append(Bar(plain=plain, delivered=delivered, not_sent=not_sent, failed=failed, incomplete=incomplete))
     return bars
 
 
-def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[int]:
+def _visible(database: Database, endpoint_id: int | None) -> list[int]:
     """The endpoint, or all, except deleted ones, whose requests may still be stored."""
     statement = "SELECT id FROM endpoint WHERE trashed IS NULL AND id = coalesce(?, id)"
-    rows = connection.execute(statement, (endpoint_id,))
+    rows = execute(database, statement, (endpoint_id,))
     return [number for (number,) in rows]
 
 
@@ -367,7 +384,8 @@ class ProviderStats(Part):
                 newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc())
             provider, event, count = newest.c.provider, newest.c.event, fn.COUNT(SQL("*"))
             query = Select((newest,), (provider, event, count)).where(provider != NOBODY).group_by(provider, event)
-            rows = query.order_by(count.desc(), provider, event).limit(MOST).tuples().execute(database)
+            query = query.order_by(count.desc(), provider, event.asc(nulls="FIRST")).limit(MOST)
+            rows = query.tuples().execute(database)
             return [SenderCount(provider=provider, event=event, count=count) for provider, event, count in rows]
 
         return await self._readers.run(job)

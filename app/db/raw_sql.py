@@ -1,7 +1,12 @@
 """The connection underneath peewee, for statements that peewee cannot write or that cost too much when it does.
 
 What goes through peewee's query builder takes 60 to 150 microseconds longer, most of them under the interpreter's lock
-that the loop needs too. All other reads and writes are queries on the models. These files write SQL (a test compares):
+that the loop needs too. All other reads and writes are queries on the models.
+
+`a BETWEEN x AND x ORDER BY a, seq` is how SQL for both engines asks for the first few rows by an index on `(a, seq)`:
+with `a = x ORDER BY seq`, PostgreSQL may read the table by its key until it has found them, all of it if they are last.
+
+These files write SQL (a test compares):
 
 | file | why |
 |---|---|
@@ -16,12 +21,24 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `many_rows.py` | many rows a statement, prepared once |
 | `models.py` | indexes with conditions |
+| `postgres/endpoints.py` | a column that only PostgreSQL's table has |
+| `postgres/follow.py` | once a second: what other nodes did |
+| `postgres/nodes.py` | tables that only PostgreSQL has |
+| `postgres/notices.py` | the same |
+| `postgres/retention.py` | the server's clock, and the sizes of its tables |
+| `postgres/schema.py` | functions, triggers and partitions |
+| `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
+| `postgres/search/search.py` | the conditions are written by the search |
+| `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |
 | `search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
+| `search/index/requests.py` | background steps that read the search text of requests |
 | `search/index/trigrams.py` | full-text tables |
+| `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
+| `search/sql_filter.py` | the same |
 | `sqlite/backup/copy.py` | SQLite's own backup, on files that are not the store's |
 | `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
 | `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
@@ -34,9 +51,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/retention.py` | purges: joins in a fixed order |
 | `sqlite/schema.py` | triggers |
-| `sqlite/search/indexing.py` | background steps that read the search text of requests |
-| `sqlite/search/search.py` | the conditions are written by the search; each step is measured in milliseconds |
-| `sqlite/search/sql_filter.py` | the same |
+| `sqlite/search/indexing.py` | background steps that read which requests are not indexed |
 | `sqlite/transactions.py` | transactions that begin by taking the lock, and savepoints |
 | `sqlite/writer/disk_reserve.py` | pragmas |
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
@@ -47,18 +62,46 @@ that the loop needs too. All other reads and writes are queries on the models. T
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, cast
 
 import msgspec
 from peewee import SQL, Database, Node
 
+STREAMED = 50
+"""Rows that PostgreSQL sends at a time, each maybe with a body of a megabyte."""
+
 
 def raw(database: Database) -> Any:
-    """The calling thread's own connection, which must be open: sqlite3's or psycopg's. Both have `execute`."""
+    """The calling thread's own connection, which must be open: sqlite3's or psycopg's. Both have `execute`, which
+    returns a cursor."""
     return cast(Any, database).connection()
+
+
+def execute(database: Database, text: str, values: Any = ()) -> Any:
+    """A cursor with the rows of a statement, which is written as `statement` says."""
+    return raw(database).execute(statement(database, text), values)
+
+
+def execute_many(database: Database, text: str, rows: Iterable[Sequence[Any]]) -> None:
+    """The same for each of these values."""
+    raw(database).cursor().executemany(statement(database, text), rows)
+
+
+def stream(database: Database, text: str, values: Any = ()) -> Any:
+    """The rows of a statement, read as they are taken; to be closed. Within a transaction."""
+    if is_sqlite(database):
+        return execute(database, text, values)
+    cursor = raw(database).cursor(name="rows")
+    cursor.itersize = STREAMED
+    try:
+        return cursor.execute(statement(database, text), values)
+    except BaseException:
+        cursor.close()
+        raise
 
 
 def is_sqlite(database: Database) -> bool:
@@ -67,23 +110,37 @@ def is_sqlite(database: Database) -> bool:
 
 def statement(database: Database, text: str) -> str:
     """The text as the database's driver wants it. Parameters are written as SQLite has them: `?` or `:name`;
-    `IN numbers(?)` and `IN names(?)` take any number of values as one parameter, see `json_list`."""
-    return _of_sqlite(text) if is_sqlite(database) else _of_postgres(text)
+    `IN numbers(?)` and `IN names(?)` take any number of values as one parameter, see `json_list`; where only a query
+    will do, it is `SELECT value FROM numbers(?)`. Only SQLite is told which index to use (`INDEXED BY`), and the order
+    of a join (`CROSS JOIN … ON`)."""
+    return of_sqlite(text) if is_sqlite(database) else _of_postgres(text)
 
 
 @cache
-def _of_sqlite(text: str) -> str:
-    return _LISTS.sub(r"\1IN (SELECT value FROM json_each(\3))", text)
+def of_sqlite(text: str) -> str:
+    """For a connection that is no database of peewee's, as `statement`."""
+    return _QUERIES.sub(r"SELECT value FROM json_each(\2)", _LISTS.sub(r"\1IN (SELECT value FROM json_each(\3))", text))
 
 
 @cache
 def _of_postgres(text: str) -> str:
+    text = _JOINS.sub(r" JOIN \1", _QUERIES_IN.sub(r"IN \1", _HINT.sub("", text)))
     text = _LISTS.sub(lambda found: f"{'<> ALL' if found[1] else '= ANY'}({found[2]}({found[3]}))", text)
     return _PARAMETERS.sub(lambda found: f"%({found[1]})s" if found[1] else "%s", text.replace("%", "%%"))
 
 
 _LISTS = re.compile(r"(NOT )?IN (numbers|names)\((.*?)\)")
+_QUERIES = re.compile(r"SELECT value FROM (numbers|names)\((.*?)\)")
+_QUERIES_IN = re.compile(r"IN \(SELECT value FROM ((numbers|names)\(.*?\))\)")
+_HINT = re.compile(r" INDEXED BY \w+")
+_JOINS = re.compile(r" CROSS JOIN (\w+ (ON|USING))")
 _PARAMETERS = re.compile(r"(?<![:\w]):([a-z_]+)|\?")
+
+
+def is_missing_reference(error: BaseException) -> bool:
+    """Whether a row refers to one that is not there."""
+    codes = getattr(error, "sqlite_errorname", None), getattr(error, "sqlstate", None)
+    return codes[0] == "SQLITE_CONSTRAINT_FOREIGNKEY" or codes[1] == "23503"
 
 
 def newest_seq(database: Database) -> int:
@@ -103,6 +160,20 @@ def newest_number(database: Database, table: str) -> int:
 def json_list(values: Collection[str] | Collection[int]) -> str:
     """Any number of values as one parameter: a statement has room for 32,766 parameters."""
     return msgspec.json.encode(tuple(values)).decode()
+
+
+@contextlib.contextmanager
+def savepoint(connection: Any) -> Iterator[None]:
+    """A part of a transaction that is undone by itself when it fails."""
+    connection.execute("SAVEPOINT alone")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):  # a full disk has rolled everything back already
+            connection.execute("ROLLBACK TO alone")
+            connection.execute("RELEASE alone")
+        raise
+    connection.execute("RELEASE alone")
 
 
 class _List(Node):

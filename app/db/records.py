@@ -96,9 +96,10 @@ CAPTURE = RecordMapping(Capture, CaptureModel, {**_OF_CAPTURE, "identified": (Ca
 _CAPTURED = {f"captured_{name}": getattr(CaptureModel, name) for name in ("method", "target", "event", "gist")}
 DELIVERY = RecordMapping(Delivery, DeliveryModel, {"capture_id": CaptureModel.id, **_CAPTURED})
 _BEHIND = SQL(
-    "CASE WHEN t1.state = 'queued' THEN (SELECT first_request.id FROM delivery AS first"
-    " JOIN capture AS first_request ON first_request.seq = first.capture_seq WHERE first.target_id = t1.target_id"
-    " AND first.state = 'queued' AND first.replay_id IS NULL AND first.seq < t1.seq ORDER BY first.seq LIMIT 1) END"
+    "CASE WHEN t1.state = 'queued' THEN (SELECT CASE WHEN first.seq < t1.seq THEN first_request.id END"
+    " FROM delivery AS first JOIN capture AS first_request ON first_request.seq = first.capture_seq"
+    " WHERE first.target_id BETWEEN t1.target_id AND t1.target_id AND first.state = 'queued'"
+    " AND first.replay_id IS NULL ORDER BY first.target_id, first.seq LIMIT 1) END"
 )
 LISTED = RecordMapping(Delivery, DeliveryModel, {"capture_id": CaptureModel.id, **_CAPTURED, "behind": _BEHIND})
 """A delivery as lists have it."""
@@ -120,7 +121,7 @@ _ATTEMPT = RecordMapping(
     AttemptModel,
     {
         "delivery_id": DeliveryModel.id,
-        "response_removed": (AttemptModel.response_removed & AttemptModel.status.is_null(False), bool),
+        "response_removed": ((AttemptModel.response_removed == 1) & AttemptModel.status.is_null(False), bool),
     },
 )
 ATTEMPT_COLUMNS = (*_ATTEMPT.columns, *_TIMING.columns)

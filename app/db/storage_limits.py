@@ -291,6 +291,19 @@ class StorageLimits:
             self._request_counts.removed(endpoint_id, removed)
             self._give_back(endpoint_id, removed.bytes, removed.bytes)
 
+    def follow_all(self, counts: Mapping[int, Counts]) -> None:
+        """Take over the bytes of all owners as the database has them, with what other nodes stored and deleted; before
+        the endpoints' own counts are taken over."""
+        for number, own in self._own.items():
+            if number is not None and number in counts:
+                own.give_back(self._request_counts.of(number).stored_bytes - counts[number].stored_bytes)
+        self._loose, self._responses.allocated = counts[LOOSE].stored_bytes, counts[RESPONSES].stored_bytes
+        stored = sum(one.stored_bytes for one in counts.values()) - self._responses.allocated
+        self._all.give_back(self._all.allocated - self._reserved - stored)
+        self._room.set()
+        if self.exceeded() or self.responses_exceeded():
+            self._on_excess()
+
     # -- for the eviction -----------------------------------------------------------------------------------------
 
     def pending_deletion(self) -> int:

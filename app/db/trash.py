@@ -1,12 +1,11 @@
 """Deletes requests and endpoints: what is deleted is hidden at once, and deleted for good when it is purged.
 
-Until then it can be restored. A start restores what a crash left.
+Until then it can be restored. A start restores what the last run left, or where other nodes may live, its end.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, groupby
@@ -19,12 +18,14 @@ from app.core.errors import HooklineError, StorageUnavailableError
 from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
-from app.db.deleting import delete_trashed, newest_received_at
+from app.db.counts import Tally
+from app.db.deleting import delete_trashed
 from app.db.endpoint_directory import endpoint_not_found
+from app.db.many_rows import ManyRows
 from app.db.models import CaptureModel, EndpointModel, TrashModel
 from app.db.part import Part, Shared
-from app.db.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
-from app.db.raw_sql import json_list, newest_seq, raw, sql_list
+from app.db.queries import all_endpoints, endpoint_of, marked_ids, newest_received_at, visible_sql
+from app.db.raw_sql import execute, is_sqlite, json_list, newest_seq, sql_list
 from app.db.write_jobs import AdaptiveBatch
 
 IDS_MAX = 1_024
@@ -68,6 +69,10 @@ class Trash(Part):
             EndpointModel.update(trashed=None).where(restorable).execute(database)
 
         await self._writer.run(job)
+
+    def number_from(self, first: int) -> None:
+        """Number the deletions from `first` on, where others delete too."""
+        self._numbers = count(first)
 
     # -- delete ---------------------------------------------------------------------------------------------------
 
@@ -176,6 +181,12 @@ class Trash(Part):
         if self._restorable.pop(deletion.number, None) is not None:
             self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))
 
+    async def undo_all(self) -> None:
+        """Restore what was neither purged nor restored, as the next start does where nobody else may start first."""
+        with contextlib.suppress(HooklineError):
+            for deletion in list(self._restorable.values()):
+                await self.undo(deletion)
+
     async def purge_endpoints(self, in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
         """Purge deleted endpoints that still count towards the plan or hold a slug, at most `most` of them, the first
         deleted first; False if there are none."""
@@ -191,9 +202,14 @@ class Trash(Part):
         return deletion
 
     async def _show_again(self, number: int) -> None:
-        batch = AdaptiveBatch(256)
-        while await self._writer.between(partial(show_spans, deletion=number), batch):
-            pass
+        batch, shown = AdaptiveBatch(256), True
+
+        def after(step: tuple[int, dict[int, Tally]]) -> None:
+            for endpoint_id, (total, unread) in step[1].items():
+                self._request_counts.shown(endpoint_id, total, unread)
+
+        while shown:
+            shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
         self._request_counts.restore(number)
 
     def _endpoint_restored(self, restored: tuple[Endpoint, list[int]]) -> None:
@@ -236,16 +252,16 @@ class Trash(Part):
 
 def hide_ids(database: Database, deletion: int, ids: Sequence[str]) -> dict[int, Trashed]:
     """Hide those of these requests that are stored; what was hidden, by endpoint."""
-    connection = raw(database)
-    rows = connection.execute(
-        "SELECT endpoint_id, seq, id, is_read FROM capture WHERE id IN (SELECT value FROM json_each(?))"
+    rows = execute(
+        database,
+        "SELECT endpoint_id, seq, id, is_read FROM capture WHERE id IN names(?)"
         f" AND {visible_sql()} ORDER BY endpoint_id, seq",
         (json_list(ids),),
     ).fetchall()
     hidden = {}
     for endpoint_id, group in groupby(rows, key=itemgetter(0)):
         found = list(group)
-        add_spans(connection, deletion, endpoint_id, spans_of(seq for _, seq, _, _ in found))
+        add_spans(database, deletion, endpoint_id, spans_of(seq for _, seq, _, _ in found))
         unread = sum(not is_read for *_, is_read in found)
         hidden[endpoint_id] = Trashed(ids=tuple(name for _, _, name, _ in found), unread=unread)
     return hidden
@@ -253,15 +269,14 @@ def hide_ids(database: Database, deletion: int, ids: Sequence[str]) -> dict[int,
 
 def hide_all(database: Database, *, deletion: int, endpoint_id: int, keep: Collection[Mark]) -> Cleared:
     """Hide the requests that the endpoint has, except those with a mark in `keep`."""
-    connection = raw(database)
     newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
     newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1)
     marked = marked_ids(database, endpoint_id).of(keep) if keep else frozenset()
     kept = CaptureModel.select(CaptureModel.seq, CaptureModel.is_read).where(CaptureModel.id.in_(sql_list(marked)))
     kept_rows = list(kept.tuples().execute(database))
-    spans = connection.execute("SELECT first_seq, last_seq FROM trash WHERE endpoint_id = ?", (endpoint_id,)).fetchall()
+    spans = execute(database, "SELECT first_seq, last_seq FROM trash WHERE endpoint_id = ?", (endpoint_id,)).fetchall()
     taken = sorted([*spans, *((seq, seq) for seq, _ in kept_rows)])
-    add_spans(connection, deletion, endpoint_id, spans_between(taken, newest_seq(database)))
+    add_spans(database, deletion, endpoint_id, spans_between(taken, newest_seq(database)))
     return Cleared(
         upto=next((name for (name,) in newest.tuples().execute(database)), ""),
         kept=marked,
@@ -269,11 +284,11 @@ def hide_all(database: Database, *, deletion: int, endpoint_id: int, keep: Colle
     )
 
 
-def add_spans(connection: sqlite3.Connection, deletion: int, endpoint_id: int, spans: Iterable[Span]) -> None:
-    connection.executemany(
-        "INSERT INTO trash (endpoint_id, first_seq, last_seq, deletion) VALUES (?, ?, ?, ?)",
-        ((endpoint_id, first, last, deletion) for first, last in spans),
-    )
+def add_spans(database: Database, deletion: int, endpoint_id: int, spans: Iterable[Span]) -> None:
+    _SPANS.insert(database, [value for first, last in spans for value in (endpoint_id, first, last, deletion)])
+
+
+_SPANS = ManyRows("trash", ("endpoint_id", "first_seq", "last_seq", "deletion"), key="last_seq")
 
 
 def spans_of(rising: Iterable[int]) -> Iterator[Span]:
@@ -299,11 +314,27 @@ def spans_between(taken: Iterable[Span], upto: int) -> Iterator[Span]:
         yield begin, upto
 
 
-def show_spans(database: Database, limit: int, *, deletion: int) -> int:
-    """Restore what at most `limit` spans of a deletion hide; how many that were."""
+def show_spans(database: Database, limit: int, *, deletion: int) -> tuple[int, dict[int, Tally]]:
+    """Restore what at most `limit` spans of a deletion hide; how many that were, and where the database counts what is
+    seen, how much more that is of each endpoint."""
+    before = _seen(database)
     chosen = "SELECT endpoint_id, last_seq FROM trash WHERE deletion = ? LIMIT ?"
     statement = f"DELETE FROM trash WHERE (endpoint_id, last_seq) IN ({chosen})"
-    return int(raw(database).execute(statement, (deletion, limit)).rowcount)
+    spans = int(execute(database, statement, (deletion, limit)).rowcount)
+    return spans, {
+        number: (total - before[number][0], unread - before[number][1])
+        for number, (total, unread) in _seen(database).items()
+        if (total, unread) != before[number]
+    }
+
+
+def _seen(database: Database) -> dict[int, Tally]:
+    if is_sqlite(database):
+        return {}
+    return {number: (total, unread) for number, total, unread in execute(database, _SEEN).fetchall()}
+
+
+_SEEN = "SELECT owner, total, unread FROM storage_use"
 
 
 def restore_endpoint(database: Database, *, deletion: int) -> tuple[Endpoint, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,10 +12,10 @@ from peewee import Database
 from app.core.model import Capture
 from app.core.target import Target
 
-Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], bytes, int, int]
+Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], int | None, bytes, int, int]
 """A capture to store: the future that waits for its number, the record, its body or the last part of a long one, the
-key of a body whose other parts are stored, the targets to queue it for, its headers as they are stored, its total
-bytes, and how many are to be written now.
+key of a body whose other parts are stored, the targets to queue it for, the endpoint's version, its headers as they are
+stored, its total bytes, and how many are to be written now.
 
 A tuple, because one is created for each request.
 """
@@ -69,7 +70,7 @@ class Job:
 class JobResult:
     """The results of a group, passed to the loop in one call."""
 
-    __slots__ = ("adds", "failures", "first_seq", "jobs")
+    __slots__ = ("_began", "adds", "failures", "first_seq", "jobs", "seconds")
 
     def __init__(self) -> None:
         self.adds: list[Add] = []
@@ -77,3 +78,10 @@ class JobResult:
         """The number of the first of `adds`; those of the others follow."""
         self.jobs: list[Job] = []
         self.failures: list[tuple[Add | Job, Exception]] = []
+        self._began = time.perf_counter()
+        self.seconds = 0.0
+        """How long it took to write and commit them."""
+
+    def committed(self) -> None:
+        """All of it is on disk, or has failed."""
+        self.seconds = time.perf_counter() - self._began

@@ -46,9 +46,7 @@ class Addresses:
         """The capture port's own address, as a program on this machine reaches it."""
         settings = self._settings.now
         host, port = self.listening or (settings.host, settings.port)
-        if host in ALL_ADDRESSES:
-            host = LOOPBACK
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return f"http://{_of_this_machine(host)}:{port}"
 
     @property
     def listening_url(self) -> str | None:
@@ -79,7 +77,15 @@ class Addresses:
             bases.append(settings.base_url)
         bases.extend(self.tunnel.bases if self.tunnel is not None else ())
         api_ports = {settings.api_port} | ({self.api[1]} if self.api is not None else set())
+        api_hosts = dict.fromkeys((LOOPBACK, _of_this_machine(settings.api_host)))
         return (
             *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
-            *(f"http://{LOOPBACK}:{port}/" for port in sorted(api_ports - {0})),
+            *(f"http://{host}:{port}/" for host in api_hosts for port in sorted(api_ports - {0})),
         )
+
+
+def _of_this_machine(host: str) -> str:
+    """A host to listen on as it stands in a URL by which this machine reaches it."""
+    if host in ALL_ADDRESSES:
+        return LOOPBACK
+    return f"[{host}]" if ":" in host else host

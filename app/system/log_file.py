@@ -8,13 +8,14 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
 
 from app import __version__
 from app.core.log_file import FILE_NAME, OLD_FILES
+from app.system.log_lines import LinePrinter, LineQueue
 
 log = logging.getLogger(__name__)
 
@@ -77,26 +78,45 @@ def _open_private(path: str, flags: int) -> int:
 
 
 @contextlib.contextmanager
-def write_log(folder: Path) -> Iterator[None]:
+def write_log(folder: Path, *, as_json: bool = False) -> Iterator[None]:
     """Write log messages to the file in `folder`, on a thread of their own, and warnings to standard error as
-    before."""
-    try:
-        file = LogFile(folder / FILE_NAME)
-    except OSError:
-        yield  # standard error is left
-        return
-    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    handler, listener = QueueHandler(queue), QueueListener(queue, file)
+    before; or there all that the file gets, as lines of JSON."""
+    with contextlib.ExitStack() as files:
+        handlers: list[logging.Handler] = []
+        queues: list[QueueListener] = []
+        with contextlib.suppress(OSError):  # standard error is left
+            file = LogFile(folder / FILE_NAME)
+            files.callback(_close, file)
+            _add(QueueHandler(SimpleQueue()), file, handlers, queues)
+        if as_json:
+            _add(LineQueue(SimpleQueue()), LinePrinter(), handlers, queues)
+        elif handlers and logging.lastResort is not None:
+            handlers.append(logging.lastResort)
+        if handlers:
+            files.enter_context(_logging_to(handlers, queues))
+        yield
+
+
+def _add(
+    handler: QueueHandler, to: logging.Handler, handlers: list[logging.Handler], queues: list[QueueListener]
+) -> None:
+    """Let `to` write what is logged, on a thread of its own."""
     handler.addFilter(_is_kept)
+    handlers.append(handler)
+    queues.append(QueueListener(handler.queue, to))
+
+
+@contextlib.contextmanager
+def _logging_to(handlers: Sequence[logging.Handler], queues: Sequence[QueueListener]) -> Iterator[None]:
     root, own = logging.getLogger(), logging.getLogger(OWN)
     level = own.level
     own.setLevel(logging.INFO)
-    handlers = [handler] if logging.lastResort is None else [handler, logging.lastResort]
     one_a_minute = OneAMinute()
     for each in handlers:
         each.addFilter(one_a_minute)
         root.addHandler(each)
-    listener.start()
+    for queue in queues:
+        queue.start()
     log.info("Hookline %s has started as process %d", __version__, os.getpid())
     try:
         yield
@@ -106,9 +126,13 @@ def write_log(folder: Path) -> Iterator[None]:
             each.removeFilter(one_a_minute)
             root.removeHandler(each)
         own.setLevel(level)
-        listener.stop()
-        with contextlib.suppress(OSError):  # what was not written yet may have no room
-            file.close()
+        for queue in queues:
+            queue.stop()
+
+
+def _close(file: LogFile) -> None:
+    with contextlib.suppress(OSError):  # what was not written yet may have no room
+        file.close()
 
 
 def _is_kept(record: logging.LogRecord) -> bool:

@@ -134,9 +134,10 @@ def _hurry(case: Any) -> None:
 
 
 def _stay(settings: dict[str, Any]) -> None:
-    """A valid port or address would be listened on at once."""
+    """A valid port or address would be listened on at once, or at the next start; most texts are none."""
     for key in ("port", "api_port"):
         if type(settings.get(key)) in (int, float) and 1 <= settings[key] <= 65535:
             del settings[key]
-    if isinstance(settings.get("host"), str):
-        del settings["host"]
+    for key in ("host", "api_host", "store"):
+        if isinstance(settings.get(key), str):
+            del settings[key]

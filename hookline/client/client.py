@@ -19,6 +19,8 @@ from hookline.records import (
     Account,
     Backup,
     EventType,
+    Node,
+    Nodes,
     Plan,
     Probe,
     Refusal,
@@ -81,6 +83,10 @@ class AsyncTunnelControl(_TunnelCalls, Asynchronous):
     """`TunnelControl` for asyncio."""
 
 
+def _nodes(response: Response) -> tuple[Node, ...]:
+    return decode_as(Nodes)(response).items
+
+
 def _programs(response: Response) -> tuple[TunnelProgram, ...]:
     return decode_as(TunnelPrograms)(response).items
 
@@ -90,6 +96,11 @@ class _Calls:
     def status(self) -> Call[Status]:
         """The program's status."""
         return Call("GET", "/status", decode_as(Status))
+
+    @Method
+    def nodes(self) -> Call[tuple[Node, ...]]:
+        """The programs that run on the store: several on a team's."""
+        return Call("GET", "/nodes", _nodes)
 
     @ListMethod
     def refused(self, count: int | None = None) -> Pages[Refusal]:

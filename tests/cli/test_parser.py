@@ -320,6 +320,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "endpoint",
             "logs",
             "mark",
+            "nodes",
             "plan",
             "refused",
             "replay",

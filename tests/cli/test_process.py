@@ -174,6 +174,25 @@ def test_serve_prints_where_it_listens_and_then_what_arrives(serve: Callable[...
     assert program.stop() == 0
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the program is stopped by SIGINT")
+def test_all_that_serve_says_on_standard_error_can_be_lines_of_json(run: Run, folder: Path) -> None:
+    assert run("endpoint", "add", "Orders", "--forward-url", "http://localhost:8/in").code == 0
+    words = ("--endpoint", "Orders", "--port", "0", "--api-port", "0", "--log-json", "--forward-url", "localhost:9/in")
+    started = command("serve", "--data-dir", str(folder), *words)
+    with subprocess.Popen(started, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("listening on ")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert [set(line) for line in lines] == [{"time", "level", "logger", "message"}] * len(lines)
+    said = [line["message"] for line in lines]
+    assert "has started as process" in said[0]
+    assert any("http://localhost:9/in" in text for text in said)  # a second target
+    assert said[-1] == "Hookline has stopped"
+
+
 def test_an_error_that_is_a_bug_is_not_hidden(tmp_path: Path) -> None:
     def broken(*_: object) -> int:
         raise ZeroDivisionError

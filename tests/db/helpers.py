@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import psycopg
 
 from app.core.events import Event
 from app.core.model import Capture, Counts
@@ -24,6 +26,9 @@ from tests import factories
 from tests.stored import store_request
 
 BODY = b'{"hello":"world"}'
+Place = Path | str
+"""Where a store is: SQLite's folder, or PostgreSQL's URL."""
+OpenStore = Callable[..., Awaitable[Any]]
 
 
 async def add(store: Store, endpoint_id: int, body: bytes = BODY, **fields: Any) -> Capture:
@@ -36,16 +41,47 @@ async def add_many(store: Store, endpoint_id: int, number: int, **fields: Any) -
     return list(await asyncio.gather(*(add(store, endpoint_id, **fields) for _ in range(number))))
 
 
-def query(folder: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    """Ask the file itself, through a connection of its own."""
-    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
-        return connection.execute(statement, values).fetchall()
+def query(place: Place, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Ask the database itself, through a connection of its own. One to PostgreSQL is kept until `close_kept`."""
+    if isinstance(place, Path):
+        with closing(connect(place)) as connection:
+            return connection.execute(statement, values).fetchall()
+    if place not in _kept:
+        close_kept()
+        _kept[place] = connect(place)
+        _kept[place].autocommit = True
+    return _kept[place].execute(as_asked(place, statement), values).fetchall()
 
 
-def write(folder: Path, statement: str, *values: object) -> None:
-    """Change the file itself, through a connection of its own."""
-    with closing(sqlite3.connect(folder / "hookline.db")) as connection, connection:
-        connection.execute(statement, values)
+_kept: dict[str, Any] = {}
+
+
+def close_kept() -> None:
+    """To be called before the database is dropped."""
+    while _kept:
+        _kept.popitem()[1].close()
+
+
+def write(place: Place, statement: str, *values: object) -> None:
+    """Change the database itself, through a connection of its own."""
+    with closing(connect(place)) as connection, connection:
+        connection.execute(as_asked(place, statement), values)
+
+
+INTEGRITY_ERRORS = (sqlite3.IntegrityError, psycopg.IntegrityError)
+"""What `write` raises when a rule of the database is broken."""
+
+
+def connect(place: Place) -> Any:
+    """A connection to the database itself."""
+    if isinstance(place, Path):
+        return sqlite3.connect(place / "hookline.db", timeout=20)
+    return psycopg.connect(place, options="-c search_path=hookline")
+
+
+def as_asked(place: Place, statement: str) -> str:
+    """With parameters as the database's driver has them."""
+    return statement if isinstance(place, Path) else statement.replace("%", "%%").replace("?", "%s")
 
 
 def last_seen(folder: Path, at_us: int) -> None:
@@ -53,48 +89,52 @@ def last_seen(folder: Path, at_us: int) -> None:
     write(folder, "UPDATE clock SET seen_at = ?", at_us)
 
 
-def recount(folder: Path) -> dict[int, Counts]:
-    """The numbers of every visible endpoint, counted in the file."""
+def recount(place: Place) -> dict[int, Counts]:
+    """The numbers of every visible endpoint, counted in the database, without what deletions hide."""
     rows = query(
-        folder,
+        place,
         "SELECT e.id, count(c.seq), count(c.seq) - coalesce(sum(c.is_read), 0), max(c.received_at)"
-        " FROM endpoint e LEFT JOIN capture c ON c.endpoint_id = e.id WHERE NOT e.removed GROUP BY e.id",
+        " FROM endpoint e LEFT JOIN capture c ON c.endpoint_id = e.id AND NOT EXISTS"
+        " (SELECT 1 FROM trash WHERE trash.endpoint_id = e.id AND c.seq BETWEEN first_seq AND last_seq)"
+        " WHERE e.removed = 0 AND e.trashed IS NULL GROUP BY e.id",
     )
-    uses = recount_bytes(folder)
+    uses = recount_bytes(place)
     return {
         number: Counts(total=total, unread=unread, last_received_at=last, stored_bytes=uses[number])
         for number, total, unread, last in rows
     }
 
 
-def recount_bytes(folder: Path) -> dict[int, int]:
+def recount_bytes(place: Place) -> dict[int, int]:
     """What each endpoint's requests take, removed ones too, (0) body parts without a request, and (-1) responses."""
+    target = "length(CAST(target AS BLOB))" if isinstance(place, Path) else "octet_length(target)"
+    taken = f"1000 + {target} + length(headers) + size + coalesce(length(trailers), 0)"
     rows = query(
-        folder,
-        "SELECT e.id, (SELECT coalesce(sum(1000 + length(CAST(target AS BLOB)) + length(headers) + size), 0)"
+        place,
+        f"SELECT e.id, (SELECT coalesce(sum({taken}), 0)"
         " FROM capture WHERE endpoint_id = e.id)"
         " + (SELECT coalesce(sum(400), 0) FROM delivery WHERE delivery.endpoint_id = e.id)"
         " + (SELECT coalesce(sum(200 + length(headers)), 0)"
         " FROM attempt WHERE attempt.endpoint_id = e.id) FROM endpoint e",
     )
-    responses = query(folder, "SELECT coalesce(sum(length(response_body) + length(response_headers)), 0) FROM attempt")
+    responses = query(place, "SELECT coalesce(sum(length(response_body) + length(response_headers)), 0) FROM attempt")
     number = f"({KEYS_PER_BODY - 1} - key) / {KEYS_PER_BODY}"
     loose = query(
-        folder, f"SELECT sum(length(data)) FROM capture_body WHERE {number} IN (SELECT number FROM loose_body)"
+        place, f"SELECT sum(length(data)) FROM capture_body WHERE {number} IN (SELECT number FROM loose_body)"
     )
     return {**dict(rows), 0: loose[0][0] or 0, -1: responses[0][0]}
 
 
-def check_totals(store: Store, folder: Path) -> None:
-    """What is counted in memory, of responses and of all else, is what is in the file."""
-    expected = recount_bytes(folder)
+def check_totals(store: Store, place: Place) -> None:
+    """What is counted in memory, of responses and of all else, is what is in the database."""
+    expected = recount_bytes(place)
     assert store.limits.use_of_responses().used == expected.pop(-1)
     assert store.limits.use().used == sum(expected.values())
 
 
-def kept_bytes(folder: Path) -> dict[int, int]:
-    """The same as the file keeps it, ready for the next start."""
-    return dict(query(folder, "SELECT owner, bytes FROM storage_use"))
+def kept_bytes(place: Place) -> dict[int, int]:
+    """The same as the database keeps it, ready for the next start."""
+    return dict(query(place, "SELECT owner, bytes FROM storage_use"))
 
 
 def files(folder: Path) -> dict[str, int]:

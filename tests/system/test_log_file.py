@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,36 @@ def test_a_full_disk_loses_lines_and_nothing_else(tmp_path: Path, capsys: pytest
     with write_log(tmp_path):
         own.error("careful")
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_lines_of_json_on_standard_error_have_all_that_the_file_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with write_log(tmp_path, as_json=True):
+        own.info("a message %d\nof \x1b two lines, é", 1)
+        other.info("GET http://x/secret")
+        other.warning("careful")
+        try:
+            raise ValueError("what went wrong")
+        except ValueError:
+            own.exception("it failed")
+    started, first, second, third, stopped = map(json.loads, capsys.readouterr().err.splitlines())
+    assert started["message"].endswith(f"has started as process {os.getpid()}")
+    assert (first["level"], first["logger"]) == ("INFO", "app.something")
+    assert first["message"] == "a message 1\nof \x1b two lines, é"
+    assert abs(datetime.fromisoformat(first["time"]) - datetime.now(UTC)) < timedelta(minutes=1)
+    assert "exception" not in first
+    assert (second["level"], second["logger"], second["message"]) == ("WARNING", "httpx", "careful")
+    assert third["message"] == "it failed"
+    assert third["exception"].startswith("Traceback")
+    assert third["exception"].endswith("ValueError: what went wrong")
+    assert stopped["message"] == "Hookline has stopped"
+    text = (tmp_path / "hookline.log").read_text("utf-8")
+    assert "ERROR app.something: it failed\nTraceback" in text
+    assert "secret" not in text
+
+
+def test_lines_of_json_need_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_log(tmp_path / "missing", as_json=True):
+        own.info("a message")
+    assert "a message" in capsys.readouterr().err

@@ -24,7 +24,7 @@ from shiboken6 import isValid
 
 import app.ui
 from app.core.model import Capture, Endpoint
-from app.db.sqlite.readers import Readers
+from app.db.readers import Readers
 from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.comparison.dialog import ComparisonDialog

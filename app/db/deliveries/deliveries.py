@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -22,10 +23,10 @@ from app.db import body_parts, queries
 from app.db.counts import DELIVERY_OVERHEAD, grow
 from app.db.deliveries import delivery_results, unsent
 from app.db.deliveries.delivery_results import Result, ResultQueue, Stored
-from app.db.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
+from app.db.deliveries.targets import LAST_ERRORS, TROUBLES, RemovedTargets, Targets, to_troubles
 from app.db.models import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
-from app.db.raw_sql import json_list, raw, sql_list
+from app.db.raw_sql import execute, json_list, sql_list
 from app.db.records import CAPTURE, DELETED, DELIVERY, LISTED
 from app.db.write_jobs import AdaptiveBatch
 
@@ -33,7 +34,10 @@ _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = 
 _QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
 """What the forwarder sends; replays send theirs. No parameters: SQLite uses the index of queued deliveries only when it
 sees the state."""
-
+_NEXT_DUE_AT = """SELECT min(CASE WHEN started_at > :now THEN 0 ELSE due_at END) FROM delivery
+    WHERE state = 'queued' AND replay_id IS NULL AND target_id = :target_id"""
+"""As `Delivery.wait_us`."""
+_SENDING = DeliveryModel.sending_at.is_null(False)
 _NEVER = 2**62
 """Later than any moment, in microseconds."""
 SMALL = 4 * 1024
@@ -56,18 +60,26 @@ class Deliveries(Part):
     async def load(self) -> None:
         """Store the attempts that were being made when the last run ended as interrupted; before the counts are
         read."""
-
-        def job(database: Database) -> None:
-            query = _deliveries().where(DeliveryModel.sending_at.is_null(False))
-            for row in list(query.tuples().execute(database)):
-                delivery = DELIVERY.record(row)
-                target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
-                attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
-                result = Result(delivery, [(attempt, b"")], target_id=None, pause_after=0)
-                delivery_results.store(raw(database), [result], (), set())
-
-        await self._writer.run(job)
+        await self._writer.run(lambda database: self._interrupt(database, _SENDING))
         await self._results.load()
+
+    async def interrupt(self, target_id: int) -> None:
+        """The same for those to a target that this node takes over from one that has ended; while the store is in use.
+        Leaves replays, which are not sent by who sends to their target."""
+        sending = _SENDING & (DeliveryModel.target_id == target_id) & DeliveryModel.replay_id.is_null()
+        await self._writer.run(
+            lambda database: self._interrupt(database, sending), lambda interrupted: self._stored(*interrupted)
+        )
+        await self._results.load()
+
+    def _interrupt(self, database: Database, which: Any) -> tuple[list[Result], list[Stored]]:
+        results = []
+        for row in list(_deliveries().where(which).tuples().execute(database)):
+            delivery = DELIVERY.record(row)
+            target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
+            attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
+            results.append(Result(delivery, [(attempt, b"")], target_id=None, pause_after=0))
+        return results, delivery_results.store(database, results, (), set())[0]
 
     # -- for the forwarder ---------------------------------------------------------------------------------------
 
@@ -83,7 +95,7 @@ class Deliveries(Part):
 
         def job(database: Database) -> list[QueuedDelivery]:
             with database.atomic():
-                rows = raw(database).execute(_queued_statement(), values).fetchall()
+                rows = execute(database, _queued_statement(), values).fetchall()
                 captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
                 bodies = _short_bodies(database, [one for one in captures if one.size > TINY_BODY])
                 for capture, row in zip(captures, rows, strict=True):
@@ -97,12 +109,14 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
-        due_at = SQL("CASE WHEN t1.started_at > ? THEN 0 ELSE t1.due_at END", (now_us(),))  # as `Delivery.wait_us`
-        query = DeliveryModel.select(fn.MIN(due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
-        if without:
-            query = query.where(DeliveryModel.id.not_in(sql_list(without)))
-        found: int | None = await self._readers.run(query.scalar)
-        return found
+        values = {"target_id": target_id, "now": now_us(), "without": json_list(without)}
+        text = f"{_NEXT_DUE_AT} AND id NOT IN names(:without)" if without else _NEXT_DUE_AT  # the index has no ids
+
+        def job(database: Database) -> int | None:
+            (due_at,) = execute(database, text, values).fetchone()
+            return None if due_at is None else int(due_at)
+
+        return await self._readers.run(job)
 
     async def targets_with_queued(self) -> set[int]:
         query = DeliveryModel.select(DeliveryModel.target_id).distinct().where(_QUEUED)
@@ -112,8 +126,12 @@ class Deliveries(Part):
 
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
+    async def claim(self, target_id: int) -> bool:
+        """Where there is one node, nobody else sends."""
+        return True
+
     async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
-        return await self._writer.run(lambda database: delivery_results.begin(raw(database), delivery_ids))
+        return await self._writer.run(lambda database: delivery_results.begin(database, delivery_ids))
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
@@ -128,11 +146,8 @@ class Deliveries(Part):
         values = attempt.number, attempt.url, now_us(), delivery.id
 
         def job(database: Database) -> list[delivery_results.Grown]:
-            connection = raw(database)
-            rows = connection.execute(_RESENT, values).fetchall()
-            return delivery_results.insert(
-                connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows]
-            )
+            rows = execute(database, _RESENT, values).fetchall()
+            return delivery_results.insert(database, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows])
 
         def after(stored: list[delivery_results.Grown]) -> None:
             for grown in stored:
@@ -202,18 +217,17 @@ class Deliveries(Part):
         )
 
         def job(database: Database) -> list[Delivery]:
-            connection = raw(database)
             added = []
             for one in deliveries:
                 values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
-                if connection.execute(statement, values).rowcount:
+                if execute(database, statement, values).rowcount:
                     added.append(one)
-                    grow(connection, {one.endpoint_id: DELIVERY_OVERHEAD})
+            grow(database, _grown(added))
             return added
 
         def after(added: list[Delivery]) -> None:
-            for one in added:
-                self._grew(one.endpoint_id, DELIVERY_OVERHEAD)
+            for endpoint_id, size in _grown(added).items():
+                self._grew(endpoint_id, size)
 
         return {one.id for one in await self._writer.run(job, after)}
 
@@ -304,7 +318,7 @@ class Deliveries(Part):
 
         def job(database: Database) -> dict[int, TargetCounts]:
             counts: dict[int, dict[str, Any]] = {}
-            for target_id, error in raw(database).execute(LAST_ERRORS).fetchall():
+            for target_id, error in execute(database, LAST_ERRORS).fetchall():
                 counts[target_id] = {"last_error": error}
             for name, query in (("queued", queued), ("failures", failing), ("deleted", deleted)):
                 for target_id, count in query.tuples().execute(database):
@@ -314,7 +328,8 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def target_troubles(self) -> list[TargetTrouble]:
-        return await self._readers.run(lambda database: target_troubles(raw(database)))
+        values = {"now": now_us()}
+        return await self._readers.run(lambda database: to_troubles(execute(database, TROUBLES, values)))
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
         def job(database: Database) -> list[Attempt]:
@@ -335,6 +350,11 @@ class Deliveries(Part):
         self._limits.grew(endpoint_id, size)
 
 
+def _grown(added: Sequence[Delivery]) -> dict[int, int]:
+    """The bytes that new deliveries take, by endpoint."""
+    return {number: DELIVERY_OVERHEAD * many for number, many in Counter(one.endpoint_id for one in added).items()}
+
+
 def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
     return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
 
@@ -351,12 +371,12 @@ def _queued_statement() -> str:
     )
     query = queries.with_capture(_deliveries(*CAPTURE.columns, tiny)).where(
         _QUEUED,
-        DeliveryModel.target_id == SQL(":target_id"),
+        DeliveryModel.target_id.between(SQL(":target_id"), SQL(":target_id")),
         SQL("(t1.due_at <= :due_at OR t1.started_at > :due_at)"),
-        DeliveryModel.id.not_in(SQL("(SELECT value FROM json_each(:without))")),
+        SQL("t1.id NOT IN names(:without)"),
         queries.of_visible_endpoint(),  # a deleted request is sent until it is purged: it may be restored
     )
-    return f"{query.sql()[0]} LIMIT :limit"
+    return f"{query.order_by(DeliveryModel.target_id, DeliveryModel.seq).sql()[0]} LIMIT :limit"
 
 
 def _short_bodies(database: Database, captures: Sequence[Capture]) -> dict[int, bytes]:
@@ -413,5 +433,5 @@ def _queue_again(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:
     DeliveryModel.update(**fresh).where(chosen).execute(database)
     query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id, CaptureModel.seq)
     rows = list(query.join(CaptureModel).where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))
-    shown = delivery_results.show_worst(raw(database), {row[-1] for row in rows})
+    shown = delivery_results.show_worst(database, {row[-1] for row in rows})
     return [_QueuedAgain(seq, target_id, name, shown[capture_seq]) for seq, target_id, name, capture_seq in rows]

@@ -7,7 +7,6 @@ statement. So results that arrive while others are stored share their statements
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
@@ -26,7 +25,7 @@ from app.db.encoded_headers import encode_headers
 from app.db.many_rows import ManyRows
 from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel
 from app.db.part import Writer
-from app.db.raw_sql import json_list, raw, sql_list
+from app.db.raw_sql import execute, is_sqlite, json_list, sql_list
 from app.db.records import ATTEMPT_COLUMNS, to_attempt
 from app.db.write_jobs import Job
 
@@ -52,9 +51,7 @@ class Grown(NamedTuple):
     responses: int = 0
 
 
-def insert(
-    connection: sqlite3.Connection, tried: Sequence[tuple[int, int, Sequence[tuple[Attempt, bytes]]]]
-) -> list[Grown]:
+def insert(database: Database, tried: Sequence[tuple[int, int, Sequence[tuple[Attempt, bytes]]]]) -> list[Grown]:
     """Store attempts: of each delivery its number, its endpoint, and the attempts with the bodies of their responses.
     Returns what each delivery's take. Runs on the writer's thread.
 
@@ -65,7 +62,7 @@ def insert(
     grown = []
     for delivery_seq, endpoint_id, made in tried:
         size = responses = 0
-        stored = _numbers(connection, delivery_seq) if len(made) > 1 else ()
+        stored = _numbers(database, delivery_seq) if len(made) > 1 else ()
         for attempt, body in made:
             if attempt.number in stored:
                 continue
@@ -77,21 +74,22 @@ def insert(
             size += ATTEMPT_OVERHEAD + len(headers)
             responses += attempt.response_size + len(response_headers)
         grown.append(Grown(size, responses))
-    _ATTEMPTS.insert(connection, values)
+    _ATTEMPTS.insert(database, values)
     return grown
 
 
-def _numbers(connection: sqlite3.Connection, delivery_seq: int) -> set[int]:
+def _numbers(database: Database, delivery_seq: int) -> set[int]:
     """Those of its stored attempts."""
-    rows = connection.execute("SELECT number FROM attempt WHERE delivery_seq = ?", (delivery_seq,))
+    rows = execute(database, "SELECT number FROM attempt WHERE delivery_seq = ?", (delivery_seq,))
     return {number for (number,) in rows.fetchall()}
 
 
 _REMOVED_UPTO = "SELECT max(seq) FROM attempt INDEXED BY attempt_removed WHERE response_removed = 1"
 _OLDEST = f"""SELECT seq, response_size + length(response_headers) FROM attempt
     WHERE seq > coalesce(({_REMOVED_UPTO}), 0) ORDER BY seq LIMIT ?"""
-_REMOVE = """UPDATE attempt SET response_removed = 1, response_truncated = response_truncated OR response_size > 0,
-    response_size = 0, response_headers = :none, response_body = x''
+_REMOVE = """UPDATE attempt SET response_removed = 1,
+    response_truncated = CASE WHEN response_size > 0 THEN 1 ELSE response_truncated END,
+    response_size = 0, response_headers = :none, response_body = :empty
     WHERE seq BETWEEN :first AND :last"""
 
 
@@ -105,18 +103,17 @@ class RemovedResponses(NamedTuple):
 def remove_oldest(database: Database, limit: int, *, needed: int) -> RemovedResponses:
     """Remove the responses of the oldest attempts, at most `limit` of them, until `needed` bytes are freed. The
     attempts stay."""
-    connection = raw(database)
     none = encode_headers(())
     chosen: list[int] = []
     freed = 0
-    for seq, size in connection.execute(_OLDEST, (limit,)).fetchall():
+    for seq, size in execute(database, _OLDEST, (limit,)).fetchall():
         chosen.append(seq)
         freed += size - len(none)
         if freed >= needed:
             break
     if chosen:
-        connection.execute(_REMOVE, {"none": none, "first": chosen[0], "last": chosen[-1]})
-        grow(connection, {RESPONSES: -freed})
+        execute(database, _REMOVE, {"none": none, "empty": b"", "first": chosen[0], "last": chosen[-1]})
+        grow(database, {RESPONSES: -freed})
     return RemovedResponses(len(chosen), freed)
 
 
@@ -212,9 +209,14 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64)
 """How many values a statement may have: few sizes, so that all stay prepared."""
 _THESE = {size: f"({', '.join('?' * size)})" for size in _SIZES}
 _ROW = f"({', '.join('?' * (len(_CHANGING) + 2))})"
+_NUMBERS = {"round_ms": "DOUBLE PRECISION", "started_at": "BIGINT", "ms": "DOUBLE PRECISION", "status": "BIGINT"}
+"""Those that may be NULL, which PostgreSQL takes for a text unless the first row says otherwise."""
+_CAST = {name: f"CAST(? AS {kind})" for name, kind in _NUMBERS.items()}
+_FIRST_ROW = f"({', '.join(_CAST.get(name, '?') for name in (*_CHANGING, 'state', 'id'))})"
 _CHANGES = ", ".join(f"{name} = new.column{number}" for number, name in enumerate((*_CHANGING, "state"), 1))
 _CHANGE = {
-    size: f"UPDATE delivery SET sending_at = NULL, {_CHANGES} FROM (VALUES {', '.join([_ROW] * size)}) AS new"
+    size: f"UPDATE delivery SET sending_at = NULL, {_CHANGES}"
+    f" FROM (VALUES {', '.join([_FIRST_ROW, *[_ROW] * (size - 1)])}) AS new"
     f" WHERE delivery.id = new.column{len(_CHANGING) + 2}"
     for size in _SIZES
 }
@@ -227,21 +229,23 @@ _BEGIN = {
     size: f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN {these}"
     for size, these in _THESE.items()
 }
-_QUEUED = "SELECT id FROM delivery WHERE state = 'queued' AND id IN (SELECT value FROM json_each(?))"
+_BEGUN = "SELECT id FROM delivery WHERE state = 'queued' AND sending_at = ? AND id IN names(?)"
 _FIND = {
     size: f"SELECT json_group_array(json_array(id, seq, capture_seq, {_NUMBER_OF})) FROM delivery WHERE id IN {these}"
     for size, these in _THESE.items()
 }
 _SHOW = {size: f"UPDATE capture SET delivery = ? WHERE seq IN {these}" for size, these in _THESE.items()}
-_WORST = " ".join(f"WHEN max(state = '{state.value}') THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
+_WORST = " ".join(
+    f"WHEN count(*) FILTER (WHERE state = '{state.value}') > 0 THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST
+)
 _CODES = " ".join(f"WHEN '{state.value}' THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
-_SHOW_WORST = f"""UPDATE capture SET delivery = coalesce(
+SHOW_WORST = f"""UPDATE capture SET delivery = coalesce(
         (SELECT CASE {_WORST} END
-            FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20)
+            FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20) AS first
             WHERE replay_id IS NULL),
         (SELECT CASE state {_CODES} END
             FROM delivery WHERE capture_seq = capture.seq ORDER BY seq DESC LIMIT 1))
-        WHERE seq IN (SELECT value FROM json_each(?)) RETURNING seq, delivery"""
+        WHERE seq IN numbers(?) RETURNING seq, delivery"""
 """What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that
 was never forwarded. Deliveries to targets are queued with their capture, so before all replays."""
 _FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
@@ -296,7 +300,7 @@ class ResultQueue:
     async def load(self) -> None:
         """Read which targets have failures in a row."""
         rows = await self._writer.run(
-            lambda database: raw(database).execute("SELECT id FROM target WHERE failures > 0").fetchall()
+            lambda database: execute(database, "SELECT id FROM target WHERE failures > 0").fetchall()
         )
         self._failing.update(number for (number,) in rows)
 
@@ -352,7 +356,7 @@ class ResultQueue:
 
         try:
             self._writer.put(
-                Job(lambda database: store(raw(database), results, then_begin, self._failing), after, failed, cost=cost)
+                Job(lambda database: store(database, results, then_begin, self._failing), after, failed, cost=cost)
             )
         except StorageUnavailableError as error:
             failed(error)
@@ -369,16 +373,16 @@ class ResultQueue:
 
 
 def store(
-    connection: sqlite3.Connection, results: Sequence[Result], then_begin: Sequence[str], failing: set[int]
+    database: Database, results: Sequence[Result], then_begin: Sequence[str], failing: set[int]
 ) -> tuple[list[Stored], set[str]]:
     """Store results of different deliveries, and begin others; what became of each result, and which have begun. Runs
     on the writer's thread, like the others below."""
-    begun = begin(connection, then_begin)
-    rows = change(connection, [one.delivery for one in results])
+    begun = begin(database, then_begin)
+    rows = change(database, [one.delivery for one in results])
     kept = [one for one in results if one.delivery.id in rows]
-    grown = insert(connection, [(rows[one.delivery.id].seq, one.delivery.endpoint_id, one.made) for one in kept])
+    grown = insert(database, [(rows[one.delivery.id].seq, one.delivery.endpoint_id, one.made) for one in kept])
     grown_by = dict(zip((one.delivery.id for one in kept), grown, strict=True))
-    shown = _show(connection, [(one.delivery, rows[one.delivery.id]) for one in kept])
+    shown = _show(database, [(one.delivery, rows[one.delivery.id]) for one in kept])
     stored = []
     for one in results:
         delivery = one.delivery
@@ -387,19 +391,19 @@ def store(
             stored.append(Stored(None, Grown(), False))
             continue
         if delivery.responded and one.made[0][0].number == 1:
-            connection.execute(_RESPONSE, (delivery.status, row.capture_seq))
-        paused = _count_failures(connection, one, failing)
+            execute(database, _RESPONSE, (delivery.status, row.capture_seq))
+        paused = _count_failures(database, one, failing)
         stored.append(Stored(shown[row.capture_seq], grown_by[delivery.id], paused))
     return stored, begun
 
 
-def begin(connection: sqlite3.Connection, delivery_ids: Sequence[str]) -> set[str]:
+def begin(database: Database, delivery_ids: Sequence[str]) -> set[str]:
     """Mark those that are still stored and queued as being sent; returns them."""
     begun, at = set(delivery_ids), now_us()
-    number = sum(connection.execute(_BEGIN[len(part)], (at, *part)).rowcount for part in _parts(delivery_ids))
+    number = sum(execute(database, _BEGIN[len(part)], (at, *part)).rowcount for part in _parts(delivery_ids))
     if number == len(begun):
         return begun
-    return {name for (name,) in connection.execute(_QUEUED, (json_list(delivery_ids),)).fetchall()}
+    return {name for (name,) in execute(database, _BEGUN, (at, json_list(delivery_ids))).fetchall()}
 
 
 class _Row(NamedTuple):
@@ -410,7 +414,7 @@ class _Row(NamedTuple):
     deliveries: int
 
 
-def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[str, _Row]:
+def change(database: Database, deliveries: Sequence[Delivery]) -> dict[str, _Row]:
     """Store what an attempt changes; the rows of the deliveries that are still stored, by id."""
     found: dict[str, _Row] = {}
     for part in _parts(deliveries):
@@ -418,14 +422,16 @@ def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> di
         for delivery in part:
             values += (*_changing(delivery), delivery.state.value, delivery.id)
         if len(part) == 1:
-            rows = connection.execute(_CHANGE_ONE, values).fetchall()
-            found.update((part[0].id, _Row(*numbers)) for numbers in rows)
-            continue
-        ids = [delivery.id for delivery in part]
-        # All in one row: sqlite3 takes the interpreter's lock again for each.
-        ((all_rows,),) = connection.execute(_FIND[len(part)], ids).fetchall()
-        found.update((name, _Row(*numbers)) for name, *numbers in msgspec.json.decode(all_rows))
-        connection.execute(_CHANGE[len(part)], values)
+            rows = [(part[0].id, *numbers) for numbers in execute(database, _CHANGE_ONE, values).fetchall()]
+        elif is_sqlite(database):
+            # All in one row: sqlite3 takes the interpreter's lock again for each.
+            ((all_rows,),) = execute(database, _FIND[len(part)], [delivery.id for delivery in part]).fetchall()
+            rows = msgspec.json.decode(all_rows)
+            execute(database, _CHANGE[len(part)], values)
+        else:
+            text = f"{_CHANGE[len(part)]} RETURNING id, seq, capture_seq, {_NUMBER_OF}"
+            rows = execute(database, text, values).fetchall()
+        found.update((name, _Row(*numbers)) for name, *numbers in rows)
     return found
 
 
@@ -437,7 +443,7 @@ def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
         yield [*part, *[part[-1]] * (size - len(part))]
 
 
-def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row]]) -> dict[int, DeliveryState]:
+def _show(database: Database, changed: Sequence[tuple[Delivery, _Row]]) -> dict[int, DeliveryState]:
     """Store what the rows of these deliveries' requests show; returns it by the requests' numbers."""
     shown: dict[int, DeliveryState] = {}
     alone: dict[DeliveryState, list[int]] = {}
@@ -450,27 +456,27 @@ def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row
             among.add(row.capture_seq)
     for state, seqs in alone.items():
         for part in _parts(seqs):
-            connection.execute(_SHOW[len(part)], (DELIVERY_CODE[state], *part))
+            execute(database, _SHOW[len(part)], (DELIVERY_CODE[state], *part))
     if among:
-        shown.update(show_worst(connection, among))
+        shown.update(show_worst(database, among))
     return shown
 
 
-def show_worst(connection: sqlite3.Connection, capture_seqs: Collection[int]) -> dict[int, DeliveryState]:
+def show_worst(database: Database, capture_seqs: Collection[int]) -> dict[int, DeliveryState]:
     """Store what the rows of these requests show; returns it by the requests' numbers."""
-    rows = connection.execute(_SHOW_WORST, (json_list(capture_seqs),)).fetchall()
+    rows = execute(database, SHOW_WORST, (json_list(capture_seqs),)).fetchall()
     return {seq: DELIVERY_STATE[code] for seq, code in rows}
 
 
-def _count_failures(connection: sqlite3.Connection, result: Result, failing: set[int]) -> bool:
+def _count_failures(database: Database, result: Result, failing: set[int]) -> bool:
     """Count a delivery that has ended; whether that pauses its target."""
     state, target_id = result.delivery.state, result.target_id
     if state is DeliveryState.DELIVERED and target_id in failing:
-        connection.execute(_WORKS, (target_id,))
+        execute(database, _WORKS, (target_id,))
     if state is not DeliveryState.FAILED or target_id is None:
         return False
-    row = connection.execute(_FAILED_AGAIN, (target_id,)).fetchall()
+    row = execute(database, _FAILED_AGAIN, (target_id,)).fetchall()
     if not row or not result.pause_after or row[0][0] < result.pause_after or row[0][1] is not None:
         return False
-    connection.execute(_PAUSE, (target_id,))
+    execute(database, _PAUSE, (target_id,))
     return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import msgspec
-from peewee import Database, fn
+from peewee import Database, ModelSelect, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
@@ -37,14 +38,7 @@ class Replays(Part):
 
     async def load(self) -> None:
         """Mark those that were going on when the last run ended as interrupted."""
-
-        def job(database: Database) -> None:
-            for row in list(ReplayModel.select().execute(database)):
-                replay = _replay(row)
-                if not replay.ended and replay.state is not ReplayState.INTERRUPTED:
-                    _save(database, msgspec.structs.replace(replay, state=ReplayState.INTERRUPTED))
-
-        await self._writer.run(job)
+        await self._writer.run(partial(interrupt, which=ReplayModel.select()))
 
     async def save(self, replay: Replay) -> None:
         await self._writer.run(lambda database: _save(database, replay))
@@ -88,6 +82,14 @@ class Replays(Part):
         return await self._readers.run(job)
 
 
+def interrupt(database: Database, which: ModelSelect[ReplayModel]) -> None:
+    """Mark those of these that were going on as interrupted."""
+    for row in list(which.execute(database)):
+        replay = _replay(row)
+        if not replay.ended and replay.state is not ReplayState.INTERRUPTED:
+            _save(database, msgspec.structs.replace(replay, state=ReplayState.INTERRUPTED))
+
+
 def _save(database: Database, replay: Replay) -> None:
     changing = {name: getattr(replay, name) for name in _CHANGING}
     row = {
@@ -96,7 +98,8 @@ def _save(database: Database, replay: Replay) -> None:
         "spec": msgspec.json.encode(replay.spec).decode(),
         "progress": msgspec.json.encode(changing).decode(),
     }
-    ReplayModel.insert(**row).on_conflict_replace().execute(database)
+    others = (ReplayModel.created_at, ReplayModel.spec, ReplayModel.progress)
+    ReplayModel.insert(**row).on_conflict(conflict_target=(ReplayModel.id,), preserve=others).execute(database)
     newest = ReplayModel.select(ReplayModel.id).order_by(ReplayModel.id.desc()).limit(_KEPT)
     ReplayModel.delete().where(ReplayModel.id.not_in(newest)).execute(database)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from peewee import SQL, Database, Tuple
+from peewee import SQL, Database, ModelSelect, Tuple
 
 from app.core.comparison.compared_request import ResponsePair, ResponsePairs
 from app.core.comparison.response_comparison import ComparedResponse
@@ -12,7 +12,7 @@ from app.core.delivery import Attempt
 from app.core.model import PageKey, Summary
 from app.db import queries
 from app.db.deliveries import delivery_results
-from app.db.models import CaptureModel
+from app.db.models import CaptureModel, DeliveryModel
 from app.db.part import Part
 from app.db.raw_sql import sql_list
 
@@ -20,11 +20,10 @@ EXAMINED_MAX = 1_000
 """Requests looked at in one read: most may have gone to one of the targets only."""
 BODIES_MAX = 8 * 1024 * 1024
 """Bytes of response bodies in one page, plus those of one pair."""
-_LATEST = (
-    "(SELECT id FROM delivery WHERE capture_seq = t1.seq AND target_id = ? AND state <> 'queued'"
-    " AND (replay_id IS NULL OR EXISTS (SELECT 1 FROM replay WHERE replay.id = delivery.replay_id"
-    " AND json_extract(spec, '$.edit') IS NULL AND coalesce(json_extract(spec, '$.faults.cut_off'), 0) = 0))"
-    " ORDER BY seq DESC LIMIT 1)"
+_COUNTS = SQL(
+    "(state <> 'queued' AND (replay_id IS NULL OR EXISTS (SELECT 1 FROM replay WHERE replay.id = replay_id"
+    " AND json_extract(spec, '$.edit') IS NULL"
+    " AND coalesce(CAST(json_extract(spec, '$.faults.cut_off') AS DOUBLE PRECISION), 0) = 0)))"
 )
 """A replay counts if it sent the request as it was captured; of one that is no longer listed, this is not known."""
 
@@ -62,8 +61,9 @@ def _candidates(
     capture_ids: Sequence[str] | None,
 ) -> list[_Candidate]:
     place = (CaptureModel.received_at, CaptureModel.id)
-    latest = [SQL(_LATEST, [target]) for target in targets]
-    query = CaptureModel.select(*place, *latest).where(CaptureModel.endpoint == endpoint_id, queries.visible())
+    query = CaptureModel.select(*place, *map(_latest, targets)).where(
+        CaptureModel.endpoint == endpoint_id, queries.visible()
+    )
     if before is not None:
         query = query.where(Tuple(*place) < (before.received_at, before.id))
     if capture_ids is not None:
@@ -71,6 +71,13 @@ def _candidates(
     query = query.order_by(*(column.desc() for column in place)).limit(EXAMINED_MAX)
     rows = query.tuples().execute(database)
     return [(PageKey(received_at=at, id=name), first, second) for at, name, first, second in rows]
+
+
+def _latest(target: int) -> ModelSelect[DeliveryModel]:
+    """The id of the latest ended delivery to it."""
+    query = DeliveryModel.select(DeliveryModel.id).where(DeliveryModel.capture == CaptureModel.seq)
+    query = query.where(DeliveryModel.target_id == target, _COUNTS)
+    return query.order_by(DeliveryModel.seq.desc()).limit(1)
 
 
 def _pairs(database: Database, endpoint_id: int, rows: Sequence[_Candidate], limit: int) -> ResponsePairs:

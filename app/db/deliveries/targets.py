@@ -4,15 +4,15 @@ is wrong with the others."""
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from msgspec.structs import replace
 from peewee import SQL, Database, fn
 
-from app.core.clock import DAY_US, now_us
+from app.core.clock import DAY_US
 from app.core.errors import NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.forward_target import full_url
@@ -25,7 +25,7 @@ from app.db.deliveries import delivery_results
 from app.db.deliveries.delivery_results import show_worst
 from app.db.models import CaptureModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
-from app.db.raw_sql import json_list, raw
+from app.db.raw_sql import execute, json_list
 from app.db.records import DELIVERY, from_target_draft, to_target
 from app.db.write_jobs import AdaptiveBatch
 
@@ -218,10 +218,12 @@ _MOST = 256
 _NOT_TRIED = "Not sent: the target was removed."
 _NOT_RETRIED = "Not retried: the target was removed."
 _END = """UPDATE delivery
-    SET state = iif(attempts, 'failed', 'not_sent'), error = iif(attempts, error, :not_tried),
-        next_step = iif(attempts, :not_retried, NULL), due_at = 0
-    WHERE seq IN (SELECT seq FROM delivery WHERE target_id = :target AND state = 'queued' AND replay_id IS NULL
-        AND sending_at IS NULL AND NOT EXISTS (SELECT 1 FROM target WHERE id = :target) ORDER BY seq LIMIT :limit)
+    SET state = CASE WHEN attempts > 0 THEN 'failed' ELSE 'not_sent' END,
+        error = CASE WHEN attempts > 0 THEN error ELSE :not_tried END,
+        next_step = CASE WHEN attempts > 0 THEN :not_retried END, due_at = 0
+    WHERE seq IN (SELECT seq FROM delivery WHERE target_id BETWEEN :target AND :target AND state = 'queued'
+        AND replay_id IS NULL AND sending_at IS NULL AND NOT EXISTS (SELECT 1 FROM target WHERE id = :target)
+        ORDER BY target_id, seq LIMIT :limit)
     RETURNING seq, capture_seq"""
 _WITHOUT_TARGET = """SELECT DISTINCT target_id FROM delivery
     WHERE state = 'queued' AND replay_id IS NULL AND target_id NOT IN (SELECT id FROM target)"""
@@ -241,7 +243,7 @@ class RemovedTargets(Part):
 
     async def load(self) -> None:
         """Continue with what an earlier run left."""
-        rows = await self._readers.run(lambda database: raw(database).execute(_WITHOUT_TARGET).fetchall())
+        rows = await self._readers.run(lambda database: execute(database, _WITHOUT_TARGET).fetchall())
         self.check(number for (number,) in rows)
 
     def check(self, target_ids: Iterable[int | None]) -> None:
@@ -279,19 +281,18 @@ class RemovedTargets(Part):
 def _read_statement() -> str:
     """Built once: that takes peewee as long as changing some deliveries."""
     query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
-    query = query.where(DeliveryModel.seq.in_(SQL("(SELECT value FROM json_each(:seqs))")))
+    query = query.where(SQL("t1.seq IN numbers(:seqs)"))
     return str(query.order_by(DeliveryModel.seq).sql()[0])
 
 
 def _end(database: Database, target_id: int, limit: int) -> list[DeliveryChanged]:
     """End at most `limit` deliveries; none if the target exists."""
-    connection = raw(database)
     texts = {"not_tried": _NOT_TRIED, "not_retried": _NOT_RETRIED}
-    captures = dict(connection.execute(_END, {**texts, "target": target_id, "limit": limit}).fetchall())
+    captures = dict(execute(database, _END, {**texts, "target": target_id, "limit": limit}).fetchall())
     if not captures:
         return []
-    shown = show_worst(connection, set(captures.values()))
-    rows = connection.execute(_read_statement(), {"seqs": json_list(captures)}).fetchall()
+    shown = show_worst(database, set(captures.values()))
+    rows = execute(database, _read_statement(), {"seqs": json_list(captures)}).fetchall()
     deliveries = [DELIVERY.record(row) for row in rows]
     tried = [delivery.id for delivery in deliveries if delivery.attempts]
     last = delivery_results.last_of(database, tried) if tried else {}
@@ -305,37 +306,38 @@ def _end(database: Database, target_id: int, limit: int) -> list[DeliveryChanged
 _READ = 1_000
 """Deliveries of an endpoint, to find what became of those to one target: more could take seconds."""
 _RETRIED = """(SELECT error FROM delivery
-    WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL ORDER BY seq LIMIT 1)"""
+    WHERE target_id BETWEEN target.id AND target.id AND state = 'queued' AND replay_id IS NULL
+    ORDER BY target_id, seq LIMIT 1)"""
 _FAILED = f"""(SELECT error FROM
     (SELECT target_id, error FROM delivery
-        WHERE endpoint_id = target.endpoint_id AND state = 'failed' AND replay_id IS NULL
-        ORDER BY seq DESC LIMIT {_READ})
+        WHERE endpoint_id BETWEEN target.endpoint_id AND target.endpoint_id AND state = 'failed' AND replay_id IS NULL
+        ORDER BY endpoint_id DESC, seq DESC LIMIT {_READ}) AS failed
     WHERE target_id = target.id LIMIT 1)"""
-LAST_ERRORS = f"""
-    SELECT target.id, coalesce({_RETRIED}, iif(failures > 0 OR paused = 'failures', {_FAILED}, NULL)) AS last_error
-    FROM target WHERE last_error IS NOT NULL"""
+_LAST_ERROR = f"coalesce({_RETRIED}, CASE WHEN failures > 0 OR paused = 'failures' THEN {_FAILED} END)"
+LAST_ERRORS = f"SELECT target.id, {_LAST_ERROR} FROM target WHERE {_LAST_ERROR} IS NOT NULL"
 """Why the first delivery that waits for a target is retried, or else why the last one failed."""
 _UNSENT = f"""FROM
     (SELECT target_id, error, queued_at FROM delivery
-        WHERE endpoint_id = target.endpoint_id AND state = 'not_sent' AND replay_id IS NULL
-        ORDER BY seq DESC LIMIT {_READ})
+        WHERE endpoint_id BETWEEN target.endpoint_id AND target.endpoint_id AND state = 'not_sent' AND replay_id IS NULL
+        ORDER BY endpoint_id DESC, seq DESC LIMIT {_READ}) AS unsent
     WHERE target_id = target.id AND queued_at > :now - {DAY_US}"""
-_TROUBLES = f"""
-    SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
-        (SELECT count(*) FROM delivery
-            WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL) AS waiting,
-        iif(deleted_at > :now - {DAY_US}, deleted, 0) AS lately,
-        coalesce({_RETRIED}, {_FAILED}), (SELECT count(*) {_UNSENT}) AS unsent, (SELECT error {_UNSENT} LIMIT 1)
+_NUMBER_UNSENT = f"(SELECT count(*) {_UNSENT})"
+_WAITING = "(SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL)"
+_DELETED = f"CASE WHEN deleted_at > :now - {DAY_US} THEN deleted ELSE 0 END"
+TROUBLES = f"""
+    SELECT endpoint.slug, target.id, target.url, paused, CAST(json_extract(settings, '$.pause_after') AS INTEGER),
+        failures, {_WAITING}, {_DELETED}, coalesce({_RETRIED}, {_FAILED}),
+        {_NUMBER_UNSENT}, (SELECT error {_UNSENT} LIMIT 1)
     FROM target JOIN endpoint ON endpoint.id = target.endpoint_id
-    WHERE lately > 0
-        OR (target.active AND (failures > 0 OR unsent > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0)))
+    WHERE {_DELETED} > 0 OR (target.active = 1 AND
+        (failures > 0 OR {_NUMBER_UNSENT} > 0 OR paused = 'failures' OR (paused = 'user' AND {_WAITING} > 0)))
     ORDER BY endpoint.id, target.position"""
+"""What `to_troubles` takes, at the time `now`."""
 
 
-def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
+def to_troubles(rows: Iterable[tuple[Any, ...]]) -> list[TargetTrouble]:
     """Those of each endpoint in order. Replays do not count."""
     troubles = []
-    rows = connection.execute(_TROUBLES, {"now": now_us()})
     for slug, number, url, paused, pause_after, failures, waiting, deleted, error, unsent, reason in rows:
         troubles.append(
             TargetTrouble(

@@ -7,7 +7,6 @@ are sent nor their indexes carry it. Only what a storage limit or retention dele
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from app.core.text import count_of
 from app.db import queries
 from app.db.encoded_headers import encode_headers
 from app.db.models import DeletedDeliveryModel
-from app.db.raw_sql import sql_list
+from app.db.raw_sql import execute, sql_list
 
 log = logging.getLogger(__name__)
 
@@ -49,23 +48,24 @@ _KEEP = f"""INSERT INTO deleted_delivery
     FROM (SELECT * {_UNSENT} ORDER BY seq DESC LIMIT {KEPT}) AS sent JOIN capture ON capture.seq = sent.capture_seq"""
 _FORGET = f"""DELETE FROM deleted_delivery
     WHERE seq <= (SELECT seq FROM deleted_delivery ORDER BY seq DESC LIMIT 1 OFFSET {KEPT})"""
-_ADD = f"""UPDATE target SET deleted = iif(deleted_at > :at - {DAY_US}, deleted, 0) + :count, deleted_at = :at
+_ADD = f"""UPDATE target SET deleted_at = :at,
+        deleted = CASE WHEN deleted_at > :at - {DAY_US} THEN deleted ELSE 0 END + :count
     WHERE id = :target"""
 
 Unsent = dict[int, int]
 """How many deliveries were deleted before they were sent, by target."""
 
 
-def keep_unsent(connection: sqlite3.Connection, requests: str, values: Mapping[str, Any], error: str) -> Unsent:
+def keep_unsent(database: Database, requests: str, values: Mapping[str, Any], error: str) -> Unsent:
     """Count and keep what is still to be sent of these requests, which are about to be deleted. `requests` selects
     their numbers with `values`; `error` says why they are deleted. Runs on the writer's thread."""
-    counts = connection.execute(_COUNT.format(requests=requests), values).fetchall()
+    counts = execute(database, _COUNT.format(requests=requests), values).fetchall()
     if counts:
-        connection.execute(_KEEP.format(requests=requests), {**values, "error": error})
-        connection.execute(_FORGET)
+        execute(database, _KEEP.format(requests=requests), {**values, "error": error})
+        execute(database, _FORGET)
         at = now_us()
         for target_id, count, _ in counts:
-            connection.execute(_ADD, {"at": at, "count": count, "target": target_id})
+            execute(database, _ADD, {"at": at, "count": count, "target": target_id})
     return {target_id: count for target_id, count, _ in counts}
 
 

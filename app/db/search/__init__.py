@@ -1,1 +1,1 @@
-"""Search of the stored requests: SQLite evaluates conditions on columns, the rest is checked row by row."""
+"""Search of the stored requests: the database evaluates conditions on columns, the rest is checked row by row."""

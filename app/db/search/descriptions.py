@@ -9,19 +9,19 @@ from peewee import Database
 from app.core.model import Description
 from app.core.redaction.secret import SecretHeaders
 from app.db.body_parts import FIRST_PART
-from app.db.raw_sql import json_list, raw
+from app.db.raw_sql import execute, json_list
 from app.db.search.redacted import DESCRIBED_BYTES, RedactedCandidate
 
 _ROWS = (
     "SELECT capture.id, endpoint_id, source_address, method, target, headers, content_type, size, complete, event, data"
     f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
-    " WHERE capture.id IN (SELECT value FROM json_each(?))"
+    " WHERE capture.id IN names(?)"
 )
 
 
 def describe(database: Database, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
     """By the requests' ids."""
-    rows = raw(database).execute(_ROWS, (json_list(ids),))
+    rows = execute(database, _ROWS, (json_list(ids),))
     return {
         name: RedactedCandidate(
             target=target,

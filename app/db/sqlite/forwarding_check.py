@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from app.core.clock import now_us
 from app.core.doctor import Finding, ok, warning
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, size_of
-from app.db.deliveries.targets import target_troubles
+from app.db.deliveries.targets import TROUBLES, to_troubles
+from app.db.raw_sql import of_sqlite
 from app.db.sqlite.connection import snapshot
 
 FORWARDING = "Forwarding"
@@ -21,7 +23,7 @@ def check_forwarding(folder: Path) -> Finding:
         return ok(FORWARDING, "no targets yet")
     try:
         with snapshot(path) as connection:
-            troubles = target_troubles(connection)
+            troubles = to_troubles(connection.execute(of_sqlite(TROUBLES), {"now": now_us()}))
             (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
     except sqlite3.DatabaseError as error:
         return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")

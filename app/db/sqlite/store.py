@@ -29,21 +29,23 @@ from app.db.deliveries.response_pairs import ResponsePairReader
 from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.endpoints import Account, Endpoints, Tunnels
+from app.db.eviction import StorageEviction
 from app.db.identification import Identification
+from app.db.inserts import Inserts
 from app.db.part import Shared
 from app.db.queries import Activity, ProviderStats, between, count_all
 from app.db.raw_sql import newest_seq, raw
+from app.db.readers import Readers
 from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.integrity import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.sqlite.cleanup import Cleanup, Reclaim
-from app.db.sqlite.connection import damaged, is_damage
-from app.db.sqlite.readers import Readers
-from app.db.sqlite.retention import Retention, StorageEviction
+from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
+from app.db.sqlite.nodes import SingleNode
+from app.db.sqlite.retention import Retention
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import Search
 from app.db.sqlite.writer.disk_reserve import DiskReserve
-from app.db.sqlite.writer.insert import Inserts
 from app.db.sqlite.writer.writer import Writer
 from app.db.storage_limits import StorageLimits
 from app.db.trash import Trash
@@ -93,7 +95,7 @@ class Store:
             on_uncounted=self._count_again,
             fsync=fsync,
         )
-        self._readers = Readers(path, self._damage_suspected)
+        self._readers = Readers(reader_database(path), trouble, self._unreadable)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
         self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
         self.backups = Backups(path, disk_reserve)
@@ -103,7 +105,7 @@ class Store:
         self._request_counts = counts
         self._reclaim = Reclaim(self._writer)
         self._cleanup = Cleanup(shared, self._reclaim)
-        self._eviction = StorageEviction(shared, self._cleanup)
+        self._eviction = StorageEviction(shared, self._cleanup, is_damage)
         self._identification = Identification(shared, identify)
         self.retention = Retention(
             shared, path, self._cleanup, self._reclaim, running_s=running_s, interval_s=purge_interval_s
@@ -127,6 +129,12 @@ class Store:
         self.response_pairs = ResponsePairReader(shared)
         self.activity = Activity(shared)
         self.senders = ProviderStats(shared)
+        self.nodes = SingleNode(clock)
+
+    @property
+    def file(self) -> Store:
+        """It is on this machine."""
+        return self
 
     def _publish_and_index(self, event: Event) -> None:
         self._index.handle_event(event)
@@ -162,6 +170,10 @@ class Store:
             log.warning("what is stored was not counted again: %s", error)
 
         self._writer.put(Job(job, after, failed, AdaptiveBatch(1), in_transaction=False))
+
+    def _unreadable(self, error: BaseException) -> None:
+        if is_unreadable(error):
+            self._damage_suspected()
 
     def _damage_suspected(self) -> None:
         self._writer.suspect()
@@ -297,7 +309,7 @@ class Store:
         for endpoint in self.endpoints.all():
             self._request_counts.start(endpoint.id, counts[endpoint.id])
             self.limits.follow(endpoint)
-        await self.captures.load()
+        await self.captures.load(alone=True)
         self._index.start(self.account.instance_id, self._request_counts.newest_seq)
         await self.replays.load()
         await self.tunnels.load()

@@ -33,17 +33,3 @@ def _begin(connection: sqlite3.Connection, keep_waiting: Callable[[], bool]) -> 
                 raise
         else:
             return
-
-
-@contextlib.contextmanager
-def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """A part of a transaction that is undone by itself when it fails."""
-    connection.execute("SAVEPOINT alone")
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):  # a full disk has rolled everything back already
-            connection.execute("ROLLBACK TO alone")
-            connection.execute("RELEASE alone")
-        raise
-    connection.execute("RELEASE alone")

@@ -144,6 +144,9 @@ class Followers:
         self._log = log
         self._followers: set[Follower] = set()
 
+    def __len__(self) -> int:
+        return len(self._followers)
+
     @contextlib.contextmanager
     def follow(self, request: web.Request) -> Iterator[Follower]:
         """A Problem when there are too many."""

@@ -21,7 +21,7 @@ from hookline.headers import Headers
 VERSION = "1"
 """Of the API, as in its paths."""
 DESCRIPTION = """\
-Hookline's local API. It listens on this computer only, by default at `http://127.0.0.1:8788/api/v1`.
+Hookline's local API. It listens at `http://127.0.0.1:8788/api/v1`, on this computer only unless told otherwise.
 
 Every call needs the header `Authorization: Bearer TOKEN`, with the token in the file `api-token` of the data folder.
 Requests from web pages are refused. Errors are problems of RFC 9457 (`application/problem+json`) with a stable `type`;

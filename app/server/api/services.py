@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
+from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.server.tunnel.service import TunnelService
@@ -32,6 +33,7 @@ class ApiServices:
     version: str
     addresses: Addresses
     troubles: Troubles
+    counts: NodeCounts
     uptime_s: Callable[[], float]
     settings: CurrentSettings
     change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]

@@ -16,6 +16,7 @@ from app.core.model import Plan, StorageSize
 from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
+from app.core.store import BackupRepository
 from app.core.tunnel.tunnel import DOWN
 from app.server.api.body import attachment_headers
 from app.server.api.inputs import AccountPatch, BackupIn, patch_of
@@ -35,7 +36,7 @@ class RefusedKey(Record, frozen=True):
 
 
 class StateCalls(Calls):
-    """Handlers of `/status`, `/retention/resume` and `/refused`."""
+    """Handlers of `/status`, `/nodes`, `/retention/resume` and `/refused`."""
 
     @route("GET", "/status", "Read the status", Returns(records.Status))
     async def status(self, request: web.Request) -> web.Response:
@@ -71,6 +72,12 @@ class StateCalls(Calls):
                 retention=retention_out(problem),
             )
         )
+
+    @route("GET", "/nodes", "List the nodes", Returns(records.Nodes))
+    async def nodes(self, request: web.Request) -> web.Response:
+        """The programs that run on the store: several on a team's, otherwise the one that is called."""
+        nodes = await self._services.store.nodes.all()
+        return json_response(records.Nodes(items=tuple(made(records.Node, node) for node in nodes)))
 
     @route("POST", "/retention/resume", "Resume retention", Returns(records.Retention))
     async def resume(self, request: web.Request) -> web.Response:
@@ -201,13 +208,13 @@ class BackupCalls(Calls):
         if "\0" in given.path or not path.is_absolute() or not path.name:
             message = f"path must be the absolute path of a file, not {given.path!r}."
             raise InvalidFieldsError([FieldError(field="path", message=message)])
-        return json_response(await self._services.store.backups.start(path, overwrite=given.overwrite), status=202)
+        return json_response(await self._backups().start(path, overwrite=given.overwrite), status=202)
 
     @route("GET", "/backup", "Read the latest backup", Returns(Backup))
     @can_fail("not-found")
     async def read(self, request: web.Request) -> web.Response:
         """The running backup, else the last one since the program started; 404 without one."""
-        latest = self._services.store.backups.latest
+        latest = self._backups().latest
         if latest is None:
             raise Problem("not-found", "No backup was made since Hookline started.")
         return json_response(latest)
@@ -216,5 +223,11 @@ class BackupCalls(Calls):
     @can_fail("not-found")
     async def cancel(self, request: web.Request) -> web.Response:
         """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
-        await self._services.store.backups.cancel()
+        await self._backups().cancel()
         return await self.read(request)
+
+    def _backups(self) -> BackupRepository:
+        file = self._services.store.file
+        if file is None:
+            raise Problem("cannot-back-up", "A team's store is on a database server: back it up with pg_dump there.")
+        return file.backups

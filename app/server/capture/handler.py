@@ -10,18 +10,19 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.delivery import Attempt
-from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
+from app.core.errors import EndpointChangedError, NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
 from app.core.providers.catalogue import Identify, ProviderMatch, no_provider
 from app.core.providers.contents import kind_of
+from app.core.raw_request import slug_of
 from app.core.record import Headers
 from app.core.store import CaptureRepository, Store
 from app.core.target import Target
 from app.server.addresses import Addresses
 from app.server.capture import admission, responses
-from app.server.capture.admission import RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
+from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body_memory import PART_LEAST, BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.limits import Limits
@@ -111,12 +112,23 @@ class BodyBuffer:
         self._stored += len(data)
 
 
+class _Stored(NamedTuple):
+    """A stored request. `expected` is the target's response, if the sender is to get it in place of `response`."""
+
+    seq: int
+    capture_id: str
+    response: Response
+    expected: asyncio.Future[tuple[Attempt, bytes]] | None
+
+
 log = logging.getLogger(__name__)
 
 _DEFAULTS = Limits()
 IDENTIFY_MAX = 8 * 1024
 """Longer bodies are identified only after they are stored, because that would delay other senders."""
 
+CHANGES_MAX = 5
+"""How often an endpoint may be changed on other nodes while one request is stored."""
 SKIPPED_MAX = 256 * 1024
 """Bytes of a refused request's body that are read and discarded, so that its connection can be kept."""
 
@@ -155,14 +167,14 @@ class Handler:
         self.body_memory = BodyMemory(limits.body_memory)
         self._target_responses = target_responses or TargetResponses()
         self._admission = Admission(store.endpoints, store.account.instance_id, probe_key)
-        self._captures = store.captures
+        self._captures, self._endpoints = store.captures, store.endpoints
         self._settings, self._addresses, self._identify = settings, addresses, identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
         """Respond to `request` in any case; an internal error is logged, and the response is 500."""
         try:
             limit = self._settings.now.body_limit
-            decision = self._admission.decide(request, limit)
+            decision = await self._decide(request, limit)
             if isinstance(decision, Response):
                 self._respond_only(connection, request, decision)
                 return
@@ -180,13 +192,28 @@ class Handler:
         if connection.writing_paused:
             await connection.flush()
 
+    async def _decide(
+        self, request: Incoming, limit: int, *, again: bool = False
+    ) -> CaptureConfig | Rejection | Response:
+        """Another node may have created or changed the endpoint of a request that would be refused, and has changed it
+        if the decision is made `again`."""
+        decision = self._admission.decide(request, limit)
+        slug = slug_of(request.head.target)
+        if slug and (again or isinstance(decision, Rejection)):
+            try:
+                if await self._endpoints.look_again(slug):
+                    return self._admission.decide(request, limit)
+            except StorageUnavailableError as error:
+                return _rejection_of(error, limit)
+        return decision
+
     # -- one admitted request -------------------------------------------------------------------------------------
 
     async def _capture(
         self, connection: Connection, request: Incoming, config: CaptureConfig, limit: int
     ) -> Rejection | None:
         """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
-        buffer, expected, stored = None, None, False
+        buffer = None
         try:
             body = read_small_body(request, limit)
             if body is None:
@@ -198,20 +225,18 @@ class Handler:
                 if (revoked := self._admission.revoked(config)) is not None:
                     await self._drop(buffer)
                     return revoked
-            response = config.response if request.broken is None else _broken(request)
-            capture = _record(
-                request,
-                config.endpoint,
-                config.targets,
-                body,
-                client=self._client(connection, request),
-                response_status=response.status,
-                identify=self._identify,
-            )
-            targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
-            expected = self._expect(config, capture)
-            seq = await self._captures.add(capture, body.tail, body.key, targets)
-            stored = True
+            stored = await self._store(connection, request, config, body)
+            for _ in range(CHANGES_MAX):
+                if stored is not None:
+                    break
+                decision = await self._decide(request, limit, again=True)
+                if not isinstance(decision, CaptureConfig):
+                    await self._drop(buffer)
+                    return decision if isinstance(decision, Rejection) else NOT_FOUND
+                config = decision
+                stored = await self._store(connection, request, config, body)
+            if stored is None:
+                raise StorageUnavailableError("Its endpoint is being changed all the time.")
             request.raw = b""
         except (BodyTooLargeError, StorageLimitError, StorageUnavailableError, NotFoundError) as error:
             await self._drop(buffer)
@@ -219,12 +244,37 @@ class Handler:
         finally:
             if buffer is not None:
                 buffer.close()
-            if not stored and expected is not None:
-                expected.cancel()
-        if expected is not None:
-            response = await self._target_response(connection, config, expected) or response
-        await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
+        response = stored.response
+        if stored.expected is not None:
+            response = await self._target_response(connection, config, stored.expected) or response
+        await self._respond(connection, request, config, response, capture_id=stored.capture_id, seq=stored.seq)
         return None
+
+    async def _store(
+        self, connection: Connection, request: Incoming, config: CaptureConfig, body: Body
+    ) -> _Stored | None:
+        """None if the endpoint was changed on another node meanwhile."""
+        response = config.response if request.broken is None else _broken(request)
+        capture = _record(
+            request,
+            config.endpoint,
+            config.targets,
+            body,
+            client=self._client(connection, request),
+            response_status=response.status,
+            identify=self._identify,
+        )
+        targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
+        expected = self._expect(config, capture)
+        seq = None
+        try:
+            seq = await self._captures.add(capture, body.tail, body.key, targets, config.endpoint.version)
+        except EndpointChangedError:
+            return None
+        finally:
+            if seq is None and expected is not None:
+                expected.cancel()
+        return _Stored(seq, capture.id, response, expected)
 
     def _client(self, connection: Connection, request: Incoming) -> Client:
         return client_of(connection.peer, request.head.headers, self._addresses.client_header)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.attempt_text import result_text
+from app.core.errors import StorageUnavailableError
 from app.core.events import (
     Bus,
     Captured,
@@ -125,6 +127,7 @@ def _write_more(logged: _Logged) -> None:
 log = logging.getLogger(__name__)
 
 _GRACE_S = 0.5
+CLAIM_RETRY_S = 2.0
 
 
 class Forwarder:
@@ -132,7 +135,7 @@ class Forwarder:
 
     def __init__(self, store: Store, bus: Bus, responses: TargetResponses) -> None:
         self._store, self._responses, self._bus = store, responses, bus
-        self._sender = LazySender(store)
+        self._sender = LazySender(store, bus.publish)
         self._failure_log = FailureLog(store.endpoints)
         self._workers: dict[int, TargetWorker] = {}
         self._unstorable: set[str] = set()
@@ -215,8 +218,16 @@ class Forwarder:
         """Nothing may be awaited between the worker's last check of the queue and its removal, or a wake in between is
         lost."""
         try:
-            await worker.run()
+            if await self._claim(target_id):
+                await worker.run()
         except Exception:
             log.exception("the forwarding to target %d stopped", target_id)
         finally:
             del self._workers[target_id]
+
+    async def _claim(self, target_id: int) -> bool:
+        """Whether this program sends to the target; waits until the store can say."""
+        while True:
+            with contextlib.suppress(StorageUnavailableError):
+                return await self._store.deliveries.claim(target_id)
+            await asyncio.sleep(CLAIM_RETRY_S)

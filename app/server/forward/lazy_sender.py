@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from app.core.delivery import Attempt, QueuedDelivery, RequestEdit
 from app.core.errors import StorageUnavailableError
+from app.core.events import AttemptsMade, Event
 from app.core.store import Store
 from app.core.target import Target
 
@@ -56,10 +57,10 @@ async def stored(call: Callable[[], Awaitable[T]]) -> T:
 
 
 class LazySender:
-    """Makes the `AttemptSender` when it is first needed."""
+    """Makes the `AttemptSender` when it is first needed. Publishes AttemptsMade."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, publish: Callable[[Event], None]) -> None:
+        self._store, self._publish = store, publish
         self._sender: AttemptSender | None = None
 
     async def get(self) -> AttemptSender:
@@ -86,9 +87,11 @@ class LazySender:
             await stored(lambda: self._store.deliveries.add_attempt(queued.delivery, attempt))
 
         sender = await self.get()
-        return await stored(
+        made = await stored(
             lambda: sender.attempts(queued, target, edit, cut_off=cut_off, to_hookline=to_hookline, before_resend=keep)
         )
+        self._publish(AttemptsMade(failures=tuple(attempt.failure or "" for attempt, _ in made)))
+        return made
 
     async def close(self) -> None:
         """Close what is still open."""

@@ -44,7 +44,7 @@ class ReplayService:
     def __init__(self, store: Store, bus: Bus, addresses: Addresses) -> None:
         self._store, self._endpoints, self._replays = store, store.endpoints, store.replays
         self._bus, self._addresses = bus, addresses
-        self._sender = LazySender(store)
+        self._sender = LazySender(store, bus.publish)
         self._runners: dict[str, ReplayRunner] = {}
         self._waiting: dict[str, Replay] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}

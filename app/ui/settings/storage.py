@@ -17,6 +17,7 @@ from app.core.errors import HooklineError
 from app.core.model import PurgeReport, StorageSize, WhenFull
 from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
+from app.core.store import BackupRepository
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.retention_notice import RESUME
 from app.ui.services import Services
@@ -72,9 +73,11 @@ class JobProgress(QWidget):
 class BackupRows(QWidget):
     """The rows of the storage settings about backups. A backup goes on when the dialog is closed."""
 
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(
+        self, services: Services, backups: BackupRepository, theme: Theme, tasks: Tasks, parent: QWidget
+    ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._tasks = services, theme, tasks
+        self._services, self._backups, self._theme, self._tasks = services, backups, theme, tasks
         self.back_up = Button("Back up…", theme, self)
         self.restore = Button("Restore…", theme, self)
         self.backup_row = SettingsRow("Backup", BACKUP_TEXT, self.back_up, self, width=0)
@@ -92,7 +95,7 @@ class BackupRows(QWidget):
         self.backup_progress.cancel.clicked.connect(self._cancel_backup)
         self.restore_progress.cancel.clicked.connect(self._cancel_restore)
         self.show_button.clicked.connect(self._show_in_folder)
-        if services.store.backups.latest is not None and services.store.backups.latest.state == "running":
+        if backups.latest is not None and backups.latest.state == "running":
             self._start_following()
 
     def _lay_out(self) -> None:
@@ -123,7 +126,7 @@ class BackupRows(QWidget):
         self._tell(None)
         try:
             # The file dialog has asked before it replaces a file.
-            await self._tasks.complete(self._services.store.backups.start(path, overwrite=True), self)
+            await self._tasks.complete(self._backups.start(path, overwrite=True), self)
         except HooklineError as error:
             self.backup_row.set_error(str(error))
         else:
@@ -135,7 +138,7 @@ class BackupRows(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        backup = self._services.store.backups.latest
+        backup = self._backups.latest
         if backup is not None and backup.state == "running":
             self.back_up.set_refusal("A backup is being written.")
             self.backup_progress.show_step(backup.step, backup.done_bytes, backup.total_bytes)
@@ -155,11 +158,11 @@ class BackupRows(QWidget):
 
     @Slot()
     def _cancel_backup(self) -> None:
-        self._tasks.start(self._services.store.backups.cancel(), "cancel the backup")
+        self._tasks.start(self._backups.cancel(), "cancel the backup")
 
     @Slot()
     def _show_in_folder(self) -> None:
-        backup = self._services.store.backups.latest
+        backup = self._backups.latest
         if backup is not None:
             self.backup_row.set_error(open_folder(Path(backup.path).parent))
 
@@ -283,20 +286,23 @@ class StorageSection(SettingsSection):
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.response_row = form.row("response_limit", step=64)
         self.folder = FolderField(services.data_folder, theme, self)
-        self.backup = BackupRows(services, theme, tasks, self)
         counted, title = label(COUNTED, "small", self, wrap=True), label("Data folder", "strong", self)
         self.column.addLayout(_close_together(self.used, self.meter, self.reached, counted))
         least = f"{exact_size(TOTAL_LIMIT_MIN)} or more"
-        for row in (
+        of_file = (
             form.row("storage_limit", example=f"{least}, such as 20 GiB."),
             form.row("when_full", ChoiceField(WHEN_FULL, form)),
-            self.response_row,
-            self.size_row,
             form.row("disk_reserve", step=16),
-        ):
+        )
+        for row in (*of_file[:2], self.response_row, self.size_row, of_file[2]):
             self.column.addWidget(row)
         self.column.addLayout(_close_together(title, self.folder))
-        self.column.addWidget(self.backup)
+        file = services.store.file
+        if file is not None:
+            self.backup = BackupRows(services, file.backups, theme, tasks, self)
+            self.column.addWidget(self.backup)
+        for row in of_file:
+            row.setVisible(file is not None)
         self.show_use()
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)

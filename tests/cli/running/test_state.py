@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from app import __version__
 from tests.cli.conftest import Program, Run
 from tests.cli.sending import post, send
 
@@ -22,6 +23,15 @@ def test_status_tells_how_the_program_is_doing(program: Program, run: Run) -> No
     assert shown.endswith("Retention: running\nStorage: ok\n")
     told = run("status", "--json").json
     assert (told["capture_url"], told["pid"]) == (program.url, program.process.pid)
+
+
+def test_the_program_is_the_one_node_of_its_store(program: Program, run: Run) -> None:
+    (row,) = run("nodes").out.splitlines()
+    number, version, started, seen, here, jobs = row.split("\t")
+    assert (number, version, here, jobs) == ("1", __version__, "yes", "-")
+    assert started <= seen
+    (node,) = run("nodes", "--json").json
+    assert (node["number"], node["current"], node["jobs"]) == (1, True, [])
 
 
 def test_the_plan_is_changed_and_refused_while_there_are_too_many_endpoints(program: Program, run: Run) -> None:

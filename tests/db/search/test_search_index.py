@@ -23,15 +23,15 @@ from app.core.clock import now_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
+from app.core.store import Store
 from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.row_filter import meets
-from app.db.sqlite.store import Store
 from tests.db.helpers import add, candidate, entry
-from tests.db.sqlite.search.test_search import search
-from tests.support import until
+from tests.db.search.index import indexed, without_index
+from tests.db.search.test_search import search
 
 WORDS = ("paid", "invoice.paid", "x-paid/off", "PAID", "paid12", "paid123", "ort")
 SIGNS = 'aAbKk\u017fßẞİé订单票😀\0\x1f\ufffe\uffff \n:/"%\\.19-_'
@@ -334,58 +334,33 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_found_with_the_index_and_without_is_the_same(
-    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, seed: int
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, small_index: None, seed: int
 ) -> None:
     """Through groups, after deletions, and with some that are not indexed yet."""
-    for name, value in [("MOST_WAITING", 10), ("BATCH", 8), ("GROUP", 32), ("REST", 0.0)]:
-        monkeypatch.setattr(f"app.db.sqlite.search.indexing.{name}", value)
-    monkeypatch.setattr(index_file, "GROUP", 32)
     monkeypatch.setattr(trigrams, "MOST_ROWS", 12)
     monkeypatch.setattr(trigrams, "SAMPLED", 4)
     monkeypatch.setattr(trigrams, "MOST_SAMPLES", 10)
-    monkeypatch.setattr("app.db.sqlite.search.search.FEW", 2_000 if seed == 1 else 10)
+    monkeypatch.setattr("app.db.search.scan.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
-    await until(lambda: store._index.contents.upto >= 140)
+    await indexed(store, 140)
     await store.captures.delete([*rnd.sample(ids, 20), *ids[32:64]])
     for _ in range(5):
         await add_any(store, endpoint, rnd)
     for text in QUERIES:
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
-            patch.setattr("app.db.sqlite.search.search.to_index_query", lambda _: None)  # looked at one by one
-            patch.setattr("app.db.sqlite.search.search.MARKED_MAX", -1)
+            without_index(store, patch)
+            patch.setattr("app.db.search.scan.MARKED_MAX", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
 
 
-async def test_what_came_on_a_clock_set_back_is_found_once(
-    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_came_on_a_clock_set_back_is_found_once(store: Store, endpoint: Endpoint, small_index: None) -> None:
     """While it is not indexed yet it lies below what is."""
-    for name, value in [("MOST_WAITING", 10), ("BATCH", 8), ("GROUP", 32), ("REST", 0.0)]:
-        monkeypatch.setattr(f"app.db.sqlite.search.indexing.{name}", value)
-    monkeypatch.setattr(index_file, "GROUP", 32)
     now = now_us()
     stored = [await add(store, endpoint.id, b"paid", received_at=now + number) for number in range(100)]
-    await until(lambda: store._index.contents.upto >= 90)
+    await indexed(store, 90)
     stored += [await add(store, endpoint.id, b"paid", received_at=now - number) for number in range(1, 4)]
     found = [summary.id for summary in await search(store, "paid", limit=1000)]
     assert found == [capture.id for capture in sorted(stored, key=lambda one: one.received_at, reverse=True)]
-
-
-async def test_what_comes_just_as_it_has_caught_up_is_indexed_too(
-    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in [("MOST_WAITING", 0), ("BATCH", 1), ("REST", 0.0)]:
-        monkeypatch.setattr(f"app.db.sqlite.search.indexing.{name}", value)
-    caught_up, added = store._index._catch_up, []
-
-    async def and_then_one_comes() -> None:
-        await caught_up()
-        if not added:
-            added.append(await add(store, endpoint.id, b"late"))
-
-    monkeypatch.setattr(store._index, "_catch_up", and_then_one_comes)
-    await add(store, endpoint.id, b"first")
-    await until(lambda: added and store._index.contents.upto >= added[0].seq, 10)

@@ -25,7 +25,7 @@ from app.db.search.index.trigrams import ALWAYS, INDEXED
 from app.db.search.row_filter import meets
 from app.db.sqlite.store import Store
 from tests.db.helpers import add, candidate, entry
-from tests.db.sqlite.search.test_search import search
+from tests.db.search.test_search import search
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

@@ -19,6 +19,7 @@ from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
+from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.troubles import Troubles
@@ -49,6 +50,7 @@ class Desk:
         programs = {"stand-in": tunnels.spec("in pieces")}
         self.tunnels = self.addresses.tunnel = tunnels.service(store, bus, folder, programs, addresses=self.addresses)
         self.troubles = Troubles(bus)
+        self.counts = NodeCounts(bus)
         self.kept: list[str] = []
         self.taken_port = 9999
         self.server = ApiServer(self.services(), TOKEN)
@@ -64,6 +66,7 @@ class Desk:
             version="1.2.3",
             addresses=self.addresses,
             troubles=self.troubles,
+            counts=self.counts,
             uptime_s=lambda: 1.5,
             settings=self.settings,
             change_settings=self.change_settings,

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from app.core.errors import StorageLimitError, StorageUnavailableError
+from app.core.errors import EndpointChangedError, StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, no_provider
@@ -32,13 +32,24 @@ OWN_ID = "own-instance"
 
 
 class Directory:
-    """Endpoints by slug."""
+    """Endpoints by slug. `elsewhere` are changes by other nodes, which are not known yet."""
 
     def __init__(self) -> None:
         self.endpoints: dict[str, Endpoint] = {}
+        self.elsewhere: dict[str, Endpoint | None] = {}
 
     def capturing(self, slug: str) -> Endpoint | None:
         return self.endpoints.get(slug)
+
+    async def look_again(self, slug: str) -> bool:
+        if slug not in self.elsewhere:
+            return False
+        changed = self.elsewhere.pop(slug)
+        if changed is None:
+            del self.endpoints[slug]
+        else:
+            self.endpoints[slug] = changed
+        return True
 
     def put(self, slug: str = "orders", **fields: Any) -> Endpoint:
         """Create or replace the endpoint `slug`."""
@@ -68,12 +79,21 @@ class MemorySink:
         self.fail_after_parts: int | None = None
         self.hold: asyncio.Event | None = None
         self.writing = 0
+        self.old_versions: set[int | None] = set()
+        """Of endpoints that another node has changed."""
         self.over_limit: set[bytes] = set()
         """The beginnings of bodies for which there is no room."""
 
     async def add(
-        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+        self,
+        capture: Capture,
+        tail: bytes,
+        body_key: int | None = None,
+        targets: Sequence[Target] = (),
+        version: int | None = None,
     ) -> int:
+        if version in self.old_versions:
+            raise EndpointChangedError
         await self._write()
         body = b""
         for at, part in sorted(self.parts.pop(body_key).items()) if body_key is not None else ():

@@ -45,7 +45,7 @@ async def main():
     from tests import factories
     from types import SimpleNamespace
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
-    sender = LazySender(SimpleNamespace(captures=None, account=SimpleNamespace(instance_id="me")))
+    sender = LazySender(SimpleNamespace(captures=None, account=SimpleNamespace(instance_id="me")), lambda _: None)
     target = factories.target("http://localhost:%d/" % server.sockets[0].getsockname()[1])
     await load("app.server.forward.sender", ())
     before = set(sys.modules)

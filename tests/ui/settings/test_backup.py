@@ -52,7 +52,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def rows_of(desk: Desk, window: QWidget) -> BackupRows:
-    rows = BackupRows(desk.services, desk.theme, desk.tasks, window)
+    rows = BackupRows(desk.services, desk.store.backups, desk.theme, desk.tasks, window)
     rows.show()
     return rows
 

@@ -19,7 +19,7 @@ from app.core.deletion import MarkedIds
 from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
-from app.db.sqlite.cleanup import delete_numbers
+from app.db.deleting import delete_numbers
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete

@@ -140,10 +140,10 @@ def _json(test: JsonTest) -> IndexQuery | None:
     if test.operator == "!=" and is_single(test.path):
         same = _text_at(JsonTest(path=test.path, operator="=", value=test.value))
         return all_of([there, _without(same)])
-    return all_of([there, *map(_text, _literal_pieces(test))])
+    return all_of([there, *map(_text, literal_pieces(test))])
 
 
-def _literal_pieces(test: JsonTest) -> list[str]:
+def literal_pieces(test: JsonTest) -> list[str]:
     """The pieces of a text that occur literally in the body; a number can be written in many ways."""
     if test.operator == "=" or (test.operator == "~" and not re.fullmatch(r"[0-9.e+-]*", test.value.casefold())):
         return LITERAL.findall(test.value.casefold())

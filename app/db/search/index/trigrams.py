@@ -33,10 +33,16 @@ _ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212
 def indexed_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool = True) -> str:
     """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form. `whole`: there
     is no more of it."""
+    always, combined = combined_text(text, readable, headers, whole=whole)
+    return (ALWAYS if always else "") + combined
+
+
+def combined_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool) -> tuple[bool, str]:
+    """The same text, and whether every search examines the request, because more may be found in it."""
     odd = any(value != value.strip() for _, value in headers)
     combined = LAST_TRIGRAM.join((text, *readable))
-    always = odd or not whole or len(combined) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
-    return (ALWAYS if always else "") + "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
+    always = odd or not whole or len(combined) > INDEXED or bool("\\u" in text and _ESCAPED.search(text))
+    return always, "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
 
 
 def plain(text: str) -> str:

@@ -20,14 +20,13 @@ from app.data_folder.database_files import remove_database, sync_folder
 from app.data_folder.reserve_file import START_MIN_FREE
 from app.db.body_parts import keys_of
 from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
-from app.db.deliveries.delivery_results import show_worst
+from app.db.deliveries.delivery_results import SHOW_WORST
 from app.db.models import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
-from app.db.raw_sql import raw
+from app.db.raw_sql import json_list, of_sqlite, raw, savepoint
 from app.db.records import from_draft, from_target_draft
 from app.db.sqlite.backup.copy import copy_snapshot
 from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.connection import open_writer
-from app.db.sqlite.transactions import savepoint
 
 RESCUED_NAME = ".rescued-"
 """What follows the database's name, with the time after it."""
@@ -181,7 +180,7 @@ class RequestSaver:
                 self._copy_rows(connection, saved, table, {"seq": seq, "endpoint": endpoint_id})
         if delivery != DELIVERY_CODE[DeliveryState.NONE]:
             if saved.execute("SELECT 1 FROM delivery WHERE capture_seq = ?", (seq,)).fetchone():
-                show_worst(saved, [seq])
+                saved.execute(of_sqlite(SHOW_WORST), (json_list([seq]),))
             else:
                 self._unforwarded += delivery == DELIVERY_CODE[DeliveryState.QUEUED]
                 saved.execute("UPDATE capture SET delivery = ? WHERE seq = ?", (DELIVERY_CODE[DeliveryState.NONE], seq))

@@ -17,16 +17,16 @@ from peewee import Database
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
-from app.db.body_parts import FIRST_PART
 from app.db.raw_sql import raw
-from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
+from app.db.readers import Readers
+from app.db.search.candidate import NO_JSON, Candidate
 from app.db.search.index.group import SIZE, IndexEntry, path_key
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
+from app.db.search.index.requests import requests_after
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
 from app.db.sqlite.connection import is_out_of_space
-from app.db.sqlite.readers import Readers
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
@@ -58,13 +58,6 @@ ROOM_S = 2.0
 """How often free space is checked while the disk is nearly full."""
 REST = 16.0
 """The pause between steps while requests come in, as a multiple of the time a step took."""
-IN_A_ROW, PAUSE_S = 4, 1e-4
-"""After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
-every 5 ms, and make it wait as long each time it returns from a system call."""
-_SELECT = (
-    "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
-    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
-)
 
 
 class Index:
@@ -198,25 +191,7 @@ class Index:
 
 def next_entries(database: Database, after: int, limit: int) -> list[IndexEntry]:
     """The next requests numbered above `after`."""
-    rows = raw(database).execute(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
-    found: list[IndexEntry] = []
-    for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
-        request = Candidate(
-            target=target,
-            content_type=kind,
-            source=source,
-            headers=headers,
-            data=data,
-            column_results={},
-            budget=UnpackBudget(0),
-        )
-        columns = ColumnValues(
-            method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
-        )
-        found.append(entry(seq, at, size, request, columns))
-        if len(found) % IN_A_ROW == 0:
-            time.sleep(PAUSE_S)
-    return found
+    return [entry(*one) for one in requests_after(database, after, limit)]
 
 
 def oldest_above(database: Database, upto: int, most: int) -> tuple[int, int | None]:

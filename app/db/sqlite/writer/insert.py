@@ -6,21 +6,20 @@ insert: the fewer statements, the more captures a second.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+from peewee import Database
+
 from app.core.clock import now_us
-from app.core.events import Captured, Event
 from app.core.ids import uuid7
 from app.core.model import DeliveryState
 from app.db.body_parts import complete
-from app.db.counts import LOOSE, RequestCounts, grow
+from app.db.counts import LOOSE, grow
 from app.db.encoded_headers import encode_headers
 from app.db.many_rows import ManyRows
 from app.db.models import DELIVERY_CODE, NOBODY
-from app.db.storage_limits import StorageLimits
+from app.db.raw_sql import raw
 from app.db.write_jobs import Add
 
 _PLAIN = (
@@ -34,66 +33,38 @@ BODIES = ManyRows("capture_body", ("key", "data"))
 DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_id", "url", "state", "queued_at"))
 
 
-def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
+def insert(database: Database, adds: list[Add]) -> int:
     """Insert captures with their bodies, or the last parts of long ones, and the deliveries they queue. Returns the
     number of the first; those of the others follow. Runs on the writer's thread, within its transaction."""
+    connection = raw(database)
     captures: list[Any] = []
     grown: dict[int, int] = {}
-    for _, c, _, _, _, headers, size, _ in adds:
+    for _, c, _, _, _, _, headers, size, _ in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
         captures += (headers, DELIVERY_CODE[c.delivery], c.read, (c.provider or NOBODY) if c.identified else None)
-    first = CAPTURES.insert(connection, captures) - len(adds) + 1
+    first = CAPTURES.insert(database, captures) - len(adds) + 1
     bodies: list[Any] = []
     deliveries: list[Any] = []
     # Separate statements: so few captures have these that values for each row would cost more.
     trailers: list[tuple[bytes, int]] = []
     long_bodies: list[tuple[int | None, int]] = []
-    for seq, (_, c, tail, body_key, targets, _, _, _) in enumerate(adds, first):
+    for seq, (_, c, tail, body_key, targets, _, _, _, _) in enumerate(adds, first):
         if c.trailers:
             trailers.append((encode_headers(c.trailers), seq))
         if body_key is not None:
-            long_bodies.append((complete(connection, body_key, seq, tail, c.size), seq))
+            long_bodies.append((complete(database, body_key, seq, tail, c.size), seq))
             grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
         elif tail:
             bodies += (seq, tail)
         for target in targets:
             at = now_us()
             deliveries += (uuid7(at), seq, c.endpoint_id, target.id, target.url, DeliveryState.QUEUED.value, at)
-    BODIES.insert(connection, bodies)
-    DELIVERIES.insert(connection, deliveries)
-    grow(connection, grown)
+    BODIES.insert(database, bodies)
+    DELIVERIES.insert(database, deliveries)
+    grow(database, grown)
     if trailers:
         connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
     if long_bodies:
         connection.executemany("UPDATE capture SET body_key = ? WHERE seq = ?", long_bodies)
     return first
-
-
-class Inserts:
-    """Counts and publishes the groups of captures that the writer has stored."""
-
-    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
-        self._request_counts, self._limits, self._publish = counts, limits, publish
-
-    def stored(self, adds: list[Add], first_seq: int) -> None:
-        """They are on disk: wake the waiting callers, count, and publish one event for the whole commit. Called on the
-        loop's thread."""
-        summaries = []
-        grown: dict[int, int] = {}
-        taken, in_parts = 0, []
-        for seq, (future, capture, _, body_key, _, _, size, _) in enumerate(adds, first_seq):
-            if not future.done():
-                future.set_result(seq)
-            taken += size
-            if body_key is not None:
-                in_parts.append(body_key)
-            endpoint_id = capture.endpoint_id
-            if endpoint_id in self._request_counts:
-                summaries.append(capture.summary(seq))
-                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
-        self._limits.stored(taken, in_parts)
-        self._request_counts.newest_seq = first_seq + len(adds) - 1
-        if summaries:
-            self._request_counts.stored(summaries, grown)
-            self._publish(Captured(summaries=tuple(summaries)))

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 from peewee import Database, SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
+from app.db.inserts import Inserts
 from app.db.models import AccountModel
 from app.db.part import nothing
-from app.db.raw_sql import raw
+from app.db.raw_sql import raw, savepoint
 from app.db.sqlite.connection import (
     BUSY_S,
     FileDamagedError,
@@ -29,10 +30,10 @@ from app.db.sqlite.connection import (
     open_writer,
     trouble,
 )
-from app.db.sqlite.transactions import savepoint, transaction
+from app.db.sqlite.transactions import transaction
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
-from app.db.sqlite.writer.insert import Inserts, insert
+from app.db.sqlite.writer.insert import insert
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
 
 log = logging.getLogger(__name__)
@@ -270,6 +271,7 @@ class Writer:
                         raise
                     rejected, adds = [*rejected, *adds], []
                     result = self._write([], jobs)
+            result.committed()
         except Exception as error:
             result = JobResult()
             unavailable = self._unavailable(error)
@@ -330,7 +332,7 @@ class Writer:
                 for job in jobs:
                     job.result = job.run(self._database)
                 if adds:
-                    result.first_seq = insert(self._connection, adds)
+                    result.first_seq = insert(self._database, adds)
         except Exception as error:
             if trouble(error):
                 raise
@@ -354,7 +356,7 @@ class Writer:
             for add in adds:
                 try:
                     with savepoint(self._connection):
-                        seq = insert(self._connection, [add])
+                        seq = insert(self._database, [add])
                     result.first_seq = result.first_seq or seq
                     result.adds.append(add)
                 except Exception as error:
@@ -474,7 +476,7 @@ class Writer:
             except Exception as bug:  # only its own caller gets it
                 job.failed(bug)
         if result.adds:
-            self._inserts.stored(result.adds, result.first_seq)
+            self._inserts.stored(result.adds, result.first_seq, seconds=result.seconds)
         for item, error in result.failures:
             if isinstance(item, Job):
                 item.failed(error)

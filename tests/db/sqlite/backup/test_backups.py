@@ -33,7 +33,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def target(tmp_path: Path) -> Path:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     return folder
@@ -84,25 +84,25 @@ async def captures(store: Store, endpoint: Endpoint) -> AsyncIterator[list[str]]
 
 
 async def test_a_backup_is_one_complete_file_that_only_its_owner_can_read(
-    store: Store, endpoint: Endpoint, place: Path
+    store: Store, endpoint: Endpoint, target: Path
 ) -> None:
     captured = await add_many(store, endpoint.id, 50)
-    done = await backup(store, place / "a.db")
+    done = await backup(store, target / "a.db")
     assert done == Backup(
-        path=str(place / "a.db"),
+        path=str(target / "a.db"),
         state="done",
         step="checking",
         done_bytes=done.size,
         total_bytes=done.size,
-        size=(place / "a.db").stat().st_size,
+        size=(target / "a.db").stat().st_size,
     )
-    assert stored(place / "a.db") == {one.id for one in captured}
-    assert names(place) == ["a.db"]
-    assert stat.S_IMODE((place / "a.db").stat().st_mode) == 0o600
+    assert stored(target / "a.db") == {one.id for one in captured}
+    assert names(target) == ["a.db"]
+    assert stat.S_IMODE((target / "a.db").stat().st_mode) == 0o600
 
 
 async def test_a_backup_ends_under_constant_captures_and_holds_all_acknowledged_before(
-    store: Store, endpoint: Endpoint, place: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, endpoint: Endpoint, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(store, endpoint, 8)
     report, steps = store.backups._report, 0
@@ -121,18 +121,18 @@ async def test_a_backup_ends_under_constant_captures_and_holds_all_acknowledged_
         monkeypatch.setattr(store.backups, "_report", after_a_capture)
         await until(lambda: len(acknowledged) > 50)
         # The copy begins only after this returns.
-        await store.backups.start(place / "a.db")
+        await store.backups.start(target / "a.db")
         before = set(acknowledged)
         await store.backups.wait()
     assert store.backups.latest is not None
     assert store.backups.latest.state == "done"
     assert 8 < steps < 40
-    assert before <= stored(place / "a.db")
+    assert before <= stored(target / "a.db")
     assert len(acknowledged) >= len(before) + steps
 
 
 async def test_progress_is_told_in_bytes(
-    store: Store, endpoint: Endpoint, place: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, endpoint: Endpoint, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(store, endpoint, 8)
     seen: list[tuple[str, int, int]] = []
@@ -143,7 +143,7 @@ async def test_progress_is_told_in_bytes(
         report(step, done, total)
 
     monkeypatch.setattr(store.backups, "_report", watched)
-    size = (await backup(store, place / "a.db")).size
+    size = (await backup(store, target / "a.db")).size
     copied = [done for step, done, _ in seen if step == "copying"]
     assert len(copied) > 5
     assert copied == sorted(copied)
@@ -152,14 +152,14 @@ async def test_progress_is_told_in_bytes(
     assert seen[-1][0] == "checking"
 
 
-async def test_an_existing_file_is_replaced_only_on_request(store: Store, place: Path) -> None:
-    (place / "a.db").write_text("mine")
+async def test_an_existing_file_is_replaced_only_on_request(store: Store, target: Path) -> None:
+    (target / "a.db").write_text("mine")
     with pytest.raises(BackupError, match="exists already"):
-        await store.backups.start(place / "a.db")
-    assert (place / "a.db").read_text() == "mine"
+        await store.backups.start(target / "a.db")
+    assert (target / "a.db").read_text() == "mine"
     assert store.backups.latest is None
-    assert (await backup(store, place / "a.db", overwrite=True)).state == "done"
-    assert stored(place / "a.db") == set()
+    assert (await backup(store, target / "a.db", overwrite=True)).state == "done"
+    assert stored(target / "a.db") == set()
 
 
 def make_pipe(path: Path) -> None:
@@ -197,39 +197,39 @@ def make_link(path: Path) -> None:
     ids=["pipe", "socket", "device", "link", "broken link", "folder"],
 )
 async def test_only_a_file_is_replaced(
-    store: Store, place: Path, make: Callable[[Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, target: Path, make: Callable[[Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def taken(*arguments: object, **options: object) -> str | None:
-        make(place / "later")
+        make(target / "later")
         return find_damage(*arguments, **options)  # type: ignore[arg-type]
 
-    make(place / "a")
-    before = (place / "a").lstat()
+    make(target / "a")
+    before = (target / "a").lstat()
     for overwrite in (False, True):
         with pytest.raises(BackupError, match=rf"a is {kind}"):
-            await store.backups.start(place / "a", overwrite=overwrite)
-    assert (place / "a").lstat() == before
+            await store.backups.start(target / "a", overwrite=overwrite)
+    assert (target / "a").lstat() == before
     monkeypatch.setattr(backups, "find_damage", taken)
-    assert f"later is {kind}" in ((await backup(store, place / "later", overwrite=True)).problem or "")
-    assert stat.S_IFMT((place / "later").lstat().st_mode) == stat.S_IFMT(before.st_mode)
+    assert f"later is {kind}" in ((await backup(store, target / "later", overwrite=True)).problem or "")
+    assert stat.S_IFMT((target / "later").lstat().st_mode) == stat.S_IFMT(before.st_mode)
 
 
 async def test_a_name_that_is_taken_meanwhile_is_not_replaced(
-    store: Store, place: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def taken(*arguments: object, **options: object) -> str | None:
-        (place / "a.db").write_text("mine")
+        (target / "a.db").write_text("mine")
         return find_damage(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(backups, "find_damage", taken)
-    failed = await backup(store, place / "a.db")
+    failed = await backup(store, target / "a.db")
     assert failed.state == "failed"
     assert "exists already" in (failed.problem or "")
-    assert (place / "a.db").read_text() == "mine"
-    assert not part_of(place / "a.db").exists()
+    assert (target / "a.db").read_text() == "mine"
+    assert not part_of(target / "a.db").exists()
 
 
-async def test_a_damaged_copy_is_not_kept(store: Store, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_damaged_copy_is_not_kept(store: Store, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaging(source: Path, target: Path, report: Report) -> tuple[int, int]:
         written = copy_database(source, target, report)
         with target.open("r+b") as file:
@@ -238,51 +238,51 @@ async def test_a_damaged_copy_is_not_kept(store: Store, place: Path, monkeypatch
         return written
 
     monkeypatch.setattr(backups, "copy_database", damaging)
-    (place / "a.db").write_text("the last good one")
-    failed = await backup(store, place / "a.db", overwrite=True)
+    (target / "a.db").write_text("the last good one")
+    failed = await backup(store, target / "a.db", overwrite=True)
     assert failed.state == "failed"
     assert "damaged" in (failed.problem or "")
-    assert (place / "a.db").read_text() == "the last good one"
-    assert not part_of(place / "a.db").exists()
+    assert (target / "a.db").read_text() == "the last good one"
+    assert not part_of(target / "a.db").exists()
 
 
 async def test_damaged_bodies_are_counted_and_the_others_backed_up(
-    store: Store, endpoint: Endpoint, place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    store: Store, endpoint: Endpoint, target: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     captured = await add_many(store, endpoint.id, 5)
     body = bytes(2 * MIB)
     long = await store_request(store.captures, factories.capture(body, endpoint_id=endpoint.id), body)
     await store.captures.add_part(None, 0, bytes(MIB))  # of no request yet
     await add(store, endpoint.id, b"")
-    assert (await backup(store, place / "a.db")).damaged_bodies == 0
+    assert (await backup(store, target / "a.db")).damaged_bodies == 0
     damage.change_body(tmp_path, captured[1].id)
     damage.lose_body(tmp_path, captured[3].id)
     damage.change_body(tmp_path, long.id, 1)
-    done = await backup(store, place / "b.db")
+    done = await backup(store, target / "b.db")
     assert (done.state, done.damaged_bodies) == ("done", 3)
-    assert len(stored(place / "b.db")) == 7
+    assert len(stored(target / "b.db")) == 7
     assert f"3 bodies in it do not match the SHA-256 of what was received. The first request is {captured[1].id}." in (
         caplog.text
     )
 
 
 async def test_a_file_that_another_program_put_in_place_is_not_taken_for_the_backup(
-    store: Store, endpoint: Endpoint, place: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, endpoint: Endpoint, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(store, endpoint, 4)
     report = store.backups._report
 
     def other_program(step: BackupStep, done: int, total: int) -> None:
-        half = part_of(place / "a.db")
+        half = part_of(target / "a.db")
         if not half.with_suffix(".moved").exists():
             half.rename(half.with_suffix(".moved"))
             half.write_bytes(b"half of another backup")
         report(step, done, total)
 
     monkeypatch.setattr(store.backups, "_report", other_program)
-    failed = await backup(store, place / "a.db")
+    failed = await backup(store, target / "a.db")
     assert "Another program" in (failed.problem or "")
-    assert not (place / "a.db").exists()
+    assert not (target / "a.db").exists()
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ async def test_a_file_that_another_program_put_in_place_is_not_taken_for_the_bac
     ],
 )
 async def test_a_place_where_no_backup_can_be_is_refused(
-    store: Store, place: Path, tmp_path: Path, where: str, message: str
+    store: Store, target: Path, tmp_path: Path, where: str, message: str
 ) -> None:
     before = (tmp_path / "hookline.db").stat().st_ino
     with pytest.raises(BackupError, match=message):
@@ -305,68 +305,68 @@ async def test_a_place_where_no_backup_can_be_is_refused(
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-async def test_a_folder_that_cannot_be_written_is_told_in_words(store: Store, place: Path) -> None:
-    os.chmod(place, 0o500)
+async def test_a_folder_that_cannot_be_written_is_told_in_words(store: Store, target: Path) -> None:
+    os.chmod(target, 0o500)
     try:
-        failed = await backup(store, place / "a.db")
+        failed = await backup(store, target / "a.db")
     finally:
-        os.chmod(place, 0o700)
+        os.chmod(target, 0o700)
     assert failed.state == "failed"
     assert "Permission denied" in (failed.problem or "")
 
 
-async def test_the_disk_must_have_room_for_the_copy_and_for_captures(tmp_path: Path, place: Path) -> None:
+async def test_the_disk_must_have_room_for_the_copy_and_for_captures(tmp_path: Path, target: Path) -> None:
     reserve = 16 * MIB
     store = await Store.open(tmp_path, lambda _: None, disk_reserve=lambda: reserve)
     reserve = 1 << 60
     with pytest.raises(BackupError, match=r"The backup needs .* and the disk of .* has 0 B for it"):
-        await store.backups.start(place / "a.db")
+        await store.backups.start(target / "a.db")
     await store.close()
-    assert names(place) == []
+    assert names(target) == []
 
 
-async def test_captures_keep_the_last_of_the_disk(tmp_path: Path, place: Path) -> None:
+async def test_captures_keep_the_last_of_the_disk(tmp_path: Path, target: Path) -> None:
     reserve = 16 * MIB
     store = await Store.open(tmp_path, lambda _: None, disk_reserve=lambda: reserve)
-    await store.backups.start(place / "a.db")
+    await store.backups.start(target / "a.db")
     reserve = 1 << 60
     await store.backups.wait()
     assert store.backups.latest is not None
     assert "nearly full" in (store.backups.latest.problem or "")
-    assert names(place) == []
+    assert names(target) == []
     await store.close()
 
 
-async def test_one_backup_at_a_time(store: Store, endpoint: Endpoint, place: Path) -> None:
+async def test_one_backup_at_a_time(store: Store, endpoint: Endpoint, target: Path) -> None:
     await fill(store, endpoint, 8)
-    await store.backups.start(place / "a.db")
+    await store.backups.start(target / "a.db")
     with pytest.raises(BackupError, match=r"A backup to .*a\.db is being written"):
-        await store.backups.start(place / "b.db")
+        await store.backups.start(target / "b.db")
     await store.backups.wait()
-    assert (await backup(store, place / "b.db")).state == "done"
+    assert (await backup(store, target / "b.db")).state == "done"
 
 
-async def test_cancelling_leaves_nothing(store: Store, endpoint: Endpoint, place: Path) -> None:
+async def test_cancelling_leaves_nothing(store: Store, endpoint: Endpoint, target: Path) -> None:
     await fill(store, endpoint, 8)
-    (place / "a.db").write_text("the last good one")
-    await store.backups.start(place / "a.db", overwrite=True)
+    (target / "a.db").write_text("the last good one")
+    await store.backups.start(target / "a.db", overwrite=True)
     ended = await store.backups.cancel()
     assert ended is not None
     assert ended.state == "cancelled"
-    assert names(place) == ["a.db"]
-    assert (place / "a.db").read_text() == "the last good one"
-    assert (await backup(store, place / "a.db", overwrite=True)).state == "done"
+    assert names(target) == ["a.db"]
+    assert (target / "a.db").read_text() == "the last good one"
+    assert (await backup(store, target / "a.db", overwrite=True)).state == "done"
 
 
-async def test_closing_the_store_cancels_the_backup(tmp_path: Path, place: Path) -> None:
+async def test_closing_the_store_cancels_the_backup(tmp_path: Path, target: Path) -> None:
     store = await Store.open(tmp_path, lambda _: None)
     endpoint = await store.endpoints.create(factories.draft())
     await fill(store, endpoint, 8)
-    await store.backups.start(place / "a.db")
+    await store.backups.start(target / "a.db")
     await store.close()
     assert store.backups.latest is not None
     assert store.backups.latest.state == "cancelled"
-    assert names(place) == []
+    assert names(target) == []
 
 
 WRITER = """
@@ -414,54 +414,54 @@ async def large_store(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("step", [1, 5, 9])
-async def test_a_kill_leaves_the_last_backup(tmp_path: Path, place: Path, step: int) -> None:
+async def test_a_kill_leaves_the_last_backup(tmp_path: Path, target: Path, step: int) -> None:
     await large_store(tmp_path)
-    (place / "a.db").write_text("the last good one")
-    killed = await asyncio.to_thread(in_a_process, tmp_path, place / "a.db", "kill", str(step))
+    (target / "a.db").write_text("the last good one")
+    killed = await asyncio.to_thread(in_a_process, tmp_path, target / "a.db", "kill", str(step))
     assert killed.returncode == -9, killed.stderr
-    assert (place / "a.db").read_text() == "the last good one"
+    assert (target / "a.db").read_text() == "the last good one"
     store = await Store.open(tmp_path, lambda _: None)
-    assert (await backup(store, place / "a.db", overwrite=True)).state == "done"
+    assert (await backup(store, target / "a.db", overwrite=True)).state == "done"
     await store.close()
-    assert names(place) == ["a.db"], "what the killed one left is in nobody's way"
-    assert len(stored(place / "a.db")) == 33
+    assert names(target) == ["a.db"], "what the killed one left is in nobody's way"
+    assert len(stored(target / "a.db")) == 33
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 async def test_the_part_that_a_killed_backup_left_is_removed_by_the_next_start_or_backup(
-    tmp_path: Path, place: Path
+    tmp_path: Path, target: Path
 ) -> None:
     await large_store(tmp_path)
     for following in ("start", "backup"):
-        killed = await asyncio.to_thread(in_a_process, tmp_path, place / "a.db", "kill", "5")
+        killed = await asyncio.to_thread(in_a_process, tmp_path, target / "a.db", "kill", "5")
         assert killed.returncode == -9, killed.stderr
-        assert ".a.db.part" in names(place)
+        assert ".a.db.part" in names(target)
         store = await Store.open(tmp_path, lambda _: None)
         if following == "start":
             store.backups.clean_up()
-            await until(lambda: ".a.db.part" not in names(place))
+            await until(lambda: ".a.db.part" not in names(target))
         else:
-            assert (await backup(store, place / "b.db")).state == "done"
+            assert (await backup(store, target / "b.db")).state == "done"
         await store.close()
-        assert names(place) == ["b.db"][: following == "backup"]
+        assert names(target) == ["b.db"][: following == "backup"]
     assert not (tmp_path / "backup.part").exists()
 
 
-async def test_nothing_else_is_removed(store: Store, place: Path, tmp_path: Path) -> None:
+async def test_nothing_else_is_removed(store: Store, target: Path, tmp_path: Path) -> None:
     """Whatever was written into the record."""
-    (place / "mine.db").write_text("mine")
-    (place / ".folder.part").mkdir()
-    lines = [place / "mine.db", place / ".folder.part", place / "gone" / ".a.part", Path(".relative.part")]
+    (target / "mine.db").write_text("mine")
+    (target / ".folder.part").mkdir()
+    lines = [target / "mine.db", target / ".folder.part", target / "gone" / ".a.part", Path(".relative.part")]
     (tmp_path / "backup.part").write_bytes(b"".join(bytes(line) + b"\0" for line in lines))
-    assert (await backup(store, place / "a.db")).state == "done"
-    assert names(place) == [".folder.part", "a.db", "mine.db"]
+    assert (await backup(store, target / "a.db")).state == "done"
+    assert names(target) == [".folder.part", "a.db", "mine.db"]
     assert (tmp_path / "backup.part").read_bytes() == bytes(lines[2]) + b"\0", "its disk may not be connected"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of a file")
-async def test_a_disk_that_fills_up_is_told_in_words_and_leaves_nothing(tmp_path: Path, place: Path) -> None:
+async def test_a_disk_that_fills_up_is_told_in_words_and_leaves_nothing(tmp_path: Path, target: Path) -> None:
     await large_store(tmp_path)
-    done = await asyncio.to_thread(in_a_process, tmp_path, place / "a.db", str(3 * MIB))
+    done = await asyncio.to_thread(in_a_process, tmp_path, target / "a.db", str(3 * MIB))
     assert done.returncode == 0, done.stderr
     assert "cannot be written. The disk" in done.stdout
-    assert names(place) == []
+    assert names(target) == []

@@ -25,7 +25,7 @@ from app.db.search.row_filter import meets_all
 from app.db.sqlite.store import Store
 from tests.codings import packed_zstd, readable_bytes, zeros_brotli
 from tests.db.helpers import add, candidate, entry
-from tests.db.sqlite.search.test_search import search
+from tests.db.search.test_search import search
 from tests.support import until
 
 

@@ -22,8 +22,8 @@ ROWS, HOUR = 1_500, 3_600_000_000
 def _slow_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request at a time, and told of each time."""
     for name in ("FIRST_ROWS", "LEAST_ROWS", "MOST_ROWS"):
-        monkeypatch.setattr(f"app.db.sqlite.search.search.{name}", 1)
-    monkeypatch.setattr("app.db.sqlite.search.search.PROGRESS_S", 0.0)
+        monkeypatch.setattr(f"app.db.search.search.{name}", 1)
+    monkeypatch.setattr("app.db.search.search.PROGRESS_S", 0.0)
 
 
 async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:

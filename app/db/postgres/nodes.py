@@ -1,0 +1,234 @@
+"""Which nodes there are, and which of them does the work that one node does.
+
+A node says every one and a half seconds that it lives. One that has not said so for a while is dead: what it owned is
+free, what it was receiving is dropped, what it had deleted but not purged is restored. Only a node that could say so
+itself all that time may judge: when the server rests, all of them are silent. One that only hung notices that it is
+gone: it registers again, and owns nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from peewee import Database
+
+from app import __version__
+from app.core.errors import StorageUnavailableError
+from app.core.node import Node
+from app.core.record import Record
+from app.db.part import Readers, Writer
+from app.db.raw_sql import execute
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 1.5
+DEAD_S = 5.0
+LATE_S = 1.0
+"""A beat may take so much longer; after a later one, what was seen of others counts from then."""
+KEPT_S = 600.0
+"""How long notices are kept."""
+TRIM_EACH = 40
+"""Beats."""
+
+_REGISTER = "INSERT INTO node (version) VALUES (?) RETURNING number"
+_USE = "SELECT set_config('hookline.node', ?, false)"
+_BEAT = "UPDATE node SET seen_at = clock_timestamp() WHERE number = ?"
+_SEEN = "SELECT number, extract(epoch FROM seen_at)::float8 FROM node"
+_END = "DELETE FROM node WHERE number = ? AND extract(epoch FROM seen_at)::float8 = ?"
+_LEAVE = "DELETE FROM node WHERE number = ?"
+_OF_NOBODY = "NOT IN (SELECT number FROM node)"
+_CLEAR_UP = (
+    f"DELETE FROM trash WHERE node {_OF_NOBODY}",
+    f"UPDATE endpoint SET trashed = NULL WHERE removed = 0 AND trashed IS NOT NULL AND trashed_by {_OF_NOBODY}",
+    f"""UPDATE tunnel_url SET until = greatest(since, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+        WHERE until IS NULL AND node {_OF_NOBODY}""",
+    f"UPDATE loose_body SET dropped = 1 WHERE dropped = 0 AND node {_OF_NOBODY}",
+    f"""UPDATE replay SET progress = jsonb_set(progress::jsonb, '{{state}}', '"interrupted"')::text
+        WHERE node {_OF_NOBODY} AND progress::jsonb ->> 'state' IN ('queued', 'running', 'paused')""",
+)
+_FREE = """SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || target.id)
+        AND EXISTS (SELECT 1 FROM delivery WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL)
+    UNION SELECT DISTINCT target_id FROM delivery WHERE sending_at IS NOT NULL AND replay_id IS NULL
+        AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || target_id)"""
+"""Also targets that are gone: what was being sent to them."""
+_CLAIM = "INSERT INTO owner (job, node) VALUES (?, ?) ON CONFLICT (job) DO NOTHING RETURNING job"
+_TRIM = "DELETE FROM notice WHERE at < clock_timestamp() - make_interval(secs => ?)"
+_OWNER = "SELECT node FROM owner WHERE job = ?"
+_ALL = """SELECT number, version, (extract(epoch FROM started_at) * 1000000)::bigint,
+    (extract(epoch FROM seen_at) * 1000000)::bigint,
+    (SELECT json_agg(job ORDER BY job) FROM owner WHERE node = number)
+    FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?) OR number = ? ORDER BY number"""
+
+
+class Beat(Record, frozen=True):
+    """What a node has learned: how many others it has found dead, and the targets with queued deliveries that nobody
+    owns."""
+
+    dead: int
+    free_targets: tuple[int, ...]
+
+
+class Nodes:
+    """This node among the others. Used on the loop's thread."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        on_number: Callable[[int], None],
+        on_beat: Callable[[Beat], None],
+    ) -> None:
+        """`on_number` is called with this node's number, and `on_beat` when a node has died or a target has nobody."""
+        self._writer, self._readers, self._on_number, self._on_beat = writer, readers, on_number, on_beat
+        self.number = 0
+        self._owned: set[str] = set()
+        self._lost: set[str] = set()
+        self._denied: dict[str, float] = {}
+        """The jobs that others own, and until when that is not asked again."""
+        self._watched: dict[int, tuple[float, float]] = {}
+        """When the others last said that they live, and since when that is known here."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Register, and say that it lives from now on."""
+        self.number = await self._writer.run(_register, self._on_number)
+        self._task = asyncio.get_running_loop().create_task(self._live(), name="hookline-node")
+
+    async def stop(self) -> None:
+        """Leave: what it owned is free at once."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            with contextlib.suppress(StorageUnavailableError):
+                await self._writer.run(partial(_leave, number=self.number))
+
+    def owns(self, job: str) -> bool:
+        """Whether it does the job already."""
+        return job in self._owned
+
+    def has_lost(self, job: str) -> bool:
+        """Whether it was taken for dead while it did the job, and has not claimed it since."""
+        return job in self._lost
+
+    async def all(self) -> Sequence[Node]:
+        values = DEAD_S, self.number
+        rows = await self._readers.run(lambda database: execute(database, _ALL, values).fetchall())
+        return [
+            Node(
+                number=number,
+                version=version,
+                started_at=started_at,
+                seen_at=seen_at,
+                current=number == self.number,
+                jobs=tuple(jobs or ()),
+            )
+            for number, version, started_at, seen_at, jobs in rows
+        ]
+
+    async def claim(self, job: str) -> bool | None:
+        """Whether this node does the job: True if it has just become the owner, None if it was that already."""
+        if job in self._owned:
+            return None
+        if time.monotonic() < self._denied.get(job, 0.0):
+            return False
+        claimed, owner = await self._writer.run(partial(_claim, job=job, number=self.number))
+        if owner != self.number:
+            self._denied[job] = time.monotonic() + BEAT_S  # whoever asks for each request that arrives
+            return False
+        self._owned.add(job)
+        self._lost.discard(job)
+        return True if claimed else None
+
+    async def _live(self) -> None:
+        beats, last = 0, time.monotonic()
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
+                number = await self._writer.run(partial(_beat, number=self.number, trim=beats % TRIM_EACH == 0))
+                if number != self.number:
+                    log.warning("other nodes took this one for dead: it begins anew")
+                    self.number = number
+                    self._on_number(number)
+                    self._lost |= self._owned
+                    self._owned.clear()
+                beats, before, last = beats + 1, last, time.monotonic()
+                if last - before > BEAT_S + LATE_S:
+                    self._watched.clear()
+                seen, free = await self._readers.run(_survey)
+                silent = self._silent(seen, time.monotonic())
+                dead = await self._writer.run(partial(_bury, silent=silent)) if silent else 0
+                if dead or free:
+                    self._denied.clear()
+                    self._on_beat(Beat(dead=dead, free_targets=free))
+
+    def _silent(self, seen: Sequence[tuple[int, float]], now: float) -> list[tuple[int, float]]:
+        """Those that have not said for long enough that they live."""
+        before, self._watched = self._watched, {}
+        for number, at in seen:
+            known = before.get(number)
+            self._watched[number] = known if known is not None and known[0] == at else (at, now)
+        return [
+            (number, at)
+            for number, (at, since) in self._watched.items()
+            if number != self.number and now - since >= DEAD_S
+        ]
+
+
+def touch(database: Database, number: int) -> bool:
+    """Say that the node lives; False if it is gone."""
+    return bool(execute(database, _BEAT, (number,)).rowcount)
+
+
+def _register(database: Database) -> int:
+    (number,) = execute(database, _REGISTER, (__version__,)).fetchone()
+    use_number(database, number)
+    return int(number)
+
+
+def use_number(database: Database, number: int) -> None:
+    """What this connection writes is that node's."""
+    execute(database, _USE, (str(number),))
+
+
+def _beat(database: Database, *, number: int, trim: bool) -> int:
+    """The node's number from now on."""
+    if trim:
+        execute(database, _TRIM, (KEPT_S,))
+    return number if touch(database, number) else _register(database)
+
+
+def _survey(database: Database) -> tuple[list[tuple[int, float]], tuple[int, ...]]:
+    """When each node was last seen, and the targets that nobody sends to."""
+    return execute(database, _SEEN).fetchall(), tuple(one for (one,) in execute(database, _FREE).fetchall())
+
+
+def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> int:
+    """How many of those that are silent still were."""
+    dead = [number for number, at in silent if execute(database, _END, (number, at)).rowcount]
+    if dead:
+        log.warning("node %s has died", ", ".join(map(str, dead)))
+        _clear_up(database)
+    return len(dead)
+
+
+def _leave(database: Database, number: int) -> None:
+    execute(database, _LEAVE, (number,))
+    _clear_up(database)
+
+
+def _clear_up(database: Database) -> None:
+    """What nodes were at that are no longer there."""
+    for text in _CLEAR_UP:
+        execute(database, text)
+
+
+def _claim(database: Database, job: str, number: int) -> tuple[bool, int]:
+    """Whether nobody had the job, and who has it now."""
+    claimed = execute(database, _CLAIM, (job, number)).fetchone() is not None
+    (owner,) = execute(database, _OWNER, (job,)).fetchone()
+    return claimed, owner

@@ -1,0 +1,284 @@
+"""The store of a team: builds its parts, opens them in order and closes them in reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
+from app.core.events import (
+    Captured,
+    DeliveriesQueued,
+    EndpointRemoved,
+    EndpointSaved,
+    EndpointsReordered,
+    Event,
+    PlanChanged,
+    StorageTrouble,
+)
+from app.core.model import Endpoint
+from app.core.providers.catalogue import Identify
+from app.db.captures import Captures
+from app.db.counts import RequestCounts
+from app.db.deliveries.replays import Replays
+from app.db.deliveries.response_pairs import ResponsePairReader
+from app.db.deliveries.targets import RemovedTargets, Targets
+from app.db.endpoint_directory import EndpointDirectory
+from app.db.endpoints import Account, Tunnels
+from app.db.eviction import StorageEviction
+from app.db.identification import Identification
+from app.db.inserts import Inserts
+from app.db.part import Shared
+from app.db.postgres.cleanup import Cleanup
+from app.db.postgres.database import PostgresDatabase, is_lost, trouble
+from app.db.postgres.deliveries import Deliveries
+from app.db.postgres.endpoints import Endpoints
+from app.db.postgres.follow import Changes, Follower
+from app.db.postgres.listener import Listener
+from app.db.postgres.nodes import Beat, Nodes
+from app.db.postgres.notices import Notices
+from app.db.postgres.retention import Retention
+from app.db.postgres.search.indexing import MISSING, Index, operators_of
+from app.db.postgres.search.search import Search
+from app.db.postgres.writer import Writer
+from app.db.queries import Activity, ProviderStats
+from app.db.readers import Readers
+from app.db.storage_limits import StorageLimits
+from app.db.trash import Trash
+
+PURGE_INTERVAL_S = 900.0
+DELETIONS = 1 << 32
+"""Numbers for the deletions of each run of a node: those of two never meet, and tell which run began a deletion."""
+LIMITS = "storage limits"
+"""The job of keeping below them."""
+
+
+class Store:
+    """A node's way to the store. Its public methods, and those of its repositories, are called on the loop's thread."""
+
+    def __init__(
+        self,
+        url: str,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]],
+        *,
+        clock: Callable[[], int],
+        purge_interval_s: float,
+        identify: Identify | None,
+    ) -> None:
+        self._publish = publish
+        self._evicting: asyncio.Task[None] | None = None
+        self._taking_over: asyncio.Task[None] | None = None
+        self._reading_plan: asyncio.Task[None] | None = None
+        self.slow_search: str | None = None
+        """Why searches are slow, and what helps, in sentences."""
+        self._closing = asyncio.Lock()
+        self._request_counts, self._directory = RequestCounts(for_all_nodes=True), EndpointDirectory()
+        self.limits = StorageLimits(publish, self._request_counts, self._limit_exceeded)
+        self._follower = Follower()
+        self._writer = Writer(
+            url,
+            Inserts(self._request_counts, self.limits, self._tell),
+            self._follower,
+            on_trouble=self._trouble_changed,
+            on_changes=self._follow,
+        )
+        self._readers = Readers(PostgresDatabase(url, read_only=True), trouble, is_lost=is_lost)
+        self._index = Index(PostgresDatabase(url))
+        self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed)
+        self._listener = Listener(url, self._follower, self._writer.follow)
+        self._notices = Notices(self._writer)
+        shared = Shared(
+            self._writer,
+            self._readers,
+            self._directory,
+            self._request_counts,
+            self.limits,
+            self._tell,
+            own_bases,
+            clock,
+        )
+        self._cleanup = Cleanup(shared)
+        self._eviction = StorageEviction(shared, self._cleanup)
+        self._identification = Identification(shared, identify)
+        self.retention = Retention(shared, self._cleanup, self.nodes, interval_s=purge_interval_s)
+        self.trash = Trash(shared, wake_cleanup=self._cleanup.wake, wake_cleanup_soon=self._cleanup.wake)
+        self.account = Account(shared, self.trash)
+        self._removed_targets = RemovedTargets(shared)
+        self.endpoints = Endpoints(
+            shared, self._removed_targets, self.trash, self.retention.purge_soon, self._writer.look
+        )
+        self.targets = Targets(shared, self._removed_targets)
+        self.captures = Captures(
+            shared,
+            Search(shared),
+            self.trash,
+            wake_cleanup=self._cleanup.wake,
+            identification=self._identification,
+            removed_targets=self._removed_targets,
+        )
+        self.deliveries = Deliveries(shared, self.targets, self._removed_targets, self.nodes)
+        self.replays = Replays(shared)
+        self.tunnels = Tunnels(shared)
+        self.response_pairs = ResponsePairReader(shared)
+        self.activity = Activity(shared)
+        self.senders = ProviderStats(shared)
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]] = tuple,
+        *,
+        clock: Callable[[], int] = now_us,
+        purge_interval_s: float = PURGE_INTERVAL_S,
+        identify: Identify | None = None,
+    ) -> Store:
+        """Open the store at `url`, created or upgraded if need be. `identify` finds the provider of a request.
+
+        StoreAddressError when it cannot be used; then it is left unchanged.
+        """
+        store = cls(url, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify)
+        try:
+            await store._load()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    @property
+    def file(self) -> None:
+        """It is the server's."""
+
+    def begin_shutdown(self) -> None:
+        """Nothing waits for a lock for long."""
+
+    async def close(self) -> None:
+        async with self._closing:
+            self._notices.flush()
+            await self._listener.stop()
+            await self.retention.stop()
+            await self._eviction.stop()
+            await self._removed_targets.stop()
+            await self._cleanup.stop()
+            await self._identification.stop()
+            await self._index.stop()
+            await self.captures.close()
+            await self.trash.undo_all()
+            await self.nodes.stop()
+            await self._readers.close()
+            await self._writer.close()
+
+    async def _load(self) -> None:
+        await self._writer.start()
+        await self._readers.connect()
+        await self.nodes.start()
+        await self._writer.run(self._follower.start)
+        await self.account.load()
+        await self.endpoints.load()
+        counts = await self._writer.run(self._follower.counts)
+        self.limits.load(counts)
+        for endpoint in self.endpoints.all():
+            self._request_counts.start(endpoint.id, counts[endpoint.id])
+            self.limits.follow(endpoint)
+        await self.captures.load(alone=False)
+        self.trash.number_from(self.nodes.number * DELETIONS + 1)
+        self._identification.wake()
+        await self._removed_targets.load()
+        await self.nodes.claim(LIMITS)
+        if await self._readers.run(operators_of) is None:
+            self.slow_search = MISSING
+        self._index.start(self._request_counts.newest_seq)
+        self._listener.start()
+
+    def _publish_and_index(self, event: Event) -> None:
+        self._index.handle_event(event)
+        self._publish(event)
+
+    def _limit_exceeded(self) -> None:
+        if self.nodes.owns(LIMITS):
+            self._eviction.wake()
+            return
+        self._evicting = asyncio.get_running_loop().create_task(self._evict(), name="hookline-limits")
+
+    async def _evict(self) -> None:
+        with contextlib.suppress(StorageUnavailableError):
+            if await self.nodes.claim(LIMITS) is not False:
+                self._eviction.wake()
+
+    def _trouble_changed(self, reason: str | None) -> None:
+        self._publish(StorageTrouble(reason=reason))
+
+    # -- what other nodes did ------------------------------------------------------------------------------------
+
+    def _tell(self, event: Event) -> None:
+        self._notices.add(event)
+        self._publish_and_index(event)
+
+    def _numbered(self, number: int) -> None:
+        self._follower.number = number
+
+    def _node_changed(self, beat: Beat) -> None:
+        """Let the forwarder take what nobody sends; end what nobody can."""
+        gone = [number for number in beat.free_targets if self.targets.by_id(number) is None]
+        free = tuple(number for number in beat.free_targets if number not in gone)
+        if free:
+            self._publish(DeliveriesQueued(target_ids=free, shown={}))
+        if beat.dead or gone:
+            self.retention.purge_soon()
+            self._cleanup.wake()
+            self._taking_over = asyncio.get_running_loop().create_task(self._end(gone), name="hookline-take-over")
+
+    async def _end(self, gone: Sequence[int]) -> None:
+        with contextlib.suppress(StorageUnavailableError):
+            await self.deliveries.end_removed(gone)
+
+    def _follow(self, changes: Changes) -> None:
+        """Take over what other nodes changed, and tell about it."""
+        known = {endpoint.id: endpoint for endpoint in self._directory.all()}
+        changed = []
+        for endpoint in changes.changed:
+            before = known.get(endpoint.id)
+            self._directory.forget(endpoint)  # it may have been deleted, and restored elsewhere
+            self._directory.keep(endpoint)
+            if before is None or replace(before, version=endpoint.version) != endpoint:
+                changed.append(endpoint)
+                self.limits.follow(endpoint)
+        self.limits.follow_all(changes.counts)
+        for number in known.keys() - set(changes.order):
+            self._forget(known[number])
+        for endpoint in self._directory.all():
+            if endpoint.id in changes.counts:
+                self._request_counts.start(endpoint.id, changes.counts[endpoint.id])
+        for endpoint in changed:
+            self._publish(EndpointSaved(endpoint=endpoint, created=endpoint.id not in known))
+        if tuple(endpoint.id for endpoint in self._directory.all()) != changes.order:
+            self._publish(EndpointsReordered(endpoint_ids=self._directory.reorder(changes.order)))
+        if changes.stored:
+            self._request_counts.newest_seq = changes.stored[-1].seq
+            self._publish_and_index(Captured(summaries=changes.stored))
+        for event in changes.events:
+            self._heard(event)
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, PlanChanged):
+            self._reading_plan = asyncio.get_running_loop().create_task(self._read_plan(), name="hookline-plan")
+        else:
+            self._publish_and_index(event)
+
+    async def _read_plan(self) -> None:
+        with contextlib.suppress(StorageUnavailableError):
+            await self.account.load()
+            self._publish(PlanChanged())
+
+    def _forget(self, endpoint: Endpoint) -> None:
+        self._directory.trash(endpoint)
+        self._directory.forget(endpoint)
+        self._request_counts.forget(endpoint.id)
+        self.limits.forget(endpoint.id)
+        self._publish(EndpointRemoved(endpoint=endpoint))

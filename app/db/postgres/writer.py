@@ -1,0 +1,488 @@
+"""The thread that writes: all that waits goes into one transaction, and one call to the loop reports all results.
+
+A transaction holds a lock that all nodes share, so that there is one writer at a time, as in SQLite: numbers are drawn
+in the order of commits, and no transaction waits for the rows of another. A commit whose outcome is unknown counts as
+failed: the sender repeats its request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+import psycopg
+from peewee import Database
+from psycopg import errors
+
+from app.core.errors import EndpointChangedError, StorageUnavailableError
+from app.core.model import Summary
+from app.db.endpoint_directory import endpoint_not_found
+from app.db.inserts import Inserts
+from app.db.part import nothing
+from app.db.postgres.address import refusal
+from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, trouble
+from app.db.postgres.follow import Changes, Follower
+from app.db.postgres.insert import insert
+from app.db.postgres.nodes import touch, use_number
+from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK, prepare
+from app.db.raw_sql import raw
+from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+POLL_S = 1.0
+"""How often a node looks for what others did, and a store that fails is retried, while nothing is queued."""
+NOTIFY_S = 0.05
+"""Other nodes are told at most this often: a notification takes a lock of the whole server."""
+WATCH_S, PATIENCE_S = 1.0, 20.0
+"""A commit that takes longer may never end: a server can be frozen, and its machine still answer. Who waits is told."""
+CHANNEL = "hookline"
+STEP = 4
+"""How many times as long as in SQLite a step of background work may take: what each takes whatever its size, some 3 ms
+of statements sent to the server, is most of a shorter one."""
+_BEGIN = """SELECT setval('capture_seq_seq', nextval('capture_seq_seq') + %s - 1),
+    (SELECT json_object_agg(id, version) FROM endpoint WHERE id = ANY(%s) AND removed = 0)"""
+"""Numbers for captures, and what they depend on."""
+_END_HOLDER = """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = %s
+        AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => %s)"""
+"""A node that froze in the middle of sending: no time limit of the server ends that."""
+
+
+_SILENT = "The database server does not respond."
+
+
+class LocalCommitError(Exception):
+    """The standby that confirms commits did not confirm this one."""
+
+
+class NewerSchemaError(Exception):
+    """A newer Hookline has upgraded the tables while this one runs."""
+
+
+_REASONS = {
+    LocalCommitError: "The standby of the database server did not confirm the commit.",
+    NewerSchemaError: "A newer Hookline has upgraded the store. Install that version here, too.",
+}
+
+
+def _all_of(queue: SimpleQueue[T]) -> Iterator[T]:
+    """What is in it now."""
+    with contextlib.suppress(Empty):
+        while True:
+            yield queue.get_nowait()
+
+
+class Writer:
+    """Owns the writing connection. All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        address: str,
+        inserts: Inserts,
+        follower: Follower,
+        *,
+        on_trouble: Callable[[str | None], None],
+        on_changes: Callable[[Changes], None],
+    ) -> None:
+        """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did. Both are
+        called on the loop's thread."""
+        self._address, self._database = address, PostgresDatabase(address)
+        self._inserts, self._follower = inserts, follower
+        self._on_trouble, self._on_changes = on_trouble, on_changes
+        self._loop = asyncio.get_running_loop()
+        self._adds: list[Add] = []
+        self._jobs: list[Job] = []
+        """What this turn of the loop has queued."""
+        self._queue: SimpleQueue[tuple[list[Add], list[Job]] | None] = SimpleQueue()
+        self._looks: SimpleQueue[asyncio.Future[None]] = SimpleQueue()
+        self._looking: list[asyncio.Future[None]] = []
+        self._background: deque[Job] = deque()
+        self._thread = Thread(target=self._main, name="hookline-writer", daemon=True)
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._ended = asyncio.Event()
+        self._closed = False
+        self._trouble: str | None = None
+        self._current: tuple[float, list[Add], list[Job]] | None = None
+        """What the server is asked now: since when, and what is being committed."""
+        self._watch: asyncio.TimerHandle | None = None
+        self._is_stuck = False
+        self._warned = False
+        """Whether the server warned during a commit: it is on this server alone, whatever words it has for that."""
+        self._is_committing = False
+        self._room = 0
+        """There are partitions for numbers below this."""
+        self._untold = False
+        self._told_at = self._followed_at = 0.0
+
+    async def start(self) -> None:
+        """Connect, and create or upgrade the tables; raises what those raise."""
+        self._thread.start()
+        await self._ready
+        self._keep_watch()
+
+    def add(self, capture: Add) -> None:
+        """Queue a capture; StorageUnavailableError after `close`."""
+        self._pass_on_soon()
+        self._adds.append(capture)
+
+    def put(self, job: Job) -> None:
+        """Queue a job; StorageUnavailableError after `close`."""
+        self._pass_on_soon()
+        self._jobs.append(job)
+
+    async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
+        return await self._wait(job, after, None)
+
+    async def between(
+        self, step: Callable[[Database, int], T], batch: AdaptiveBatch, after: Callable[[T], None] = nothing
+    ) -> T:
+        return await self._wait(lambda database: step(database, batch.rows), after, batch)
+
+    def follow(self) -> None:
+        """Look soon for what other nodes did."""
+        self._followed_at = 0.0
+        if not self._closed:
+            self._queue.put(([], []))
+
+    async def look(self) -> None:
+        """Look now; `on_changes` has been called when this returns. Raises StorageUnavailableError."""
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
+        looked: asyncio.Future[None] = self._loop.create_future()
+        self._looks.put(looked)
+        self.follow()
+        await looked
+
+    def _looked(self, looks: Sequence[asyncio.Future[None]], changes: Changes | None, error: Exception | None) -> None:
+        if changes is not None:
+            self._on_changes(changes)
+        for look in looks:
+            if look.done():
+                continue
+            if error is None:
+                look.set_result(None)
+            else:
+                look.set_exception(error)
+
+    async def close(self) -> None:
+        """Finish what is queued, then close the connection on its thread. Twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            self._pass_on()
+            self._queue.put(None)
+        await self._ended.wait()
+        self._thread.join()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _keep_watch(self) -> None:
+        """Let nobody wait for a commit that does not end; it may be stored all the same."""
+        current = self._current
+        is_stuck = current is not None and time.monotonic() - current[0] > PATIENCE_S
+        if is_stuck is not self._is_stuck:
+            self._is_stuck = is_stuck
+            self._on_trouble(_SILENT if is_stuck else self._trouble)
+        if current is not None and is_stuck:
+            adds, jobs = [*current[1]], [*current[2]]
+            for more in self._take_all():
+                adds += more[0]
+                jobs += more[1]
+            error = StorageUnavailableError(f"Hookline cannot store anything now. {_SILENT}")
+            for add in adds:
+                if not add[0].done():
+                    add[0].set_exception(error)
+            for job in jobs:
+                job.failed(error)
+            self._looked([*self._looking, *_all_of(self._looks)], None, error)
+        self._watch = self._loop.call_later(WATCH_S, self._keep_watch)
+
+    def _take_all(self) -> Iterator[tuple[list[Add], list[Job]]]:
+        """What waits behind the current commit."""
+        taken = list(_all_of(self._queue))
+        if None in taken:
+            self._queue.put(None)  # the thread is to end when it can
+        yield from filter(None, taken)
+
+    def _pass_on_soon(self) -> None:
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
+        if not (self._adds or self._jobs):
+            self._loop.call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        if self._adds or self._jobs:
+            self._queue.put((self._adds, self._jobs))
+            self._adds, self._jobs = [], []
+
+    async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], batch: AdaptiveBatch | None) -> T:
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def done(result: T) -> None:
+            after(result)
+            if not future.done():
+                future.set_result(result)
+
+        def failed(error: Exception) -> None:
+            if not future.done():
+                future.set_exception(error)
+
+        self.put(Job(run, done, failed, batch))
+        return await future
+
+    # -- on the writer's thread ----------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        try:
+            self._connect()
+            prepare(self._database, self._address)
+        except BaseException as error:  # whatever it is, `start` raises it
+            self._disconnect()
+            cause = cause_of(error)
+            unreachable = isinstance(cause, psycopg.OperationalError)
+            self._loop.call_soon_threadsafe(self._opened, refusal(self._address, cause) if unreachable else error)
+            return
+        self._loop.call_soon_threadsafe(self._opened, None)
+        try:
+            while self._turn():
+                pass
+        finally:
+            self._disconnect()
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    def _turn(self) -> bool:
+        """Commit everything queued, then run one step of background work; False once closed and drained."""
+        adds, jobs, stop = self._collect()
+        if adds or jobs:
+            self._commit(adds, jobs)
+        if self._background:
+            self._commit([], [self._background.popleft()])
+        self._tell()
+        if time.monotonic() - self._followed_at >= POLL_S:
+            self._look()
+        if stop:
+            while self._background:
+                self._commit([], [self._background.popleft()])
+            self._look()
+            self._told_at = 0.0
+            self._tell()
+        return not stop
+
+    def _collect(self) -> tuple[list[Add], list[Job], bool]:
+        adds: list[Add] = []
+        jobs: list[Job] = []
+        try:
+            more = self._queue.get(not self._background, NOTIFY_S if self._untold else POLL_S)
+            while more is not None:
+                adds += more[0]
+                for job in more[1]:
+                    (jobs if job.batch is None else self._background).append(job)
+                more = self._queue.get_nowait()
+        except Empty:
+            return adds, jobs, False
+        return adds, jobs, True
+
+    def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
+        """All in one transaction; if that fails, but for trouble of the whole store, each by itself."""
+        others: list[Summary] | None = []
+        self._current = time.monotonic(), adds, jobs
+        try:
+            result = self._write(adds, jobs)
+        except Exception as error:
+            self._room = 0
+            unavailable = self._unavailable(error)
+            if unavailable is error and len(adds) + len(jobs) > 1:
+                for job in jobs:
+                    self._commit([], [job])
+                for add in adds:
+                    self._commit([add], [])
+                return
+            result = JobResult()
+            result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
+        else:
+            result.committed()
+            self._works()
+            if result.adds:
+                others = self._others(result)
+        self._current = None
+        self._untold = True
+        self._loop.call_soon_threadsafe(self._done, result, others)
+
+    def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
+        """In one transaction. A connection that was lost before the commit began is made again, once: the server may
+        have been restarted since the last commit."""
+        for is_last in (False, True):
+            result, self._is_committing, self._room = JobResult(), False, self._room if not is_last else 0
+            was_connected = not self._database.is_closed()
+            try:
+                self._connect()
+                with self._transaction():
+                    for job in jobs:
+                        started = time.perf_counter()
+                        job.result = job.run(self._database)
+                        if job.batch is not None:
+                            job.batch.adapt((time.perf_counter() - started) / STEP)
+                    if adds:
+                        self._insert(adds, result)
+                result.jobs = jobs
+                break
+            except Exception as error:
+                if is_last or not was_connected or self._is_committing or not is_lost(error):
+                    raise
+                self._disconnect()
+        return result
+
+    def _insert(self, adds: Sequence[Add], result: JobResult) -> None:
+        """Only who has the lock draws numbers, so those of a commit follow each other."""
+        connection = raw(self._database)
+        endpoint_ids = list({add[1].endpoint_id for add in adds})
+        last, versions = connection.execute(_BEGIN, (len(adds), endpoint_ids)).fetchone()
+        for add in adds:
+            stored, known = (versions or {}).get(str(add[1].endpoint_id)), add[5]
+            if stored is None:
+                result.failures.append((add, endpoint_not_found()))
+            elif known is not None and known != stored:
+                result.failures.append((add, EndpointChangedError("The endpoint was changed meanwhile.")))
+            else:
+                result.adds.append(add)
+        result.first_seq = last - len(adds) + 1
+        if last >= self._room:
+            for place in {result.first_seq // PARTITION, last // PARTITION}:
+                connection.execute("SELECT make_partition(%s)", (place * PARTITION,))
+            self._room = (last // PARTITION + 1) * PARTITION
+        if result.adds:
+            insert(self._database, result.adds, result.first_seq)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._warned = False
+        with self._database.atomic():
+            connection = raw(self._database)
+            try:
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (WRITE_LOCK,))
+            except errors.LockNotAvailable:
+                self._end_holder()
+                raise
+            (migrations,) = connection.execute("SELECT count(*) FROM migration").fetchone()
+            if migrations > len(MIGRATIONS):
+                raise NewerSchemaError
+            yield
+            self._is_committing = True
+        if self._warned:
+            raise LocalCommitError
+
+    def _others(self, result: JobResult) -> list[Summary] | None:
+        """What other nodes stored before these captures; None if that cannot be read now: the next look then finds
+        these, too."""
+        try:
+            return self._follower.others(self._database, result.first_seq, len(result.adds))
+        except Exception as error:
+            self._unavailable(error)
+            return None
+
+    def _look(self) -> None:
+        """Find out what other nodes did, and whether the store works again. Not in a transaction: what was read is
+        known from then on."""
+        self._followed_at = time.monotonic()
+        self._current = self._followed_at, [], []
+        self._looking = looks = list(_all_of(self._looks))
+        try:
+            if self._trouble is not None:
+                self._write([], [Job(lambda database: touch(database, self._follower.number), nothing, nothing)])
+                self._works()
+            self._connect()
+            changes = self._follower.read(self._database)
+        except Exception as error:
+            unavailable = self._unavailable(error)
+            if unavailable is error:
+                log.exception("looking for what other nodes did failed")
+            self._loop.call_soon_threadsafe(self._looked, looks, None, unavailable)
+        else:
+            self._loop.call_soon_threadsafe(self._looked, looks, changes, None)
+        self._current = None
+
+    def _tell(self) -> None:
+        """Tell the other nodes to look."""
+        if self._untold and time.monotonic() - self._told_at >= NOTIFY_S:
+            self._untold, self._told_at = False, time.monotonic()
+            self._current = self._told_at, [], []
+            with contextlib.suppress(Exception):  # they look anyway, a little later
+                raw(self._database).execute(f"NOTIFY {CHANNEL}, '{self._follower.number}'")
+            self._current = None
+
+    def _connect(self) -> None:
+        if self._database.is_closed():
+            self._database.connect()
+            connection = raw(self._database)
+            connection.add_notice_handler(self._noticed)
+            if self._follower.number:
+                use_number(self._database, self._follower.number)
+
+    def _noticed(self, notice: errors.Diagnostic) -> None:
+        self._warned |= self._is_committing and notice.severity_nonlocalized == "WARNING"
+
+    def _end_holder(self) -> None:
+        """Who has the lock does nothing with it."""
+        with contextlib.suppress(psycopg.Error), psycopg.connect(self._database.text, autocommit=True) as connection:
+            if connection.execute(_END_HOLDER, (WRITE_LOCK, LOCK_S)).rowcount:
+                log.warning("a node that held up all others was cut off")
+
+    def _disconnect(self) -> None:
+        with contextlib.suppress(Exception):
+            self._database.close()
+
+    def _unavailable(self, error: Exception) -> Exception:
+        """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
+        is."""
+        reason = _REASONS.get(type(error)) or trouble(error)
+        if reason is None:
+            return error
+        self._disconnect()
+        if self._trouble != reason:
+            log.warning("storing fails: %s (%s)", reason, str(error).strip())
+            self._trouble = reason
+            self._loop.call_soon_threadsafe(self._on_trouble, reason)
+        unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+        unavailable.__cause__ = error
+        return unavailable
+
+    def _works(self) -> None:
+        if self._trouble is not None:
+            log.warning("storing works again")
+            self._trouble = None
+            self._loop.call_soon_threadsafe(self._on_trouble, None)
+
+    # -- on the loop's thread ------------------------------------------------------------------------------------
+
+    def _opened(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._closed = True
+            self._ended.set()
+        if self._ready.done():  # `start` was cancelled
+            return
+        if error is None:
+            self._ready.set_result(None)
+        else:
+            self._ready.set_exception(error)
+
+    def _done(self, result: JobResult, others: Sequence[Summary] | None) -> None:
+        for job in result.jobs:
+            try:
+                job.after(job.result)
+            except Exception as bug:  # only its own caller gets it
+                job.failed(bug)
+        if result.adds:
+            self._inserts.stored(result.adds, result.first_seq, others, seconds=result.seconds)
+        for item, error in result.failures:
+            if isinstance(item, Job):
+                item.failed(error)
+            elif not item[0].done():
+                item[0].set_exception(error)

@@ -1,0 +1,140 @@
+"""Three threads with read-only connections: two read lists and bodies, one does what takes longer, such as searches.
+
+All read from snapshots and delay no capture, and no list waits for a search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Queue
+from threading import Barrier, BrokenBarrierError, Thread
+from typing import Any, TypeVar
+
+from peewee import Database
+
+from app.core.errors import StorageUnavailableError
+
+T = TypeVar("T")
+THREADS, SLOW_THREADS = 2, 1
+
+_Job = tuple[Callable[[Database], Any], "asyncio.Future[Any]"]
+
+
+class Readers:
+    """Runs functions of a read-only database, unless their caller has given up. All public methods are called on the
+    loop's thread.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        trouble: Callable[[BaseException], str | None],
+        on_trouble: Callable[[BaseException], None] = lambda _: None,
+        *,
+        is_lost: Callable[[BaseException], bool] = lambda _: False,
+    ) -> None:
+        """`trouble` says why nothing can be read, None when the error is a bug of the program; then `on_trouble` is
+        called, on the loop's thread. `is_lost`: whether an error says that the connection to a server is gone."""
+        self._database, self._trouble, self._on_trouble, self._is_lost = database, trouble, on_trouble, is_lost
+        self._loop = asyncio.get_running_loop()
+        self._quick: Queue[_Job | None] = Queue()
+        self._slow: Queue[_Job | None] = Queue()
+        self._queues = [self._quick] * THREADS + [self._slow] * SLOW_THREADS
+        self._threads = [
+            Thread(target=self._main, args=(queue,), name=f"hookline-reader-{n}", daemon=True)
+            for n, queue in enumerate(self._queues)
+        ]
+        self._running = len(self._threads)
+        self._ended = asyncio.Event()
+        self._closed = False
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, job: Callable[[Database], T], *, slow: bool = False) -> T:
+        """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`. Jobs that are not
+        `slow` never wait for those that are."""
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        (self._slow if slow else self._quick).put((job, future))
+        return await future
+
+    async def connect(self) -> None:
+        """Open the connections of all threads."""
+        together = Barrier(THREADS)
+
+        def wait(_: Database) -> None:
+            with suppress(BrokenBarrierError):
+                together.wait()
+
+        async def one() -> None:
+            try:
+                await self.run(wait)
+            except BaseException:
+                together.abort()
+                raise
+
+        await asyncio.gather(*(one() for _ in range(THREADS)))
+
+    async def close(self) -> None:
+        """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            for queue in self._queues:
+                queue.put(None)
+        await self._ended.wait()
+        for thread in self._threads:
+            thread.join()
+
+    def _main(self, queue: Queue[_Job | None]) -> None:
+        while (job := queue.get()) is not None:
+            run, future = job
+            if future.cancelled():  # the window shows something else by now
+                continue
+            try:
+                result = self._read(run)
+            except Exception as error:
+                reason = self._trouble(error)
+                unavailable = (
+                    StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
+                )
+                unavailable.__cause__ = error if reason else error.__cause__
+                self._loop.call_soon_threadsafe(_settle, future, None, unavailable)
+                if reason:
+                    self._loop.call_soon_threadsafe(self._on_trouble, error)
+            else:
+                self._loop.call_soon_threadsafe(_settle, future, result, None)
+        self._database.close()
+        self._loop.call_soon_threadsafe(self._one_ended)
+
+    def _read(self, run: Callable[[Database], Any]) -> Any:
+        """A connection to a server may have been lost since the last read: then another one is made, once."""
+        was_connected = not self._database.is_closed()
+        try:
+            if not was_connected:
+                self._database.connect()
+            return run(self._database)
+        except Exception as error:
+            if not self._is_lost(error):
+                raise
+            with suppress(Exception):
+                self._database.close()
+            if not was_connected:
+                raise
+        return self._read(run)
+
+    def _one_ended(self) -> None:
+        self._running -= 1
+        if not self._running:
+            self._ended.set()
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

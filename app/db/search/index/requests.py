@@ -1,0 +1,48 @@
+"""Reads the requests that are to be indexed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+from peewee import Database
+
+from app.db.body_parts import FIRST_PART
+from app.db.raw_sql import stream
+from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.index.terms import ColumnValues
+
+IN_A_ROW, PAUSE_S = 4, 1e-4
+"""After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
+every 5 ms, and make it wait as long each time it returns from a system call."""
+_SELECT = (
+    "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
+    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
+    " WHERE seq > ? ORDER BY seq LIMIT ?"
+)
+
+
+def requests_after(
+    database: Database, after: int, limit: int
+) -> Iterator[tuple[int, int, int, Candidate, ColumnValues]]:
+    """The next requests numbered above `after`: number, when it was received, bytes of its body, and what is indexed.
+    Within a transaction."""
+    with closing(stream(database, _SELECT, (after, limit))) as rows:
+        for at, row in enumerate(rows, 1):
+            seq, received_at, size, target, headers, kind, data, method, status, source, complete, provider, event = row
+            request = Candidate(
+                target=target,
+                content_type=kind,
+                source=source,
+                headers=headers,
+                data=data,
+                column_results={},
+                budget=UnpackBudget(0),
+            )
+            columns = ColumnValues(
+                method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
+            )
+            yield seq, received_at, size, request, columns
+            if at % IN_A_ROW == 0:
+                time.sleep(PAUSE_S)

@@ -1,0 +1,326 @@
+"""Reads a list step by step, newest first, and examines each request that may match a search.
+
+The list is divided into sections. The index and the marks that few requests have say which requests of a section may
+match; those are read, or all of a section, in steps so short that other readers never wait long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from threading import Event
+from typing import Any
+
+from peewee import Database
+
+from app.core.ids import first_id
+from app.core.model import PART_SIZE, PageKey, Summary
+from app.core.record import Record
+from app.core.redaction.secret import SecretHeaders
+from app.db import body_parts
+from app.db.queries import any_trashed, visible_sql
+from app.db.raw_sql import execute, is_sqlite, json_list, stream
+from app.db.records import SUMMARY
+from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.row_filter import meets_all
+from app.db.search.sql_filter import Sql, SqlFilter
+
+FEW = 2_000
+"""Up to this many requests are read one by one; beyond that, the whole range is read."""
+
+NEWEST = PageKey(received_at=2**63 - 1, id="~")
+"""Before any place in a list."""
+
+
+LAST_TIME = 2**48 * 1000
+"""The latest time that an id can hold, in microseconds."""
+
+
+def place_before(at: int) -> PageKey:
+    """The place just before all requests received earlier than `at`."""
+    return PageKey(received_at=at, id=first_id(at)) if at < LAST_TIME else NEWEST
+
+
+_SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY.columns)
+_DETAILS = "capture.headers, capture.source_address, capture_body.data"
+_ID, _AT, _TARGET, _TYPE, _ENDPOINT, _EVENT = map(
+    SUMMARY.position, ("id", "received_at", "target", "content_type", "endpoint_id", "event")
+)
+_SEQ = SUMMARY.position("seq")
+_BESIDE = ("capture_response", "capture_star", "capture_note")
+_MARKS = "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
+_BODY = f" LEFT JOIN capture_body ON capture_body.key = {body_parts.FIRST_PART}"
+
+
+Rows = Generator[tuple[Any, ...], None, None]
+
+
+class ScanStep(Record, frozen=True):
+    """What a step found, newest first, and the place it reached; None: the end of the list. `unexamined` counts
+    requests that may match: their bodies were not unpacked to the end."""
+
+    found: list[Summary]
+    reached: PageKey | None
+    unexamined: int = 0
+
+
+LISTED = "SELECT * FROM capture WHERE seq IN numbers(?) OFFSET 0"
+"""For PostgreSQL, which would not always begin with the numbers unless they are selected by themselves (`OFFSET`)."""
+
+
+MarkedRow = tuple[int, str, int]
+"""When a request was received, its id and its number."""
+KEPT_MAX = 10_000
+"""Of so many requests PostgreSQL tells at once that they may match."""
+MOST_AT_ONCE = 500
+"""Requests that PostgreSQL reads with their bodies at once: it sorts them with what it has read."""
+
+
+class ListSection(Record, frozen=True):
+    """A part of the list, down to `floor` inclusive (None: to the end). `seqs` are the numbers of the only requests in
+    it that may match (None: any may). `table` is a select of the same, or of more, from the table `capture`."""
+
+    floor: PageKey | None = None
+    seqs: frozenset[int] | None = None
+    table: Sql | None = None
+
+
+class Keys:
+    """Which requests of a section come next; `more`: there may be others after these."""
+
+    def __init__(self) -> None:
+        self.section: ListSection | None = None
+        self.rows: list[MarkedRow] = []
+        self.more = False
+
+
+class Scan(Record, frozen=True):
+    """A search of one endpoint's list, or of all (None), in steps that should take about `step_s`. A step that is
+    running when it is `cancelled` ends soon. With `secret_headers`, requests are examined without their secrets."""
+
+    step_s: float
+    sql_filter: SqlFilter
+    endpoint_id: int | None
+    cancelled: Event
+    budget: UnpackBudget
+    keys: Keys
+    secret_headers: SecretHeaders | None = None
+
+    def step(self, database: Database, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
+        """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
+        end = time.perf_counter() + self.step_s
+        found: list[Summary] = []
+        unexamined = 0
+        if section.seqs is not None and not is_sqlite(database):
+            section = ListSection(floor=section.floor, table=(LISTED, (json_list(section.seqs),)))
+        with database.atomic():
+            if section.seqs is not None and len(section.seqs) <= FEW:
+                bottom = section.floor
+                candidates = self._rows_of(database, section, place)
+            elif section.table is not None:
+                keys, bottom = self._keys(database, section, place, min(rows, MOST_AT_ONCE))
+                candidates = self._rows_numbered(database, keys)
+            else:
+                bottom = self._bottom(database, section, place, rows)
+                candidates = self._rows_between(database, section, place, bottom)
+            with closing(candidates):
+                for number, row in enumerate(candidates):
+                    if number == 0 and section.table is not None:  # whatever it took to find these, some are examined
+                        end = time.perf_counter() + self.step_s
+                    matches = self._matches(database, row)
+                    if matches:
+                        found.append(SUMMARY.record(row))
+                    unexamined += matches is None
+                    if len(found) >= limit or time.perf_counter() > end:
+                        reached = PageKey(received_at=row[_AT], id=row[_ID])
+                        return ScanStep(found=found, reached=reached, unexamined=unexamined)
+        return ScanStep(found=found, reached=bottom, unexamined=unexamined)
+
+    def count_between(self, database: Database, place: PageKey, bottom: PageKey | None) -> int:
+        """How many requests are between two places, from the list's index alone."""
+        where, values = self._between(place, bottom)
+        (count,) = execute(database, f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
+        return int(count)
+
+    def _bottom(self, database: Database, section: ListSection, place: PageKey, rows: int) -> PageKey | None:
+        """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
+        where, values = self._between(place, section.floor)
+        statement = f"SELECT received_at, id FROM capture WHERE {where} ORDER BY {self._order()} LIMIT 1 OFFSET ?"
+        row = execute(database, statement, (*values, rows - 1)).fetchone()
+        return section.floor if row is None else PageKey(received_at=row[0], id=row[1])
+
+    def _rows_between(self, database: Database, section: ListSection, place: PageKey, bottom: PageKey | None) -> Rows:
+        """The rows between two places that may match, newest first."""
+        where, values = self._where(database, place, bottom)
+        query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
+        seqs = section.seqs
+        with closing(stream(database, query, (*self._column_values(), *values))) as rows:
+            yield from rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
+
+    def _keys(
+        self, database: Database, section: ListSection, place: PageKey, most: int
+    ) -> tuple[list[int], PageKey | None]:
+        """The numbers of the next requests in the section's table, `most` at most, and how far down they reach. More
+        are looked up at once and kept for the next steps."""
+        kept = self.keys
+        kept.rows = [row for row in kept.rows if self._is_below(row, place)] if kept.section is section else []
+        if not kept.rows and (kept.section is not section or kept.more):
+            (text, given), (where, values) = (
+                section.table or ("SELECT * FROM capture", ()),
+                self._where(database, place, section.floor),
+            )
+            query = (
+                f"SELECT received_at, id, seq FROM ({text}) AS capture WHERE {where} ORDER BY {self._order()} LIMIT ?"
+            )
+            kept.rows = execute(database, query, (*given, *values, KEPT_MAX)).fetchall()
+            kept.section, kept.more = section, len(kept.rows) == KEPT_MAX
+        part = kept.rows[:most]
+        at_end = len(part) == len(kept.rows) and not kept.more
+        bottom = section.floor if at_end else PageKey(received_at=part[-1][0], id=part[-1][1])
+        return [seq for _, _, seq in part], bottom
+
+    def _is_below(self, row: MarkedRow, place: PageKey) -> bool:
+        return row[1] < place.id if self.endpoint_id is None else row[:2] < (place.received_at, place.id)
+
+    def _rows_numbered(self, database: Database, seqs: Sequence[int]) -> Rows:
+        """The rows with these numbers, newest first."""
+        query = f"SELECT {self._columns(f'({LISTED}) AS capture')} ORDER BY {self._order()}"
+        with closing(stream(database, query, (*self._column_values(), json_list(seqs)))) as rows:
+            yield from rows
+
+    def _rows_of(self, database: Database, section: ListSection, place: PageKey) -> Rows:
+        """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
+        where, values = self._where(database, place, section.floor)
+        # json_each has an `id` of its own, which would make that of `capture` ambiguous
+        candidates = "(SELECT value FROM json_each(?)) AS listed"
+        keys = execute(
+            database,
+            f"SELECT capture.seq FROM {candidates} CROSS JOIN capture ON capture.seq = listed.value"
+            f" WHERE {where} ORDER BY {self._order()}",
+            (json_list(section.seqs or ()), *values),
+        ).fetchall()
+        query = f"SELECT {self._columns()} WHERE capture.seq = ?"
+        for (seq,) in keys:
+            yield from execute(database, query, (*self._column_values(), seq))
+
+    def _columns(self, table: str = "capture") -> str:
+        if self.sql_filter.exact:
+            return f"{_SUMMARY} FROM {table}{_MARKS}"
+        results = "".join(f", ({text})" for _, (text, _) in self.sql_filter.columns)
+        return f"{_SUMMARY}, {_DETAILS}{results} FROM {table}{_MARKS}{_BODY}"
+
+    def _column_values(self) -> list[Any]:
+        return [value for _, (_, values) in self.sql_filter.columns for value in values]
+
+    def _matches(self, database: Database, row: tuple[Any, ...]) -> bool | None:
+        """None when it depends on the part of the body that was not unpacked."""
+        if self.sql_filter.exact:
+            return True
+        headers, source, data, *results = row[SUMMARY.width :]
+        columns = {place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)}
+        candidate: Candidate
+        if self.secret_headers is None:
+            candidate = Candidate(
+                target=row[_TARGET],
+                content_type=row[_TYPE],
+                source=source,
+                headers=headers,
+                data=data,
+                column_results=columns,
+                read=partial(_part, database, row[_SEQ]),
+                cancelled=self.cancelled.is_set,
+                budget=self.budget,
+            )
+        else:
+            from app.db.search.redacted import RedactedCandidate  # start-up time, as in `row_filter.py`
+
+            candidate = RedactedCandidate(
+                target=row[_TARGET],
+                event=row[_EVENT],
+                secret_header=self.secret_headers.get(row[_ENDPOINT], ""),
+                content_type=row[_TYPE],
+                source=source,
+                headers=headers,
+                data=data,
+                column_results=columns,
+            )
+        return meets_all(candidate, self.sql_filter.terms)
+
+    def _where(self, database: Database, place: PageKey, bottom: PageKey | None) -> Sql:
+        between, values = self._between(place, bottom)
+        condition, more = self.sql_filter.where
+        visible = f" AND {visible_sql()}" if any_trashed(database) else ""
+        return f"{between} AND ({condition}){visible}", (*values, *more)
+
+    def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
+        """Older than `place`, down to `bottom` inclusive."""
+        older, values = self._older(place)
+        if bottom is None:
+            return older, values
+        newer, more = self._newer(bottom)
+        return f"{older} AND {newer}", (*values, *more)
+
+    def _order(self) -> str:
+        # ids sort as times do, and the index on them serves all endpoints
+        if self.endpoint_id is None:
+            return "capture.id DESC"
+        return "capture.received_at DESC, capture.id DESC"
+
+    def _older(self, place: PageKey) -> Sql:
+        if self.endpoint_id is None:
+            return "capture.id < ?", (place.id,)
+        values = (self.endpoint_id, place.received_at, place.id)
+        return "capture.endpoint_id = ? AND (capture.received_at, capture.id) < (?, ?)", values
+
+    def _newer(self, bottom: PageKey) -> Sql:
+        """From `bottom` upwards, inclusive."""
+        if self.endpoint_id is None:
+            return "capture.id >= ?", (bottom.id,)
+        return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
+
+
+def _part(database: Database, seq: int, number: int) -> bytes:
+    """A part of a body, empty after the last."""
+    (body_key,) = execute(database, "SELECT body_key FROM capture WHERE seq = ?", (seq,)).fetchone()
+    return body_parts.read(database, seq, body_key, number * PART_SIZE, (number + 1) * PART_SIZE)
+
+
+MARKED_MAX = 20_000
+"""With more requests marked than that, the list is read instead: the next marked one is not far."""
+FIRST_PART = 200
+"""The first part is smaller, since it is often enough."""
+
+
+def marked_rows(database: Database, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
+    """The selected requests older than `place`, newest first; None when more than `MARKED_MAX` are selected."""
+    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1}) AS part" for select in selects)
+    query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
+    rows: list[MarkedRow] = execute(database, query).fetchall()
+    if len(rows) > MARKED_MAX:
+        return None
+    return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
+
+
+def split(section: ListSection, rows: Sequence[MarkedRow]) -> Iterator[ListSection]:
+    """The section in parts of at most `FEW` requests, only those in `rows`, which start no later than the section
+    does."""
+    floor, seqs = section.floor, section.seqs
+    inside = [
+        row
+        for row in rows
+        if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
+    ]
+    size = min(FIRST_PART, FEW)
+    while len(inside) > size:
+        part, inside, size = inside[:size], inside[size:], FEW
+        last = PageKey(received_at=part[-1][0], id=part[-1][1])
+        yield ListSection(floor=last, seqs=frozenset(seq for _, _, seq in part))
+    yield ListSection(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
+
+
+def rows_after(section: ListSection, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
+    """The rows that come after the section."""
+    floor = section.floor
+    return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]

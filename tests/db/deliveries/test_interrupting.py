@@ -1,0 +1,60 @@
+"""A target is taken over from what sent to it until that ended."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.delivery import FailureKind
+from app.core.events import DeliveryChanged, Event
+from app.core.model import Endpoint
+from app.core.store import Store
+from app.core.target import TargetDraft
+from tests.db.deliveries.test_deliveries import FAILED, QUEUED, end, queue
+from tests.db.helpers import OpenStore, Place, kept_bytes, of_kind, query, recount_bytes
+
+SENDING = "SELECT id FROM delivery WHERE sending_at IS NOT NULL ORDER BY id"
+
+
+@pytest.fixture
+async def endpoint(store: Store, endpoint: Endpoint) -> Endpoint:
+    """With two targets."""
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    return store.endpoints.all()[0]
+
+
+async def test_only_attempts_to_this_target_were_interrupted(
+    store: Store, endpoint: Endpoint, events: list[Event], place: Place
+) -> None:
+    captures = await queue(store, endpoint, 3)
+    (one, other), (second, _), (waiting, _) = [await store.deliveries.of_capture(capture.id) for capture in captures]
+    replayed = replace(one, id="replayed", replay_id="r")
+    await store.deliveries.add_replays([replayed])
+    await store.deliveries.begin([one.id, other.id, second.id])
+    await store.deliveries.interrupt(endpoint.targets[0].id)
+    assert {name for (name,) in query(place, SENDING)} == {other.id, "replayed"}
+    for delivery in (one, second):
+        (attempt,) = await store.deliveries.attempts(delivery.id)
+        assert attempt.failure is FailureKind.INTERRUPTED
+    assert await store.deliveries.attempts(waiting.id) == []
+    told = of_kind(events, DeliveryChanged)
+    assert [(event.delivery.id, event.state, event.failure) for event in told] == [
+        (delivery.id, QUEUED, FailureKind.INTERRUPTED) for delivery in (one, second)
+    ]
+    assert kept_bytes(place) == recount_bytes(place)
+    assert store.captures.counts(endpoint.id).stored_bytes == kept_bytes(place)[endpoint.id]
+    await store.deliveries.interrupt(endpoint.targets[0].id)
+    assert len(of_kind(events, DeliveryChanged)) == len(told), "there is nothing more"
+
+
+@pytest.mark.parametrize("engine", ["postgres"])  # a file has one store
+async def test_failures_that_another_counted_are_forgotten_by_a_success(
+    store: Store, endpoint: Endpoint, open_store: OpenStore, place: Place
+) -> None:
+    first, second = await queue(store, endpoint, 2)
+    other = await open_store()
+    await end(store, (await store.deliveries.of_capture(first.id))[0], FAILED)
+    assert query(place, "SELECT failures FROM target ORDER BY id") == [(1,), (0,)]
+    await other.deliveries.interrupt(endpoint.targets[0].id)
+    await end(other, (await other.deliveries.of_capture(second.id))[0])
+    assert query(place, "SELECT failures FROM target ORDER BY id") == [(0,), (0,)]

@@ -1,0 +1,210 @@
+"""Several nodes on one store: each sees what the others do, in one order, and one does what only one may."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+from msgspec.structs import replace
+
+from app.core.errors import EndpointChangedError, NotFoundError, PlanLimitError
+from app.core.events import Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved, RequestsStarred
+from app.core.model import Endpoint
+from app.core.rules import FREE_ENDPOINTS
+from app.db.postgres import nodes
+from app.db.postgres.store import Store
+from tests import factories
+from tests.db.conftest import OpenStore
+from tests.support import until
+
+BODY = b'{"a":1}'
+
+
+@pytest.fixture
+def others() -> list[Event]:
+    """What the other node publishes."""
+    return []
+
+
+@pytest.fixture
+async def other(open_store: OpenStore, store: Store, others: list[Event]) -> Store:
+    opened: Store = await open_store(others.append)
+    return opened
+
+
+async def add(store: Store, endpoint: Endpoint, **fields: Any) -> str:
+    capture = factories.capture(BODY, endpoint_id=endpoint.id, **fields)
+    await store.captures.add(capture, BODY)
+    return capture.id
+
+
+def ids(events: list[Event]) -> list[str]:
+    return [row.id for event in events if isinstance(event, Captured) for row in event.summaries]
+
+
+async def test_what_one_captures_the_other_lists_and_counts(
+    store: Store, other: Store, endpoint: Endpoint, others: list[Event]
+) -> None:
+    first = await add(store, endpoint)
+    await until(lambda: ids(others) == [first])
+    assert [row.id for row in await other.captures.page(endpoint.id)] == [first]
+    assert other.captures.counts(endpoint.id) == store.captures.counts(endpoint.id)
+    assert await other.captures.body(first) == BODY
+
+
+async def test_all_see_every_request_once_in_the_order_of_their_numbers(
+    store: Store, other: Store, endpoint: Endpoint, events: list[Event], others: list[Event]
+) -> None:
+    await other.endpoints.look_again(endpoint.slug)
+
+    async def many(node: Store) -> list[str]:
+        return [await add(node, endpoint) for _ in range(100)]
+
+    made = await asyncio.gather(*(many(node) for node in (store, other) for _ in range(4)))
+    expected = {name for names in made for name in names}
+    await until(lambda: len(ids(events)) == len(ids(others)) == 800)
+    assert ids(events) == ids(others)
+    assert set(ids(events)) == expected
+    numbers = [row.seq for event in events if isinstance(event, Captured) for row in event.summaries]
+    assert numbers == sorted(numbers)
+    between = await store.captures.between(0, store.captures.newest_seq, 1_000)
+    assert [row.id for row in between] == ids(events)
+
+
+async def test_changes_of_an_endpoint_hold_on_every_node(
+    store: Store, other: Store, endpoint: Endpoint, others: list[Event]
+) -> None:
+    await other.endpoints.look_again(endpoint.slug)
+    known = other.endpoints.by_slug(endpoint.slug)
+    assert known is not None
+    await store.endpoints.update(endpoint.id, replace(endpoint.draft(), active=False))
+    capture = factories.capture(BODY, endpoint_id=endpoint.id)
+    with pytest.raises(EndpointChangedError):
+        await other.captures.add(capture, BODY, version=known.version)
+    await other.endpoints.look_again(endpoint.slug)
+    changed = other.endpoints.by_slug(endpoint.slug)
+    assert changed is not None
+    assert not changed.active
+    assert await other.captures.page(endpoint.id) == []
+    await store.endpoints.delete(endpoint.id)
+    with pytest.raises(NotFoundError):
+        await other.captures.add(factories.capture(BODY, endpoint_id=endpoint.id), BODY, version=changed.version)
+    await until(lambda: any(isinstance(event, EndpointRemoved) for event in others))
+    assert other.endpoints.all() == ()
+
+
+async def test_a_new_endpoint_is_found_at_once(store: Store, other: Store) -> None:
+    made = await store.endpoints.create(factories.draft())
+    await other.endpoints.look_again(made.slug)
+    assert other.endpoints.by_slug(made.slug) == store.endpoints.by_slug(made.slug)
+    assert await other.endpoints.look_again("unknown") is False
+
+
+async def test_what_no_table_shows_is_told(store: Store, other: Store, endpoint: Endpoint, others: list[Event]) -> None:
+    names = [await add(store, endpoint) for _ in range(3)]
+    await store.captures.star(names[:1])
+    await store.captures.mark_read(names)
+    deletion = await store.trash.delete(names[1:])
+    await until(lambda: any(isinstance(event, RequestsRemoved) for event in others))
+    assert [event.ids for event in others if isinstance(event, RequestsStarred)] == [(names[0],)]
+    assert [event.ids for event in others if isinstance(event, RequestsRemoved)] == [tuple(names[1:])]
+    await until(lambda: other.captures.counts(endpoint.id) == store.captures.counts(endpoint.id))
+    assert other.captures.counts(endpoint.id).total == 1
+    await store.trash.undo(deletion)
+    await until(lambda: other.captures.counts(endpoint.id).total == 3)
+    assert other.captures.counts(endpoint.id).unread == 0
+
+
+async def test_the_free_plan_holds_under_creates_from_all_nodes(store: Store, other: Store) -> None:
+    creates = [node.endpoints.create(factories.draft()) for node in (store, other) for _ in range(FREE_ENDPOINTS)]
+    results = await asyncio.gather(*creates, return_exceptions=True)
+    assert len([one for one in results if isinstance(one, Endpoint)]) == FREE_ENDPOINTS
+    assert all(isinstance(one, Endpoint | PlanLimitError) for one in results)
+
+
+async def test_own_changes_are_published_once(store: Store, other: Store, events: list[Event]) -> None:
+    made = await store.endpoints.create(factories.draft())
+    await store.endpoints.update(made.id, replace(made.draft(), name="Other"))
+    await other.endpoints.look_again(made.slug)
+    await other.endpoints.create(factories.draft())
+    await until(lambda: len(store.endpoints.all()) == 2)
+    assert [event.created for event in events if isinstance(event, EndpointSaved)] == [True, False, True]
+
+
+async def test_a_job_has_one_owner_and_another_when_that_one_dies(
+    store: Store, other: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.05)
+    monkeypatch.setattr(nodes, "DEAD_S", 0.5)
+    assert await store.nodes.claim("retention") is True
+    assert await store.nodes.claim("retention") is None
+    assert await other.nodes.claim("retention") is False
+    name = await add(store, endpoint)
+    await store.trash.delete([name])
+    key = await store.captures.add_part(None, 0, b"x" * 1_000, endpoint_id=endpoint.id)
+    await stop_living(store)
+    await until(lambda: other.nodes._denied == {})
+    assert await other.nodes.claim("retention") is True
+    await until(lambda: other.captures.counts(endpoint.id).total == 1)
+    # What the dead one had deleted and not purged is back, and what it was receiving goes.
+    assert [row.id for row in await other.captures.page(endpoint.id)] == [name]
+    assert await loose_bodies(other) in ([], [(-key >> 32, 1)])
+    # It only hung: it begins anew, and owns nothing.
+    store.nodes._task = asyncio.create_task(store.nodes._live())
+    await until(lambda: not store.nodes._owned)
+    assert await store.nodes.claim("retention") is False
+
+
+async def stop_living(node: Store) -> None:
+    assert node.nodes._task is not None
+    node.nodes._task.cancel()
+    await asyncio.gather(node.nodes._task, return_exceptions=True)
+
+
+async def loose_bodies(node: Store) -> list[tuple[int, int]]:
+    from app.db.raw_sql import execute
+
+    query = "SELECT number, dropped FROM loose_body"
+    found: list[tuple[int, int]] = await node._readers.run(lambda database: execute(database, query).fetchall())
+    return found
+
+
+async def test_a_server_that_goes_away_and_comes_back(
+    store: Store, endpoint: Endpoint, events: list[Event], postgres_url: str
+) -> None:
+    """The connections are cut, as a restart of the server cuts them."""
+    with psycopg.connect(postgres_url, autocommit=True) as administrator:
+        administrator.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        name = await add(store, endpoint)
+        assert [row.id for row in await store.captures.page(endpoint.id)] == [name]
+    await until(lambda: ids(events) == [name])
+
+
+async def test_each_lists_all_that_live_with_their_jobs(store: Store, other: Store) -> None:
+    assert await store.nodes.claim("target 3")
+    assert await store.nodes.claim("retention")
+    for asked in (store, other):
+        found = await asked.nodes.all()
+        assert [node.number for node in found] == [store.nodes.number, other.nodes.number]
+        assert [set(node.jobs) for node in found] == [{"retention", "storage limits", "target 3"}, set()]
+        assert [node.current for node in found] == [asked is store, asked is other]
+    await store.close()
+    assert [node.number for node in await other.nodes.all()] == [other.nodes.number]
+
+
+async def test_each_node_has_a_tunnel_of_its_own(store: Store, other: Store) -> None:
+    await store.tunnels.opened("https://one.example", "bore", 1)
+    await other.tunnels.opened("https://two.example", "bore", 2)
+    await other.tunnels.opened("https://three.example", "bore", 3)
+    assert [(one.url, one.until) for one in await store.tunnels.history()] == [
+        ("https://three.example", None),
+        ("https://two.example", 3),
+        ("https://one.example", None),
+    ]
+    await other.close()
+    assert [one.until is None for one in await store.tunnels.history()] == [False, False, True]

@@ -1,0 +1,143 @@
+"""A server that rests, confirms nothing, or is read by others: what is acknowledged is stored, and no node waits for
+ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, RequestsStarred, StorageTrouble
+from app.core.model import Endpoint
+from app.db.postgres import nodes, writer
+from app.db.postgres.schema import PARTITION, WRITE_LOCK
+from app.db.postgres.store import Store
+from app.db.raw_sql import execute
+from tests import factories
+from tests.db.conftest import OpenStore
+from tests.db.helpers import Place
+from tests.support import until
+
+BODY = b"{}"
+
+
+@pytest.fixture
+def administrator(place: Place) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(str(place), autocommit=True) as connection:
+        yield connection
+
+
+async def add(store: Store, endpoint: Endpoint) -> int:
+    return await store.captures.add(factories.capture(BODY, endpoint_id=endpoint.id), BODY)
+
+
+async def test_a_commit_that_no_standby_has_is_not_acknowledged(
+    store: Store, endpoint: Endpoint, administrator: psycopg.Connection[Any]
+) -> None:
+    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+    administrator.execute("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
+    try:
+        administrator.execute("SELECT pg_reload_conf()")
+        adding = asyncio.ensure_future(add(store, endpoint))
+        await until(lambda: administrator.execute(waiting).fetchone() is not None)
+        administrator.execute(f"SELECT pg_cancel_backend(pid) FROM ({waiting}) AS waiting")
+        with pytest.raises(StorageUnavailableError, match="standby of the database server did not confirm"):
+            await adding
+    finally:
+        administrator.execute("SET synchronous_commit TO local")
+        administrator.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        administrator.execute("SELECT pg_reload_conf()")
+    assert await add(store, endpoint)
+
+
+async def test_a_new_partition_waits_for_nobody_who_reads(
+    store: Store, endpoint: Endpoint, administrator: psycopg.Connection[Any]
+) -> None:
+    administrator.execute("SET search_path TO hookline")
+    administrator.execute(f"SELECT setval('capture_seq_seq', {PARTITION - 2})")
+    with administrator.transaction():  # as pg_dump does
+        administrator.execute("SELECT count(*) FROM capture, capture_body, endpoint, delivery")
+        async with asyncio.timeout(5):
+            numbers = [await add(store, endpoint) for _ in range(3)]
+    assert numbers == [PARTITION - 1, PARTITION, PARTITION + 1]
+    assert [row.seq for row in await store.captures.page(endpoint.id)] == numbers[::-1]
+
+
+async def test_a_server_that_rests_kills_no_node(
+    store: Store,
+    open_store: OpenStore,
+    endpoint: Endpoint,
+    administrator: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody can say that it lives while another has the lock of who writes."""
+    for name, value in (("BEAT_S", 0.1), ("DEAD_S", 0.4), ("LATE_S", 0.1)):
+        monkeypatch.setattr(nodes, name, value)
+    other: Store = await open_store(lambda _: None)
+    numbers = store.nodes.number, other.nodes.number
+    await asyncio.sleep(0.3)
+    with administrator.transaction():
+        administrator.execute("SELECT pg_advisory_xact_lock(%s)", (WRITE_LOCK,))
+        await asyncio.sleep(1.5)
+    await asyncio.sleep(0.5)
+    assert (store.nodes.number, other.nodes.number) == numbers
+    assert len(await store.nodes.all()) == 2
+
+
+async def test_what_a_newer_node_tells_otherwise_is_left_out(
+    store: Store, endpoint: Endpoint, events: list[Event], administrator: psycopg.Connection[Any]
+) -> None:
+    administrator.execute("SET search_path TO hookline")
+    told = b'RequestsStarred {"ids":["a"],"endpoint_ids":"all","starred":true}\nNewer {}\nRequestsStarred '
+    told += b'{"ids":["b"],"endpoint_ids":[1],"starred":true}'
+    administrator.execute("INSERT INTO notice (node, events) VALUES (999, %s)", (told,))
+    await store.endpoints.look_again("unknown")
+    store._writer.follow()
+    await until(lambda: any(isinstance(event, RequestsStarred) for event in events))
+    assert [event.ids for event in events if isinstance(event, RequestsStarred)] == [("b",)]
+
+
+async def test_a_body_whose_beginning_was_dropped_is_not_acknowledged(store: Store, endpoint: Endpoint) -> None:
+    """Other nodes took this one for dead while it was receiving."""
+    data = b"x" * 70_000
+    key = await store.captures.add_part(None, 0, data[:65_536], endpoint_id=endpoint.id)
+    await store._writer.run(lambda database: execute(database, "UPDATE loose_body SET dropped = 1"))
+    with pytest.raises(StorageUnavailableError, match="The beginning of the body is no longer stored"):
+        await store.captures.add(factories.capture(data, endpoint_id=endpoint.id), data[65_536:], key)
+    assert await store.captures.page(endpoint.id) == []
+
+
+async def test_nobody_waits_for_a_server_that_is_frozen(
+    store: Store,
+    endpoint: Endpoint,
+    events: list[Event],
+    administrator: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(writer, "WATCH_S", 0.05)
+    await asyncio.sleep(1.1)  # until it is watched so often
+    pid: int = await store._writer.run(lambda database: execute(database, "SELECT pg_backend_pid()").fetchone()[0])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        adding = [asyncio.ensure_future(add(store, endpoint)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        adding.append(asyncio.ensure_future(add(store, endpoint)))  # behind the commit that does not end
+        async with asyncio.timeout(10):
+            ended = await asyncio.gather(*adding, return_exceptions=True)
+        assert [str(one) for one in ended] == [
+            "Hookline cannot store anything now. The database server does not respond."
+        ] * 3
+        assert [event.reason for event in events if isinstance(event, StorageTrouble)] == [
+            "The database server does not respond."
+        ]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert await add(store, endpoint)
+    await until(lambda: [event.reason for event in events if isinstance(event, StorageTrouble)][-1] is None)

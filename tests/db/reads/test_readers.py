@@ -1,0 +1,32 @@
+"""The reading threads run what still has a caller."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from peewee import Database
+
+from app.core.store import Store
+from app.db.readers import THREADS
+
+
+async def test_a_read_whose_caller_has_given_up_is_not_run(store: Store) -> None:
+    readers = store._readers
+    go, read = threading.Event(), list[str]()
+
+    async def begin(name: str) -> None:
+        def job(_: Database) -> None:
+            go.wait(20)
+            read.append(name)
+
+        await readers.run(job)
+
+    busy = [asyncio.create_task(begin("busy")) for _ in range(THREADS)]
+    waiting = [asyncio.create_task(begin(name)) for name in ("given up", "wanted")]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.wait((*busy, *waiting))
+    assert sorted(read) == ["busy"] * THREADS + ["wanted"]

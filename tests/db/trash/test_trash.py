@@ -1,0 +1,325 @@
+"""What is deleted is hidden at once, restored by an undo or a start, and deleted for good by a purge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from unittest.mock import AsyncMock
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.deletion import Deletion, Mark
+from app.core.delivery import DeliveryFilter
+from app.core.errors import NotFoundError, PlanLimitError, StorageUnavailableError
+from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.model import Capture, Counts, Endpoint, Plan
+from app.core.search.parse import parse
+from app.core.store import Store
+from tests import factories
+from tests.db.helpers import OpenStore, Place, add_many, of_kind, query, recount
+from tests.support import until
+
+KINDS = ("ids", "all", "endpoint")
+
+
+@pytest.fixture
+async def endpoint(store: Store) -> Endpoint:
+    return await store.endpoints.create(factories.draft())
+
+
+def unversioned(endpoints: Iterable[Endpoint | None]) -> list[Endpoint | None]:
+    """To be deleted and restored gives an endpoint another version where there are several nodes."""
+    return [None if one is None else replace(one, version=0) for one in endpoints]
+
+
+async def ids(store: Store, endpoint: Endpoint) -> list[str]:
+    return [one.id for one in reversed(await store.captures.page(endpoint.id, limit=2_000))]
+
+
+async def delete(store: Store, endpoint: Endpoint, kind: str, some: list[str]) -> Deletion:
+    """These requests of the endpoint, which has no others, or the endpoint."""
+    if kind == "ids":
+        return await store.trash.delete(some)
+    return await (store.trash.clear(endpoint.id) if kind == "all" else store.trash.delete_endpoint(endpoint.id))
+
+
+async def found(store: Store, endpoint_id: int | None, text: str) -> list[str]:
+    results = store.captures.search(parse(text), endpoint_id, limit=500)
+    return [one.id async for batch in results for one in batch]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_deleted_is_nowhere_and_is_back_as_it_was(
+    store: Store, endpoint: Endpoint, events: list[Event], place: Place, kind: str
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 40)]
+    other = await store.endpoints.create(factories.draft())
+    kept = (await add_many(store, other.id, 1))[0].id
+    await store.captures.mark_read(made[:4])
+    await store.captures.star(made[:2])
+    before = store.captures.counts(endpoint.id)
+    listed = await store.captures.page(None, limit=100)
+    deletion = await delete(store, endpoint, kind, made)
+    assert (deletion.requests, deletion.endpoint_ids) == (40, {endpoint.id})
+    for of in (endpoint.id, None):
+        left = [] if of is not None else [kept]
+        assert [one.id for one in await store.captures.page(of, limit=100)] == left
+        assert await found(store, of, "method:POST") == left
+        assert (await store.activity.bars(of, [0, 2**62]))[0].total == len(left)
+    assert await found(store, None, "is:starred") == []
+    assert (await store.captures.marked(None)).any == frozenset()
+    assert await store.captures.get(made[0]) is None
+    assert await store.captures.stored([made[0], kept]) == {kept}
+    assert await store.captures.matching(parse("method:POST"), [made[0], kept]) == {kept}
+    with pytest.raises(NotFoundError):
+        await store.captures.body(made[0])
+    with pytest.raises(NotFoundError):
+        await store.captures.set_note(made[0], "too late")
+    await store.captures.mark_read(made)
+    await store.captures.star(made[4:6])
+    if kind != "endpoint":
+        assert store.captures.counts(endpoint.id) == Counts(stored_bytes=before.stored_bytes)
+    assert query(place, "SELECT count(*) FROM capture") == [(41,)]
+    events.clear()
+    await store.trash.undo(deletion)
+    assert [type(event) for event in events] == ([EndpointSaved] if kind == "endpoint" else [])
+    assert await store.captures.page(None, limit=100) == listed
+    assert store.captures.counts(endpoint.id) == before == recount(place)[endpoint.id]
+    assert unversioned(store.endpoints.all()) == unversioned((endpoint, other))
+    assert (await store.captures.marked(None)).starred == set(made[:2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_purged_is_gone(
+    store: Store, endpoint: Endpoint, events: list[Event], place: Place, kind: str
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 300)]
+    deletion = await delete(store, endpoint, kind, made)
+    assert {type(event) for event in events[-1:]} == {EndpointRemoved if kind == "endpoint" else RequestsRemoved}
+    used = store.limits.use().used
+    await store.trash.purge(deletion)
+    assert events[-1] == DeletionPurged(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
+    await until(lambda: query(place, "SELECT count(*) FROM capture") == [(0,)])
+    await until(lambda: store.limits.use().used == 0 < used)
+    assert query(place, "SELECT count(*) FROM trash") == [(0,)]
+    events.clear()
+    await store.trash.purge(deletion)
+    await store.trash.undo(deletion)
+    assert (events, await store.captures.page(None)) == ([], [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_was_hidden_at_the_end_of_a_run_is_back_at_the_next_start(open_store: OpenStore, kind: str) -> None:
+    store = await open_store()
+    endpoint = await store.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    await delete(store, endpoint, kind, made)
+    await store.close()
+    again = await open_store()
+    assert unversioned(again.endpoints.all()) == unversioned((endpoint,))
+    assert await ids(again, endpoint) == made
+    assert again.captures.counts(endpoint.id).total == 5
+    assert unversioned([again.endpoints.capturing(endpoint.slug)]) == unversioned([endpoint])
+
+
+async def test_several_are_undone_each_by_itself(store: Store, endpoint: Endpoint, place: Place) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 9)]
+    first = await store.trash.delete([made[1], made[3], made[4]])
+    second = await store.trash.clear(endpoint.id)
+    assert (first.requests, second.requests) == (3, 6)
+    late = [one.id for one in await add_many(store, endpoint.id, 2)]
+    third = await store.trash.delete([made[3], late[0]])
+    assert third.requests == 1, "what is hidden already is not counted again"
+    fourth = await store.trash.delete_endpoint(endpoint.id)
+    await store.trash.undo(fourth)
+    assert await ids(store, endpoint) == [late[1]]
+    await store.trash.undo(second)
+    assert await ids(store, endpoint) == [made[0], made[2], *made[5:], late[1]]
+    await store.trash.purge(third)
+    await store.trash.undo(first)
+    assert await ids(store, endpoint) == [*made, late[1]]
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [((), []), (("starred",), [1, 2]), (("noted",), [2, 4]), (("starred", "noted"), [1, 2, 4])]
+)
+async def test_what_has_a_mark_can_be_kept(
+    store: Store, endpoint: Endpoint, events: list[Event], keep: tuple[Mark, ...], left: list[int]
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 300)]
+    await store.captures.star([made[1], made[2]])
+    for number in (2, 4):
+        await store.captures.set_note(made[number], "mine")
+    marked = await store.captures.marked(endpoint.id)
+    assert (marked.starred, marked.noted) == ({made[1], made[2]}, {made[2], made[4]})
+    await store.captures.mark_read([made[1], made[7]])
+    await store.captures.clear(endpoint.id, keep)
+    assert await ids(store, endpoint) == [made[number] for number in left]
+    counts = store.captures.counts(endpoint.id)
+    assert (counts.total, counts.unread) == (len(left), len(left) - (1 in left))
+    (removed,) = of_kind(events, RequestsRemoved)
+    assert [number for number in range(300) if not removed.has(endpoint.id, made[number])] == left
+
+
+async def test_a_kept_request_that_loses_its_mark_stays(store: Store, endpoint: Endpoint) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    await store.captures.star([made[2]])
+    deletion = await store.trash.clear(endpoint.id, ("starred",))
+    assert (deletion.requests, deletion.kept) == (4, 1)
+    await store.captures.star([made[2]], starred=False)
+    await store.trash.purge(deletion)
+    assert await ids(store, endpoint) == [made[2]]
+
+
+async def test_what_is_stored_after_it_was_asked_for_stays_even_if_its_head_came_before(
+    store: Store, endpoint: Endpoint, place: Place
+) -> None:
+    made = await add_many(store, endpoint.id, 5)
+    receiving = factories.capture(b"{}", endpoint_id=endpoint.id, received_at=made[0].received_at - 1_000)
+    await store.captures.mark_read([made[3].id])
+    deletion = await store.trash.clear(endpoint.id)
+    await store.captures.add(receiving, b"{}")
+    late = await add_many(store, endpoint.id, 1)
+    assert await ids(store, endpoint) == [receiving.id, late[0].id]
+    await store.trash.purge(deletion)
+    assert await ids(store, endpoint) == [receiving.id, late[0].id]
+    assert query(place, "SELECT count(*) FROM capture") == [(2,)]
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+async def test_deleting_all_at_once_keeps_what_is_stored_meanwhile_though_its_head_came_before(
+    store: Store, endpoint: Endpoint
+) -> None:
+    await add_many(store, endpoint.id, 700)
+    receiving = factories.capture(b"{}", endpoint_id=endpoint.id)
+    clearing = asyncio.ensure_future(store.captures.clear(endpoint.id))
+    await asyncio.sleep(0)
+    await store.captures.add(receiving, b"{}")
+    await clearing
+    assert await ids(store, endpoint) == [receiving.id], "what was acknowledged is deleted"
+
+
+async def test_a_deleted_endpoint_answers_as_one_that_is_off_and_nobody_else_finds_it(
+    store: Store, endpoint: Endpoint
+) -> None:
+    deleting = asyncio.ensure_future(store.trash.delete_endpoint(endpoint.id))
+    await asyncio.sleep(0)
+    off = store.endpoints.capturing(endpoint.slug)
+    assert off is not None
+    assert not off.active, "it acknowledges what is about to be deleted"
+    deletion = await deleting
+    assert store.endpoints.capturing(endpoint.slug) == off
+    assert (store.endpoints.by_slug(endpoint.slug), store.endpoints.by_id(endpoint.id)) == (None, None)
+    for change in (store.endpoints.delete(endpoint.id), store.endpoints.move(endpoint.id, 1)):
+        with pytest.raises(NotFoundError):
+            await change
+    await store.trash.undo(deletion)
+    found = store.endpoints.capturing(endpoint.slug)
+    assert found == store.endpoints.by_slug(endpoint.slug)
+    assert unversioned([found]) == unversioned([endpoint])
+    await store.endpoints.delete(endpoint.id)
+    assert store.endpoints.capturing(endpoint.slug) is None
+
+
+async def test_a_restored_endpoint_is_in_its_place(store: Store) -> None:
+    a, b, c, d = [await store.endpoints.create(factories.draft()) for _ in range(4)]
+    deletion = await store.trash.delete_endpoint(b.id)
+    await store.endpoints.move(d.id, 2)
+    assert [one.id for one in store.endpoints.all()] == [a.id, d.id, c.id]
+    await store.trash.undo(deletion)
+    assert [one.id for one in store.endpoints.all()] == [a.id, b.id, d.id, c.id]
+
+
+async def test_deleted_endpoints_make_room_for_others(store: Store, events: list[Event]) -> None:
+    made = [await store.endpoints.create(factories.draft()) for _ in range(10)]
+    with pytest.raises(PlanLimitError):
+        await store.endpoints.create(factories.draft())
+    first, second = [await store.trash.delete_endpoint(one.id) for one in made[:2]]
+    await store.endpoints.create(factories.draft())
+    assert [one.number for one in of_kind(events, DeletionPurged)] == [first.number]
+    await store.endpoints.delete(made[2].id)
+    await store.endpoints.create(factories.draft(slug=made[1].slug))
+    assert of_kind(events, DeletionPurged)[-1].number == second.number
+    await store.account.set_plan(Plan.PRO)
+    for _ in range(2):
+        await store.endpoints.create(factories.draft())
+    third = await store.trash.delete_endpoint(made[3].id)
+    await store.account.set_plan(Plan.FREE)
+    assert of_kind(events, DeletionPurged)[-1].number == third.number
+    assert len(store.endpoints.all()) == 10
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+async def test_what_expires_in_the_trash_is_not_restored_and_is_counted_once(
+    store: Store, endpoint: Endpoint, place: Place, kind: str
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 4, received_at=1_000_000_000)]
+    fresh = [one.id for one in await add_many(store, endpoint.id, 3)]
+    deletion = await delete(store, endpoint, kind, [*made, fresh[0], fresh[1]])
+    report = await store.retention.purge()
+    assert report.deleted == {endpoint.id: 4}
+    left = fresh[2:] if kind == "ids" else []
+    assert await ids(store, endpoint) == left
+    assert store.captures.counts(endpoint.id).total == len(left)
+    await store.trash.undo(deletion)
+    assert await ids(store, endpoint) == fresh
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_storage_limit_takes_what_is_deleted_too(
+    store: Store, endpoint: Endpoint, place: Place, kind: str
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 30)]
+    deletion = await delete(store, endpoint, kind, made[:20])
+    store.limits.set_limit(store.limits.use().used // 2, "delete_oldest")
+    await until(lambda: query(place, "SELECT count(*) FROM capture")[0][0] < 16)
+    store.limits.set_limit(None, "delete_oldest")
+    await store.trash.undo(deletion)
+    left = await ids(store, endpoint)
+    assert left == made[30 - len(left) :]
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+async def test_deliveries_of_deleted_requests_are_listed_nowhere(store: Store) -> None:
+    endpoint = await store.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    captures: list[Capture] = []
+    for _ in range(2):
+        capture = factories.capture(b"{}", endpoint_id=endpoint.id)
+        await store.captures.add(capture, b"{}", targets=endpoint.targets)
+        captures.append(capture)
+    deletion = await store.trash.delete([captures[0].id])
+    for of in (None, endpoint.id):
+        page = await store.deliveries.page(DeliveryFilter(endpoint_id=of))
+        assert [one.capture_id for _, one in page] == [captures[1].id]
+        assert await store.deliveries.count(DeliveryFilter(endpoint_id=of)) == 1
+    assert await store.deliveries.of_capture(captures[0].id) == []
+    queued = await store.deliveries.queued(endpoint.targets[0].id, 10)
+    assert [one.capture.id for one in queued] == [one.id for one in captures], "it may be restored"
+    await store.trash.undo(deletion)
+    assert len(await store.deliveries.page(DeliveryFilter())) == 2
+    await store.trash.purge(await store.trash.delete([captures[0].id]))
+    assert len(await store.deliveries.queued(endpoint.targets[0].id, 10)) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_cannot_be_purged_is_restored(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    deletion = await delete(store, endpoint, kind, made)
+    step = "_purge_endpoint" if kind == "endpoint" else "_purge_requests"
+    monkeypatch.setattr(store.trash, step, AsyncMock(side_effect=StorageUnavailableError("The disk is full.")))
+    with pytest.raises(StorageUnavailableError):
+        await store.trash.purge(deletion)
+    assert await ids(store, endpoint) == made
+    assert store.captures.counts(endpoint.id).total == 5
+
+
+async def test_an_endpoint_that_cannot_be_deleted_goes_on_capturing(store: Store, endpoint: Endpoint) -> None:
+    await store._writer.close()
+    with pytest.raises(StorageUnavailableError):
+        await store.trash.delete_endpoint(endpoint.id)
+    assert unversioned([store.endpoints.capturing(endpoint.slug)]) == unversioned([endpoint])
