@@ -174,7 +174,9 @@ class Handler:
         """Respond to `request` in any case; an internal error is logged, and the response is 500."""
         try:
             limit = self._settings.now.body_limit
-            decision = await self._decide(request, limit)
+            decision = self._admission.decide(request, limit)
+            if isinstance(decision, Rejection):
+                decision = await self._decide_again(request, limit, decision)
             if isinstance(decision, Response):
                 self._respond_only(connection, request, decision)
                 return
@@ -192,20 +194,16 @@ class Handler:
         if connection.writing_paused:
             await connection.flush()
 
-    async def _decide(
-        self, request: Incoming, limit: int, *, again: bool = False
+    async def _decide_again(
+        self, request: Incoming, limit: int, before: Rejection | None = None
     ) -> CaptureConfig | Rejection | Response:
-        """Another node may have created or changed the endpoint of a request that would be refused, and has changed it
-        if the decision is made `again`."""
-        decision = self._admission.decide(request, limit)
+        """After a look whether another node has changed the endpoint, or created it; if it has not, `before`."""
         slug = slug_of(request.head.target)
-        if slug and (again or isinstance(decision, Rejection)):
-            try:
-                if await self._endpoints.look_again(slug):
-                    return self._admission.decide(request, limit)
-            except StorageUnavailableError as error:
-                return _rejection_of(error, limit)
-        return decision
+        try:
+            changed = slug is not None and await self._endpoints.look_again(slug)
+        except StorageUnavailableError as error:
+            return _rejection_of(error, limit)
+        return self._admission.decide(request, limit) if changed or before is None else before
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
@@ -229,7 +227,7 @@ class Handler:
             for _ in range(CHANGES_MAX):
                 if stored is not None:
                     break
-                decision = await self._decide(request, limit, again=True)
+                decision = await self._decide_again(request, limit)
                 if not isinstance(decision, CaptureConfig):
                     await self._drop(buffer)
                     return decision if isinstance(decision, Rejection) else NOT_FOUND
