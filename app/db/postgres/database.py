@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from typing import Any
 
 import psycopg
@@ -68,13 +70,39 @@ class PostgresDatabase(PostgresqlDatabase):
         """One that each thread may connect to. With `read_only`, a transaction sees one snapshot."""
         super().__init__(SCHEMA, autoconnect=False)
         self.text, self._read_only = connection_text(address), read_only
+        self._connections: list[psycopg.Connection[Any]] = []
+        self._is_closing = False
+
+    def cut(self, *, closing: bool = False) -> None:
+        """End the connections of all threads: those that wait for the server get an OperationalError, whether it
+        responds or not. With `closing`, no thread can connect any more."""
+        self._is_closing |= closing
+        for connection in tuple(self._connections):
+            with (
+                contextlib.suppress(OSError, psycopg.Error),
+                socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as its,
+            ):
+                its.shutdown(socket.SHUT_RDWR)
 
     def _connect(self) -> psycopg.Connection[Any]:
+        if self._is_closing:
+            raise psycopg.OperationalError("Hookline is closing.")
         connection = psycopg.connect(self.text, autocommit=True, connect_timeout=CONNECT_S, application_name="hookline")
         connection.adapters.register_dumper(bool, IntDumper)
         connection.adapters.register_dumper(str, _CleanText)
-        connection.execute(_SETTINGS + (_READ_ONLY if self._read_only else _WRITES))
+        self._connections.append(connection)
+        try:
+            if self._is_closing:
+                self.cut()
+            connection.execute(_SETTINGS + (_READ_ONLY if self._read_only else _WRITES))
+        except BaseException:
+            self._close(connection)
+            raise
         return connection
+
+    def _close(self, conn: psycopg.Connection[Any]) -> None:
+        self._connections.remove(conn)
+        conn.close()
 
 
 _SETTINGS = (
@@ -88,7 +116,7 @@ _WRITES = "SET enable_bitmapscan TO off;"
 server would rather read and sort all of an endpoint's requests in it."""
 
 
-_GONE = "The database server cannot be reached. Check that it runs, and the network between."
+_GONE = "The database server cannot be reached. Check that it is running and that this machine can reach it."
 _REASONS: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.ReadOnlySqlTransaction, "The database server takes no writes: it is a standby, or read-only."),
     (errors.DiskFull, "The disk of the database server is full. Free some space there."),

@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from selectors import EVENT_READ, DefaultSelector
-from socket import socketpair
 from threading import Event, Thread
 
 import psycopg
+from peewee import PeeweeException
 
 from app.db.postgres.database import PostgresDatabase
 from app.db.postgres.follow import Follower
 from app.db.postgres.writer import CHANNEL
+from app.db.raw_sql import raw
 
 RETRY_S = 2.0
 
@@ -23,11 +24,10 @@ class Listener:
 
     def __init__(self, address: str, follower: Follower, heard: Callable[[], None]) -> None:
         """`heard` is called on the loop's thread, for what other nodes say."""
-        self._address, self._follower, self._heard = address, follower, heard
+        self._database = PostgresDatabase(address, read_only=True)
+        self._follower, self._heard = follower, heard
         self._loop = asyncio.get_running_loop()
         self._stopped, self._ended = Event(), asyncio.Event()
-        self._end, self._wait = socketpair()
-        """Closing the one ends the wait at the other."""
         self._thread: Thread | None = None
 
     def start(self) -> None:
@@ -36,28 +36,27 @@ class Listener:
 
     async def stop(self) -> None:
         self._stopped.set()
-        self._end.close()
+        self._database.cut(closing=True)
         if self._thread is not None:
             await self._ended.wait()
             self._thread.join()
-        self._wait.close()
 
     def _main(self) -> None:
         try:
             while not self._stopped.is_set():
                 try:
                     self._listen()
-                except psycopg.Error:
+                except (psycopg.Error, PeeweeException):
                     self._stopped.wait(RETRY_S)
         finally:
             self._loop.call_soon_threadsafe(self._ended.set)
 
     def _listen(self) -> None:
-        database = PostgresDatabase(self._address, read_only=True)
-        with contextlib.closing(database._connect()) as connection, DefaultSelector() as selector:
+        with contextlib.closing(self._database), DefaultSelector() as selector:
+            self._database.connect()
+            connection = raw(self._database)
             connection.execute(f"LISTEN {CHANNEL}")
-            for readable in (connection.fileno(), self._wait):
-                selector.register(readable, EVENT_READ)
+            selector.register(connection.fileno(), EVENT_READ)
             while not self._stopped.is_set():
                 connection.pgconn.consume_input()
                 while (notice := connection.pgconn.notifies()) is not None:

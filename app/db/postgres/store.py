@@ -44,7 +44,7 @@ from app.db.postgres.notices import Notices
 from app.db.postgres.retention import Retention
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
-from app.db.postgres.writer import Writer
+from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
 from app.db.queries import Activity, ProviderStats
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
@@ -87,8 +87,10 @@ class Store:
             on_trouble=self._trouble_changed,
             on_changes=self._follow,
         )
-        self._readers = Readers(PostgresDatabase(url, read_only=True), trouble, is_lost=is_lost)
-        self._index = Index(PostgresDatabase(url))
+        self._reading = PostgresDatabase(url, read_only=True), PostgresDatabase(url)
+        """What nothing is lost with: those of the readers and of the index."""
+        self._readers = Readers(self._reading[0], trouble, is_lost=is_lost)
+        self._index = Index(self._reading[1])
         self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed)
         self._listener = Listener(url, self._follower, self._writer.follow)
         self._notices = Notices(self._writer)
@@ -156,9 +158,11 @@ class Store:
         """It is the server's."""
 
     def begin_shutdown(self) -> None:
-        """Nothing waits for a lock for long."""
+        self._writer.begin_shutdown()
 
     async def close(self) -> None:
+        self._writer.begin_shutdown()
+        cutting = asyncio.get_running_loop().call_later(CLOSING_PATIENCE_S, self._cut_readers)
         async with self._closing:
             self._notices.flush()
             await self._listener.stop()
@@ -173,6 +177,11 @@ class Store:
             await self.nodes.stop()
             await self._readers.close()
             await self._writer.close()
+        cutting.cancel()
+
+    def _cut_readers(self) -> None:
+        for database in self._reading:
+            database.cut(closing=True)
 
     async def _load(self) -> None:
         await self._writer.start()

@@ -42,8 +42,9 @@ POLL_S = 1.0
 """How often a node looks for what others did, and a store that fails is retried, while nothing is queued."""
 NOTIFY_S = 0.05
 """Other nodes are told at most this often: a notification takes a lock of the whole server."""
-WATCH_S, PATIENCE_S = 1.0, 20.0
-"""A commit that takes longer may never end: a server can be frozen, and its machine still answer. Who waits is told."""
+WATCH_S, PATIENCE_S, CLOSING_PATIENCE_S = 0.5, 20.0, 3.0
+"""A commit that takes longer may never end: a server can be frozen, and its machine still answer. Who waits is told,
+and the connection is cut."""
 CHANNEL = "hookline"
 STEP = 4
 """How many times as long as in SQLite a step of background work may take: what each takes whatever its size, some 3 ms
@@ -115,6 +116,7 @@ class Writer:
         """What the server is asked now: since when, and what is being committed."""
         self._watch: asyncio.TimerHandle | None = None
         self._is_stuck = False
+        self._is_shutting_down = False
         self._warned = False
         """Whether the server warned during a commit: it is on this server alone, whatever words it has for that."""
         self._is_committing = False
@@ -173,8 +175,13 @@ class Writer:
             else:
                 look.set_exception(error)
 
+    def begin_shutdown(self) -> None:
+        """Wait less long for the server: Hookline is about to exit."""
+        self._is_shutting_down = True
+
     async def close(self) -> None:
         """Finish what is queued, then close the connection on its thread. Twice is harmless."""
+        self.begin_shutdown()
         if not self._closed:
             self._closed = True
             self._pass_on()
@@ -187,11 +194,13 @@ class Writer:
     def _keep_watch(self) -> None:
         """Let nobody wait for a commit that does not end; it may be stored all the same."""
         current = self._current
-        is_stuck = current is not None and time.monotonic() - current[0] > PATIENCE_S
-        if is_stuck is not self._is_stuck:
-            self._is_stuck = is_stuck
-            self._on_trouble(_SILENT if is_stuck else self._trouble)
-        if current is not None and is_stuck:
+        patience = CLOSING_PATIENCE_S if self._is_shutting_down else PATIENCE_S
+        if current is not None and time.monotonic() - current[0] > patience:
+            self._is_stuck = True
+            if self._trouble != _SILENT:  # the thread waits
+                log.warning("storing fails: %s", _SILENT)
+                self._trouble = _SILENT
+                self._on_trouble(_SILENT)
             adds, jobs = [*current[1]], [*current[2]]
             for more in self._take_all():
                 adds += more[0]
@@ -203,6 +212,7 @@ class Writer:
             for job in jobs:
                 job.failed(error)
             self._looked([*self._looking, *_all_of(self._looks)], None, error)
+            self._database.cut(closing=self._is_shutting_down)
         self._watch = self._loop.call_later(WATCH_S, self._keep_watch)
 
     def _take_all(self) -> Iterator[tuple[list[Add], list[Job]]]:
@@ -293,7 +303,7 @@ class Writer:
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
         """All in one transaction; if that fails, but for trouble of the whole store, each by itself."""
         others: list[Summary] | None = []
-        self._current = time.monotonic(), adds, jobs
+        self._begin(adds, jobs)
         try:
             result = self._write(adds, jobs)
         except Exception as error:
@@ -335,7 +345,7 @@ class Writer:
                 result.jobs = jobs
                 break
             except Exception as error:
-                if is_last or not was_connected or self._is_committing or not is_lost(error):
+                if is_last or not was_connected or self._is_committing or self._is_stuck or not is_lost(error):
                     raise
                 self._disconnect()
         return result
@@ -391,8 +401,8 @@ class Writer:
     def _look(self) -> None:
         """Find out what other nodes did, and whether the store works again. Not in a transaction: what was read is
         known from then on."""
+        self._begin([], [])
         self._followed_at = time.monotonic()
-        self._current = self._followed_at, [], []
         self._looking = looks = list(_all_of(self._looks))
         try:
             if self._trouble is not None:
@@ -413,10 +423,14 @@ class Writer:
         """Tell the other nodes to look."""
         if self._untold and time.monotonic() - self._told_at >= NOTIFY_S:
             self._untold, self._told_at = False, time.monotonic()
-            self._current = self._told_at, [], []
+            self._begin([], [])
             with contextlib.suppress(Exception):  # they look anyway, a little later
                 raw(self._database).execute(f"NOTIFY {CHANNEL}, '{self._follower.number}'")
             self._current = None
+
+    def _begin(self, adds: list[Add], jobs: list[Job]) -> None:
+        """The server is asked something."""
+        self._current, self._is_stuck = (time.monotonic(), adds, jobs), False
 
     def _connect(self) -> None:
         if self._database.is_closed():
@@ -442,7 +456,7 @@ class Writer:
     def _unavailable(self, error: Exception) -> Exception:
         """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
         is."""
-        reason = _REASONS.get(type(error)) or trouble(error)
+        reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
         if reason is None:
             return error
         self._disconnect()

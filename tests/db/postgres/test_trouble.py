@@ -16,6 +16,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Event, RequestsStarred, StorageTrouble
 from app.core.model import Endpoint
 from app.db.postgres import nodes, writer
+from app.db.postgres import store as postgres_store
 from app.db.postgres.schema import PARTITION, WRITE_LOCK
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
@@ -35,6 +36,10 @@ def administrator(place: Place) -> Iterator[psycopg.Connection[Any]]:
 
 async def add(store: Store, endpoint: Endpoint) -> int:
     return await store.captures.add(factories.capture(BODY, endpoint_id=endpoint.id), BODY)
+
+
+async def read(store: Store, endpoint: Endpoint) -> list[int]:
+    return [row.seq for row in await store.captures.page(endpoint.id)]
 
 
 async def test_a_commit_that_no_standby_has_is_not_acknowledged(
@@ -111,6 +116,42 @@ async def test_a_body_whose_beginning_was_dropped_is_not_acknowledged(store: Sto
     with pytest.raises(StorageUnavailableError, match="The beginning of the body is no longer stored"):
         await store.captures.add(factories.capture(data, endpoint_id=endpoint.id), data[65_536:], key)
     assert await store.captures.page(endpoint.id) == []
+
+
+async def test_closing_does_not_wait_for_a_server_that_is_frozen(
+    store: Store,
+    open_store: OpenStore,
+    endpoint: Endpoint,
+    administrator: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With something to store, something to read and a deletion to undo."""
+    monkeypatch.setattr(writer, "CLOSING_PATIENCE_S", 0.3)
+    monkeypatch.setattr(postgres_store, "CLOSING_PATIENCE_S", 0.3)
+    number = await add(store, endpoint)
+    capture = (await store.captures.page(endpoint.id))[0]
+    await store.trash.delete([capture.id])
+    backends = "SELECT pid FROM pg_stat_activity WHERE application_name = 'hookline' AND datname = current_database()"
+    pids = [pid for (pid,) in administrator.execute(backends).fetchall()]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        adding, reading = asyncio.ensure_future(add(store, endpoint)), asyncio.ensure_future(read(store, endpoint))
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(5):
+            await store.close()
+        with pytest.raises(StorageUnavailableError):
+            await adding
+        with pytest.raises(StorageUnavailableError):
+            await reading
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    monkeypatch.setattr(nodes, "DEAD_S", 0.4)
+    monkeypatch.setattr(nodes, "BEAT_S", 0.1)
+    other: Store = await open_store(lambda _: None)
+    await until(lambda: administrator.execute("SELECT count(*) FROM hookline.trash").fetchone() == (0,))
+    assert await read(other, endpoint) == [number]
 
 
 async def test_nobody_waits_for_a_server_that_is_frozen(
