@@ -41,9 +41,8 @@ class CurrentSettings:
 
     @property
     def store(self) -> str | None:
-        """The address of a team's store; None: the database is the file in the data folder. What the environment says
-        may hold a password, so it is no setting."""
-        return self._overrides.get("store") or os.environ.get(STORE_VARIABLE) or self.now.store
+        """The address of a team's store; None: the database is the file in the data folder."""
+        return self._overrides.get("store") or store_of(self.now)
 
     @property
     def overridden(self) -> dict[str, Any]:
@@ -65,6 +64,12 @@ class CurrentSettings:
     def _use(self, saved: Settings) -> None:
         self._saved = saved
         self.now = replace(saved, **self._overrides)
+
+
+def store_of(settings: Settings) -> str | None:
+    """As `CurrentSettings.store`, but for what the command line says. What the environment says may hold a password,
+    so it is no setting."""
+    return os.environ.get(STORE_VARIABLE) or settings.store
 
 
 def _port_error(port: int, field: str) -> FieldError:

@@ -18,10 +18,12 @@ from app.core.errors import HooklineError
 from app.core.resources import resource
 from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
+from app.current_settings import store_of
 from app.data_folder import folder_checks, runtime_file, tunnel_options
 from app.data_folder.folder_checks import locked_by, saved_settings, was_unclean
+from app.db.forwarding_check import FORWARDING
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
-from app.db.sqlite.forwarding_check import FORWARDING, check_forwarding
+from app.db.sqlite.forwarding_check import check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
@@ -36,6 +38,7 @@ from hookline.transport import Transport
 RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
 TUNNEL, TUNNEL_PROGRAMS = "Tunnel", "Tunnel programs"
 LOOPBACK = "127.0.0.1"
+NO_DRIVER = "A team's store needs psycopg.", "Install it: pip install 'hookline[team]'"
 
 
 def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
@@ -50,11 +53,12 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
     capture_port, api_port = (urlsplit(url).port if url is not None else None for url in urls)
     capture, api = (settings.host, settings.port), (LOOPBACK, settings.api_port)
     autostart = autostart_for(folder if folder != usual_folder() else None)
+    address = store_of(settings)
     return [
         (system_checks.VERSIONS, system_checks.check_versions),
         (system_checks.INSTALLATION, system_checks.check_installation),
         (folder_checks.FOLDER, partial(folder_checks.check_folder, folder)),
-        (folder_checks.DISK, partial(folder_checks.check_disk, folder)),
+        *([(folder_checks.DISK, partial(folder_checks.check_disk, folder))] if address is None else []),
         (folder_checks.SETTINGS, partial(folder_checks.check_settings, folder)),
         (folder_checks.TOKEN, partial(folder_checks.check_token, folder, TOKEN_NAME)),
         (RUNNING, partial(_check_running, folder)),
@@ -62,13 +66,32 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (API_PORT, partial(_check_port, API_PORT, api, "api_port", api_port, pid)),
         (TUNNEL, partial(_check_tunnel, folder)),
         (TUNNEL_PROGRAMS, partial(_check_tunnel_programs, folder, settings.tunnel_program)),
+        *(_file_checks(folder, full=full, in_use=in_use) if address is None else _server_checks(address)),
+        (system_checks.DISPLAY, system_checks.check_display),
+        (system_checks.START, partial(system_checks.check_autostart, autostart)),
+        (system_checks.FILES, system_checks.check_open_files),
+    ]
+
+
+def _file_checks(folder: Path, *, full: bool, in_use: bool) -> list[Check]:
+    return [
         (DATABASE, partial(check_database, folder, full=full)),
         (INDEX, partial(check_index, folder, in_use=in_use)),
         (FORWARDING, partial(check_forwarding, folder)),
         (CLOCK, lambda: check_clock(folder, now_us())),
-        (system_checks.DISPLAY, system_checks.check_display),
-        (system_checks.START, partial(system_checks.check_autostart, autostart)),
-        (system_checks.FILES, system_checks.check_open_files),
+    ]
+
+
+def _server_checks(address: str) -> list[Check]:
+    """Its disk and its clock are its administrator's."""
+    try:
+        from app.db.postgres import server_checks  # few have psycopg
+    except ImportError:
+        return [(DATABASE, lambda: problem(DATABASE, *NO_DRIVER))]
+    return [
+        (DATABASE, partial(server_checks.check_database, address)),
+        (INDEX, partial(server_checks.check_index, address)),
+        (FORWARDING, partial(server_checks.check_forwarding, address)),
     ]
 
 

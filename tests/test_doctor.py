@@ -88,6 +88,15 @@ def test_a_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "missing").exists()
 
 
+def test_a_team_store_is_examined_in_place_of_the_file(
+    data: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOKLINE_STORE", postgres_url)
+    found = by_name(data)
+    assert "; the tables are created at the first start" in found["Database"].text
+    assert not {"Disk", "Clock"} & found.keys()
+
+
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     found = by_name(tmp_path / "data")["Data folder"]

@@ -29,6 +29,7 @@ These files write SQL (a test compares):
 | `postgres/schema.py` | functions, triggers and partitions |
 | `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
 | `postgres/search/search.py` | the conditions are written by the search |
+| `postgres/server_checks.py` | a database that is read without the store |
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |

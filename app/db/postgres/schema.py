@@ -290,12 +290,8 @@ class _Tables(SchemaManager):
 
 def prepare(database: PostgresDatabase, address: str) -> None:
     """Create the tables, or upgrade them. StoreAddressError when they cannot be used; then nothing was changed."""
-    connection, name = raw(database), shown(address)
-    version = connection.info.server_version
-    if version < OLDEST_SERVER:
-        raise StoreAddressError(
-            f"The server of {name} is PostgreSQL {version // 10_000}; Hookline needs 15 or newer. Nothing was changed."
-        )
+    connection = raw(database)
+    name, _ = check_server(connection, address)
     try:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
@@ -304,7 +300,7 @@ def prepare(database: PostgresDatabase, address: str) -> None:
                     # Even if it exists, this needs a right that an administrator who made it may have kept.
                     connection.execute(f"CREATE SCHEMA {SCHEMA}")
                 _create(database)
-            elif connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.migration",)).fetchone()[0] is None:
+            elif not has_tables(connection):
                 raise StoreAddressError(
                     f"{name} has tables of another program in its schema “{SCHEMA}”. Choose another database;"
                     " nothing was changed."
@@ -317,6 +313,21 @@ def prepare(database: PostgresDatabase, address: str) -> None:
             f"The user of {name} may not create Hookline's tables there. Ask the database's owner for"
             " GRANT CREATE ON DATABASE, or to start Hookline once. Nothing was changed."
         ) from error
+
+
+def check_server(connection: Any, address: str) -> tuple[str, int]:
+    """How messages name the store, and the version of its server; StoreAddressError if that is too old."""
+    name, version = shown(address), connection.info.server_version
+    if version < OLDEST_SERVER:
+        raise StoreAddressError(
+            f"The server of {name} is PostgreSQL {version // 10_000}; Hookline needs 15 or newer. Nothing was changed."
+        )
+    return name, version // 10_000
+
+
+def has_tables(connection: Any) -> bool:
+    """Whether they were created."""
+    return connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.migration",)).fetchone()[0] is not None
 
 
 def check_version(connection: Any, name: str) -> None:

@@ -1,0 +1,80 @@
+"""Checks of a team's store for `hookline doctor`; nothing there is changed. Each function takes its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+from peewee import Database, PeeweeException
+
+from app.core.clock import now_us
+from app.core.doctor import Finding, ok, problem, warning
+from app.core.text import count_of, size_text
+from app.db.deliveries.targets import TROUBLES
+from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
+from app.db.postgres.address import refusal
+from app.db.postgres.database import PostgresDatabase, cause_of
+from app.db.postgres.nodes import DEAD_S
+from app.db.postgres.schema import check_server, check_version, has_tables
+from app.db.postgres.search.indexing import MISSING, operators_of
+from app.db.raw_sql import execute, raw
+
+DATABASE, INDEX = "Database", "Search index"
+_NODES = "SELECT count(*) FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?)"
+
+
+def check_database(address: str) -> Finding:
+    """Whether the server can be reached and takes writes, and this version can use the tables; StoreAddressError if it
+    cannot."""
+    try:
+        with _connected(address) as database:
+            name, version = check_server(raw(database), address)
+            (size, is_standby), *_ = execute(
+                database, "SELECT pg_database_size(current_database()), pg_is_in_recovery()"
+            )
+            described = f"{name}, PostgreSQL {version}"
+            if is_standby:
+                advice = "Name the primary server, or all servers with commas between them."
+                return problem(DATABASE, f"{described}, is a standby: it takes no writes.", advice)
+            if not has_tables(raw(database)):
+                return ok(DATABASE, f"{described}; the tables are created at the first start")
+            check_version(raw(database), name)
+            (nodes,) = execute(database, _NODES, (DEAD_S,)).fetchone()
+    except (psycopg.Error, PeeweeException) as error:
+        return problem(DATABASE, str(refusal(address, cause_of(error))))
+    return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running")
+
+
+def check_index(address: str) -> Finding:
+    """Whether searches are as fast as they can be."""
+    try:
+        with _connected(address) as database:
+            if has_tables(raw(database)) and operators_of(database) is None:
+                return warning(INDEX, *MISSING.split(". ", 1))
+    except (psycopg.Error, PeeweeException):
+        return _unread(INDEX)
+    return ok(INDEX, "in use")
+
+
+def check_forwarding(address: str) -> Finding:
+    try:
+        with _connected(address) as database:
+            if not has_tables(raw(database)):
+                return NO_TARGETS
+            troubles = execute(database, TROUBLES, {"now": now_us()}).fetchall()
+            (count,) = execute(database, "SELECT count(*) FROM target").fetchone()
+    except (psycopg.Error, PeeweeException):
+        return _unread(FORWARDING)
+    return forwarding_finding(troubles, count)
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Database]:
+    with closing(PostgresDatabase(address, read_only=True)) as database:
+        database.connect()
+        yield database
+
+
+def _unread(name: str) -> Finding:
+    return warning(name, "not known: the database cannot be read.", "See the check of the database.")
