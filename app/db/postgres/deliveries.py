@@ -26,7 +26,7 @@ class Deliveries(SharedDeliveries):
     async def queued(
         self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
     ) -> list[QueuedDelivery]:
-        """None once this node was taken for dead: whoever sends to the target here then ends, and claims it anew."""
+        """Empty after other nodes took this one for dead: its sender then stops, and claims the target again."""
         if self._nodes.has_lost(f"target {target_id}"):
             return []
         return await super().queued(target_id, limit, due_at=due_at, without=without)

@@ -59,8 +59,8 @@ class Follower:
         (self._notice,) = execute(database, "SELECT coalesce(max(number), 0) FROM notice").fetchone()
 
     def read(self, database: Database) -> Changes | None:
-        """What changed since the last look; None if nothing did. All of it is of one moment: otherwise requests could
-        be told of that are not counted yet, and lists are empty where nothing is counted."""
+        """What changed since the last look; None if nothing did. All of it is read at one moment: a request
+        could else be shown before it is counted, and a list is empty while nothing is counted."""
         with database.atomic("REPEATABLE READ"):
             versions = self._read_versions(database)
             uses = self._read_uses(database)

@@ -138,7 +138,7 @@ class Nodes:
             return False
         claimed, owner = await self._writer.run(partial(_claim, job=job, number=self.number))
         if owner != self.number:
-            self._denied[job] = time.monotonic() + BEAT_S  # whoever asks for each request that arrives
+            self._denied[job] = time.monotonic() + BEAT_S  # it may be asked for each request that arrives
             return False
         self._owned.add(job)
         self._lost.discard(job)
@@ -151,7 +151,7 @@ class Nodes:
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
                 number = await self._writer.run(partial(_beat, number=self.number, trim=beats % TRIM_EACH == 0))
                 if number != self.number:
-                    log.warning("other nodes took this one for dead: it begins anew")
+                    log.warning("other nodes took this one for dead; it registers again")
                     self.number = number
                     self._on_number(number)
                     self._lost |= self._owned

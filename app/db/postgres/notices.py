@@ -1,7 +1,7 @@
 """Tells other nodes of events that no table shows: what was deleted, marked, delivered.
 
-They are written at most 20 times a second, in a commit of their own. What a node that dies has not yet told is lost:
-lists on other nodes show it when they are read again.
+They are written at most 20 times a second, in a commit of their own. When a node dies, what it has not told yet is
+lost: lists on other nodes show it when they are read again.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ POLL_S = 1.0
 NOTIFY_S = 0.05
 """Other nodes are told at most this often: a notification takes a lock of the whole server."""
 WATCH_S, PATIENCE_S, CLOSING_PATIENCE_S = 0.5, 20.0, 3.0
-"""A commit that takes longer may never end: a server can be frozen, and its machine still answer. Who waits is told,
-and the connection is cut."""
+"""A commit that takes longer may never end: a server can be frozen while its machine still answers. Those who wait
+are told, and the connection is cut."""
 CHANNEL = "hookline"
 STEP = 4
 """How many times as long as in SQLite a step of background work may take: what each takes whatever its size, some 3 ms
