@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from app import __version__
-from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
+from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreDriverError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.providers import catalogue
 from app.core.resources import resource
@@ -149,7 +149,7 @@ class Application:
         try:
             from app.db.postgres.store import Store as PostgresStore  # start-up time: few have one
         except ImportError as error:
-            raise StoreAddressError("A team's store needs psycopg. Install it: pip install 'hookline[team]'") from error
+            raise StoreDriverError from error
         return await PostgresStore.open(
             address, self.bus.publish, self.addresses.own_bases, identify=self.catalogue.identify
         )

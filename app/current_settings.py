@@ -12,10 +12,8 @@ from msgspec.structs import asdict, replace
 
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.settings import Settings
+from app.core.settings import STORE_VARIABLE, Settings
 from app.data_folder import settings_file
-
-STORE_VARIABLE = "HOOKLINE_STORE"
 
 
 class CurrentSettings:

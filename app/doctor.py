@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from app.cli.connect import responds, running_api
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
-from app.core.errors import HooklineError
+from app.core.errors import HooklineError, StoreDriverError
 from app.core.resources import resource
 from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
@@ -38,7 +38,6 @@ from hookline.transport import Transport
 RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
 TUNNEL, TUNNEL_PROGRAMS = "Tunnel", "Tunnel programs"
 LOOPBACK = "127.0.0.1"
-NO_DRIVER = "A team's store needs psycopg.", "Install it: pip install 'hookline[team]'"
 
 
 def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
@@ -87,7 +86,7 @@ def _server_checks(address: str) -> list[Check]:
     try:
         from app.db.postgres import server_checks  # few have psycopg
     except ImportError:
-        return [(DATABASE, lambda: problem(DATABASE, *NO_DRIVER))]
+        return [(DATABASE, lambda: problem(DATABASE, StoreDriverError.PROBLEM, StoreDriverError.ADVICE))]
     return [
         (DATABASE, partial(server_checks.check_database, address)),
         (INDEX, partial(server_checks.check_index, address)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from app.cli.main import main as run_command_line
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
-from app.core.errors import HooklineError
+from app.core.errors import HooklineError, StoreDriverError
 from app.core.launch_request import LaunchRequest
+from app.core.role import Role
 from app.system import child_environment
 from app.system.installation import is_bundle, portable_folder
 from hookline.running import ApiAddress
@@ -52,6 +53,7 @@ def start(given: Sequence[str]) -> int:
         require_database=_require_database,
         restore=_restore,
         doctor=_doctor,
+        init_team=_init_team,
         portable_folder=portable_folder(),
         is_bundle=is_bundle(),
     )
@@ -82,6 +84,14 @@ def _doctor(folder: Path, full: bool) -> Iterable[Finding]:
     from app.doctor import examine  # start-up time, as in `_serve`
 
     return examine(folder, full=full)
+
+
+def _init_team(address: str) -> Mapping[Role, str]:
+    try:
+        from app.db.postgres.roles import init  # start-up time, as in `_serve`
+    except ImportError as error:
+        raise StoreDriverError from error
+    return init(address)
 
 
 @contextmanager

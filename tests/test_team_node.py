@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app.application import Application
+from app.core.role import Role
 from app.core.store import Store
 from tests.e2e.senders import post
 from tests.factories import draft
@@ -36,9 +37,10 @@ async def nodes(postgres_server: PostgresServer, tmp_path: Path) -> AsyncIterato
     postgres_server.drop_later(name)
 
 
-async def ask(node: Application, path: str) -> httpx.Response:
+async def ask(node: Application, path: str, method: str = "GET") -> httpx.Response:
+    headers = {"Authorization": f"Bearer {node.token}"}
     async with httpx.AsyncClient(trust_env=False, verify=False) as client:
-        return await client.get(f"{node.addresses.api_url}{path}", headers={"Authorization": f"Bearer {node.token}"})
+        return await client.request(method, f"{node.addresses.api_url}{path}", headers=headers)
 
 
 async def metric(node: Application, name: str) -> float:
@@ -75,3 +77,33 @@ async def test_a_node_without_its_database_lives_and_is_not_ready(
         assert (response.status_code, response.text) == (503, f"{node.troubles.storage}\n")
         assert (await ask(node, "/healthz")).status_code == 200
         assert await metric(node, "hookline_storage_trouble") == 1
+
+
+async def test_what_a_role_may_not_do_is_refused_in_words(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    from tests.team import USERS, as_user, team_store
+
+    running: dict[Role, Application] = {}
+    with team_store(postgres_server) as address:
+        try:
+            for role, user in USERS.items():
+                (tmp_path / role).mkdir()
+                settings = {"port": 0, "api_port": 0, "store": as_user(address, user)}
+                running[role] = Application(tmp_path / role, settings)
+                await running[role].open()
+                await running[role].listen()
+            edge, reader, member = (running[role] for role in USERS)
+            endpoint = await member.store.endpoints.create(draft())
+            assert (await asyncio.to_thread(post, edge.addresses.capture_url(endpoint), b"{}")).status == 200
+            await until(lambda: reader.store.captures.counts(endpoint.id).total == 1)
+            assert (await ask(reader, "/api/v1/requests")).json()["items"][0]["endpoint"] == endpoint.slug
+            refused = await ask(edge, "/api/v1/requests")
+            assert (refused.status_code, refused.json()["type"]) == (403, "urn:hookline:problem:not-allowed")
+            assert refused.json()["detail"] == "Your role in the team's store may only capture."
+            deleting = await ask(reader, f"/api/v1/endpoints/{endpoint.slug}", "DELETE")
+            assert deleting.json()["detail"] == "Your role in the team's store may only read."
+            assert (await ask(edge, "/readyz")).text == "ready\n"
+            assert await metric(edge, "hookline_nodes") == 2
+            assert (await ask(edge, "/api/v1/status")).json()["storage"] == "ok"
+        finally:
+            for node in running.values():
+                await node.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from app.cli.table import Column, Table
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.record import Record
+from app.core.role import Role
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class CliServices(Record, frozen=True):
     that folder open. `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
     backup in the place of a folder's database, once the last of its arguments has accepted what it holds; it returns
     where the old one is, None without one. `doctor` checks a folder and the system, the whole database if the second
-    argument says so. `portable_folder` is the data folder of a portable program, None for any other. `is_bundle` says
+    argument says so. `init_team` makes the store at an address, and returns the names of its
+    roles. `portable_folder` is the data folder of a portable program, None for any other. `is_bundle` says
     whether this is the packaged program, which nothing can be installed into.
     """
 
@@ -43,6 +45,7 @@ class CliServices(Record, frozen=True):
     require_database: Callable[[Path], None]
     restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None]
     doctor: Callable[[Path, bool], Iterable[Finding]]
+    init_team: Callable[[str], Mapping[Role, str]]
     portable_folder: Path | None = None
     is_bundle: bool = False
 

@@ -69,6 +69,7 @@ _MODULES = {
     "tunnel": ("tunnel",),
     "status": ("status",),
     "nodes": ("nodes",),
+    "team": ("team",),
     "plan": ("plan",),
     "settings": ("settings",),
     "retention": ("retention",),

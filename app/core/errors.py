@@ -58,6 +58,10 @@ class StorageUnavailableError(HooklineError):
     """The store cannot write now: disk full, database locked or deleted. Retrying later can work."""
 
 
+class NotAllowedError(StorageUnavailableError):
+    """The role in a team's store may not do that."""
+
+
 class StorageLimitError(HooklineError):
     """A storage limit prevents storing the request. `limit`: set if it is larger than the limit itself."""
 
@@ -76,6 +80,15 @@ class DataFolderError(HooklineError):
 
 class StoreAddressError(HooklineError):
     """A team's store cannot be used; nothing in it was changed."""
+
+
+class StoreDriverError(StoreAddressError):
+    """What a team's store needs is not installed."""
+
+    PROBLEM, ADVICE = "A team's store needs psycopg.", "Install it: pip install 'hookline[team]'"
+
+    def __init__(self) -> None:
+        super().__init__(f"{self.PROBLEM} {self.ADVICE}")
 
 
 class FolderInUseError(DataFolderError):

@@ -12,6 +12,8 @@ from app.core.record import Record
 from app.core.rules import FieldError, field_errors, forward_url_error
 from app.core.sizes import GIB, KIB, MIB, TIB
 
+STORE_VARIABLE = "HOOKLINE_STORE"
+"""The environment's variable that names the store."""
 TOTAL_LIMIT_MIN, TOTAL_LIMIT_DEFAULT = 16 * MIB, 20 * GIB
 
 
@@ -135,7 +137,7 @@ def check(settings: Settings) -> list[FieldError]:
         "host": _host_error("Capture address", settings.host),
         "api_host": _host_error("API address", settings.api_host),
         "base_url": _base_url_error(settings.base_url),
-        "store": _store_error(settings.store),
+        "store": store_error(settings.store),
     }
     if settings.port == settings.api_port:
         others["api_port"] = "Capture port and API port must differ."
@@ -155,7 +157,8 @@ def _host_error(label: str, host: str) -> str | None:
     return None
 
 
-def _store_error(address: str | None) -> str | None:
+def store_error(address: str | None) -> str | None:
+    """Why that is no address of a store; None if it is one, or none is given."""
     if address is None:
         return None
     if not address.startswith(("postgresql://", "postgres://", "service=")):

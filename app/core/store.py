@@ -36,6 +36,7 @@ from app.core.model import (
 from app.core.node import Node
 from app.core.redaction.secret import SecretHeaders
 from app.core.replay.spec import EarlierResults, Replay
+from app.core.role import Role
 from app.core.search.query import Query
 from app.core.target import Target, TargetCounts, TargetDraft
 from app.core.target_text import TargetTrouble
@@ -658,3 +659,13 @@ class Store(Protocol):
 
     @property
     def file(self) -> DatabaseFile | None: ...
+
+    @property
+    def role(self) -> Role:
+        """What this program may do; everything else raises NotAllowedError."""
+        ...
+
+    @property
+    def works(self) -> bool:
+        """Whether it does the work that one node does for all: forwarding, retention, storage limits."""
+        ...

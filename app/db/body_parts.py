@@ -17,7 +17,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.db.counts import LOOSE, Deleted, grow
 from app.db.models import KEYS_PER_BODY, BodyModel, LooseBodyModel
-from app.db.raw_sql import execute, json_list
+from app.db.raw_sql import execute, is_sqlite, json_list
 
 FIRST_PART = "coalesce(capture.body_key, capture.seq)"
 """The key of the first part of a request's body."""
@@ -46,9 +46,17 @@ def store_part(database: Database, body_key: int | None, offset: int, data: byte
 def complete(database: Database, body_key: int, seq: int, tail: bytes, size: int) -> int | None:
     """Store the `tail` of a body of `size` bytes, whose other parts are stored, and give it to request `seq`; returns
     `capture.body_key`."""
-    _require_arriving(database, body_key, "DELETE FROM loose_body WHERE number = ? AND dropped = 0 RETURNING number")
+    if is_sqlite(database):
+        _require_arriving(
+            database, body_key, "DELETE FROM loose_body WHERE number = ? AND dropped = 0 RETURNING number"
+        )
     if tail:
         execute(database, _INSERT, (body_key + size - len(tail), tail))
+    if not is_sqlite(database):  # a node that may only capture cannot read what it has stored
+        key: int | None = execute(database, "SELECT complete_body(?, ?, ?)", (body_key, seq, size)).fetchone()[0]
+        if key == 0:
+            raise _parts_gone()
+        return key
     first = execute(database, "SELECT length(data) FROM capture_body WHERE key = ?", (body_key,)).fetchone()
     if size > PART_SIZE and first == (PART_SIZE,):
         return body_key
@@ -68,9 +76,11 @@ def complete(database: Database, body_key: int, seq: int, tail: bytes, size: int
 def _require_arriving(database: Database, body_key: int, text: str) -> None:
     """The parts may be gone: other nodes drop them when they take this one for dead."""
     if execute(database, text, (-body_key // KEYS_PER_BODY,)).fetchone() is None:
-        raise StorageUnavailableError(
-            "The beginning of the body is no longer stored: other nodes took this one for dead."
-        )
+        raise _parts_gone()
+
+
+def _parts_gone() -> StorageUnavailableError:
+    return StorageUnavailableError("The beginning of the body is no longer stored: other nodes took this one for dead.")
 
 
 def read(database: Database, seq: int, body_key: int | None, begin: int, end: int) -> bytes:

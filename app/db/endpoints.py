@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 from peewee import SQL, Case, Database, IntegrityError
@@ -34,9 +35,9 @@ class Endpoints(Part):
         self.all, self.by_id = self._directory.all, self._directory.by_id
         self.by_slug, self.capturing = self._directory.by_slug, self._directory.capturing
 
-    async def load(self) -> None:
-        """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
-        for endpoint in await self._writer.run(all_endpoints):
+    async def load(self, *, secrets: bool = True) -> None:
+        """Read all endpoints at start, as `all_endpoints`; StorageUnavailableError when they cannot be read."""
+        for endpoint in await self._writer.run(partial(all_endpoints, secrets=secrets)):
             self._directory.keep(endpoint)
 
     async def look_again(self, slug: str) -> bool:

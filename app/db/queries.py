@@ -266,10 +266,12 @@ IN_ORDER = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
 """The user's order."""
 
 
-def all_endpoints(database: Database, endpoint_id: int | None = None) -> list[Endpoint]:
-    """All that are not deleted, in the user's order; with an `endpoint_id` only that one."""
+def all_endpoints(database: Database, endpoint_id: int | None = None, *, secrets: bool = True) -> list[Endpoint]:
+    """All that are not deleted, in the user's order; with an `endpoint_id` only that one. Without `secrets`, of what is
+    set for targets only the URL is read."""
     query = EndpointModel.select().where(EndpointModel.trashed.is_null()).order_by(*IN_ORDER)
-    target_query = TargetModel.select().order_by(TargetModel.position, TargetModel.id)
+    columns = () if secrets else (TargetModel.id, *_OF_TARGETS)
+    target_query = TargetModel.select(*columns).order_by(TargetModel.position, TargetModel.id)
     if endpoint_id is not None:
         query = query.where(EndpointModel.id == endpoint_id)
         target_query = target_query.where(TargetModel.endpoint == endpoint_id)
@@ -282,6 +284,9 @@ def all_endpoints(database: Database, endpoint_id: int | None = None) -> list[En
         return found
     versions = dict(execute(database, "SELECT id, version FROM endpoint").fetchall())
     return [replace(endpoint, version=versions[endpoint.id]) for endpoint in found]
+
+
+_OF_TARGETS = (TargetModel.endpoint, TargetModel.position, TargetModel.url, TargetModel.active, TargetModel.paused)
 
 
 def endpoint_of(database: Database, endpoint_id: int) -> Endpoint:

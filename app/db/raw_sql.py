@@ -21,11 +21,14 @@ These files write SQL (a test compares):
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `many_rows.py` | many rows a statement, prepared once |
 | `models.py` | indexes with conditions |
+| `postgres/database.py` | what each connection is set to |
 | `postgres/endpoints.py` | a column that only PostgreSQL's table has |
 | `postgres/follow.py` | once a second: what other nodes did |
+| `postgres/insert.py` | in each commit of captures: their bodies and deliveries |
 | `postgres/nodes.py` | tables that only PostgreSQL has |
 | `postgres/notices.py` | the same |
 | `postgres/retention.py` | the server's clock, and the sizes of its tables |
+| `postgres/roles.py` | roles and their rights |
 | `postgres/schema.py` | functions, triggers and partitions |
 | `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
 | `postgres/search/search.py` | the conditions are written by the search |

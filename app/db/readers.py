@@ -34,10 +34,13 @@ class Readers:
         on_trouble: Callable[[BaseException], None] = lambda _: None,
         *,
         is_lost: Callable[[BaseException], bool] = lambda _: False,
+        not_allowed: Callable[[BaseException], StorageUnavailableError | None] = lambda _: None,
     ) -> None:
         """`trouble` says why nothing can be read, None when the error is a bug of the program; then `on_trouble` is
-        called, on the loop's thread. `is_lost`: whether an error says that the connection to a server is gone."""
+        called, on the loop's thread. `is_lost`: whether an error says that the connection to a server is gone.
+        `not_allowed` is the error for what a server has refused."""
         self._database, self._trouble, self._on_trouble, self._is_lost = database, trouble, on_trouble, is_lost
+        self._not_allowed = not_allowed
         self._loop = asyncio.get_running_loop()
         self._quick: Queue[_Job | None] = Queue()
         self._slow: Queue[_Job | None] = Queue()
@@ -97,9 +100,10 @@ class Readers:
                 result = self._read(run)
             except Exception as error:
                 reason = self._trouble(error)
-                unavailable = (
-                    StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
-                )
+                unavailable: Exception | None = self._not_allowed(error)
+                if unavailable is None:
+                    text = f"The stored requests cannot be read. {reason}"
+                    unavailable = StorageUnavailableError(text) if reason else error
                 unavailable.__cause__ = error if reason else error.__cause__
                 self._loop.call_soon_threadsafe(_settle, future, None, unavailable)
                 if reason:

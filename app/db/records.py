@@ -164,7 +164,7 @@ _TARGET_COLUMNS = ("url", "active")
 def to_target(row: TargetModel) -> Target:
     # `row.endpoint` would read it from the database
     own = {"id": row.id, "endpoint_id": row.__data__["endpoint"], "paused": row.paused}
-    return convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active, **own}, Target)
+    return convert({**msgspec.json.decode(row.settings or "{}"), "url": row.url, "active": row.active, **own}, Target)
 
 
 def from_target_draft(draft: TargetDraft) -> dict[str, Any]:

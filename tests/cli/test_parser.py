@@ -342,7 +342,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "target",
             "targets",
         ),
-        "tunnel",
+        *("team", "tunnel"),
         "version",
     } == set(actions[0].choices or ())
 

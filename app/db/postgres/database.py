@@ -106,7 +106,10 @@ class PostgresDatabase(PostgresqlDatabase):
 
 
 _SETTINGS = (
-    f"SET search_path TO {SCHEMA}, pg_catalog; SET statement_timeout TO '{STATEMENT_S}s'; SET TimeZone TO 'UTC';"
+    # Who may act as the owner of the tables does, so that what each makes is everybody's, see `roles.py`.
+    f"SELECT set_config('role', pg_get_userbyid(nspowner), false) FROM pg_namespace"
+    f" WHERE nspname = '{SCHEMA}' AND pg_has_role(nspowner, 'MEMBER');"
+    f" SET search_path TO {SCHEMA}, pg_catalog; SET statement_timeout TO '{STATEMENT_S}s'; SET TimeZone TO 'UTC';"
     f" SET lock_timeout TO '{LOCK_S}s'; SET idle_in_transaction_session_timeout TO '{IDLE_S}s';"
     " SET client_encoding TO 'UTF8'; SET jit TO off;"  # it takes longer than these queries
 )
@@ -124,7 +127,6 @@ _REASONS: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.TooManyConnections, "The database server takes no more connections."),
     (errors.LockNotAvailable, "Another Hookline holds up the database server. Wait, or stop that one."),
     (errors.QueryCanceled, "The database server took too long, or an administrator canceled the work."),
-    (errors.InsufficientPrivilege, "The database role of this Hookline may not do that."),
     (errors.IdleInTransactionSessionTimeout, _GONE),
     (errors.AdminShutdown, _GONE),
     (errors.CrashShutdown, _GONE),
@@ -144,6 +146,11 @@ def trouble(error: BaseException) -> str | None:
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return _GONE
     return None
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether the role in the store may not do that."""
+    return isinstance(cause_of(error), errors.InsufficientPrivilege)
 
 
 def is_lost(error: BaseException) -> bool:

@@ -38,6 +38,8 @@ class Follower:
     def __init__(self) -> None:
         self.number = 0
         """That of this node."""
+        self._reads = True
+        """Whether it may read requests."""
         self._seq = 0
         self._versions: dict[int, int] = {}
         self._seen: tuple[object, ...] = ()
@@ -47,16 +49,17 @@ class Follower:
     def others(self, database: Database, first: int, count: int) -> list[Summary]:
         """What others stored before this node stored `count` requests from number `first` on."""
         found = []
-        if first != self._seq + 1:
+        if self._reads and first != self._seq + 1:
             found = queries.between(database, self._seq, first - 1, first)
         self._seq = first + count - 1
         return found
 
-    def start(self, database: Database) -> None:
-        """What is stored now is known."""
-        self._seq = queries.newest_stored(database)
-        self._versions = self._read_versions(database)
-        (self._notice,) = execute(database, "SELECT coalesce(max(number), 0) FROM notice").fetchone()
+    def start(self, database: Database, *, reads: bool) -> None:
+        """What is stored now is known. With `reads` it may read requests, not endpoints and their counts alone."""
+        self._reads, self._versions = reads, self._read_versions(database)
+        if reads:
+            self._seq = queries.newest_stored(database)
+            (self._notice,) = execute(database, "SELECT coalesce(max(number), 0) FROM notice").fetchone()
 
     def read(self, database: Database) -> Changes | None:
         """What changed since the last look; None if nothing did. All of it is read at one moment: a request
@@ -64,13 +67,16 @@ class Follower:
         with database.atomic("REPEATABLE READ"):
             versions = self._read_versions(database)
             uses = self._read_uses(database)
-            stored = queries.between(database, self._seq, 2**62, MOST)
-            notice, events = read_notices(database, self._notice, self.number)
+            stored, notice, events = list[Summary](), self._notice, list[Event]()
+            if self._reads:
+                stored = queries.between(database, self._seq, 2**62, MOST)
+                notice, events = read_notices(database, self._notice, self.number)
             seen = (tuple(versions.items()), uses)
             if not stored and not events and seen == self._seen:
                 return None
             changed = [number for number, version in versions.items() if self._versions.get(number) != version]
-            endpoints = queries.all_endpoints(database, changed[0] if len(changed) == 1 else None) if changed else []
+            only = changed[0] if len(changed) == 1 else None
+            endpoints = queries.all_endpoints(database, only, secrets=self._reads) if changed else []
             counts = self._counts(database, uses)
         self._notice, self._seen, self._versions = notice, seen, versions
         if stored:
@@ -102,7 +108,7 @@ class Follower:
             owner, size, total, unread = use
             known = before.get(owner)
             if known is None or known[0] != use:
-                last = queries.newest_received_at(database, owner) if total else None
+                last = queries.newest_received_at(database, owner) if total and self._reads else None
                 counts = Counts(total=total, unread=unread, last_received_at=last, stored_bytes=size)
                 known = use, counts
             self._uses[owner] = known

@@ -11,7 +11,6 @@ from peewee import Database
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import DeliveryState
 from app.db.body_parts import complete
 from app.db.counts import DELIVERY_OVERHEAD, LOOSE, grow
 from app.db.encoded_headers import encode_headers
@@ -33,14 +32,14 @@ _NULL = b"\xff\xff\xff\xff"
 _BODY = struct.Struct(">hiqi")
 _COPY_CAPTURES = f"COPY capture ({', '.join(_CAPTURE)}) FROM STDIN (FORMAT BINARY)"
 _COPY_BODIES = "COPY capture_body (key, data) FROM STDIN (FORMAT BINARY)"
-_COPY_DELIVERIES = "COPY delivery (id, capture_seq, endpoint_id, target_id, url, state, queued_at) FROM STDIN"
+_QUEUE_DELIVERIES = "SELECT queue_deliveries(%s, %s::bigint[], %s::bigint[], %s, %s)"
 
 
 def insert(database: Database, adds: Sequence[Add], first: int) -> None:
     """Insert captures, numbered from `first` on, with their bodies, or the last parts of long ones, and the deliveries
     they queue. Within the transaction of one who has the write lock."""
     connection = raw(database)
-    captures, bodies, deliveries = [_HEAD], [_HEAD], []
+    captures, bodies, queued = [_HEAD], [_HEAD], list[tuple[int, int, str]]()
     grown: dict[int, int] = {}
     for seq, (_, capture, tail, body_key, targets, _, headers, _, _) in enumerate(adds, first):
         key = None
@@ -52,17 +51,14 @@ def insert(database: Database, adds: Sequence[Add], first: int) -> None:
         captures += _row(seq, capture, headers, key)
         for target in targets:
             grown[capture.endpoint_id] = grown.get(capture.endpoint_id, 0) + DELIVERY_OVERHEAD
-            at = now_us()
-            deliveries.append(
-                (uuid7(at), seq, capture.endpoint_id, target.id, target.url, DeliveryState.QUEUED.value, at)
-            )
+            queued.append((seq, target.id, target.url))
     _copy(connection, _COPY_CAPTURES, captures)
     if len(bodies) > 1:
         _copy(connection, _COPY_BODIES, bodies)
-    if deliveries:
-        with connection.cursor() as cursor, cursor.copy(_COPY_DELIVERIES) as copy:
-            for row in deliveries:
-                copy.write_row(row)
+    if queued:
+        at = now_us()
+        ids, columns = [uuid7(at) for _ in queued], map(list, zip(*queued, strict=True))
+        connection.execute(_QUEUE_DELIVERIES, (ids, *columns, at))
     grow(database, grown)
 
 

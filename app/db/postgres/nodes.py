@@ -21,6 +21,7 @@ from app import __version__
 from app.core.errors import StorageUnavailableError
 from app.core.node import Node
 from app.core.record import Record
+from app.core.role import Role
 from app.db.part import Readers, Writer
 from app.db.raw_sql import execute
 
@@ -93,9 +94,15 @@ class Nodes:
         self._watched: dict[int, tuple[float, float]] = {}
         """When the others last said that they live, and since when that is known here."""
         self._task: asyncio.Task[None] | None = None
+        self._works, self._judges = False, False
 
-    async def start(self) -> None:
-        """Register, and say that it lives from now on."""
+    async def start(self, role: Role, *, works: bool) -> None:
+        """Register, and say that it lives from now on; unless it `works`, it claims no job. One that only captures
+        judges nobody, and one that only reads is no node."""
+        self._works = works
+        if role is Role.READER:
+            return
+        self._judges = role is Role.MEMBER
         self.number = await self._writer.run(_register, self._on_number)
         self._task = asyncio.get_running_loop().create_task(self._live(), name="hookline-node")
 
@@ -105,7 +112,7 @@ class Nodes:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             with contextlib.suppress(StorageUnavailableError):
-                await self._writer.run(partial(_leave, number=self.number))
+                await self._writer.run(partial(_leave if self._judges else _fall_silent, number=self.number))
 
     def owns(self, job: str) -> bool:
         """Whether it does the job already."""
@@ -134,6 +141,8 @@ class Nodes:
         """Whether this node does the job: True if it has just become the owner, None if it was that already."""
         if job in self._owned:
             return None
+        if not self._works:
+            return False
         if time.monotonic() < self._denied.get(job, 0.0):
             return False
         claimed, owner = await self._writer.run(partial(_claim, job=job, number=self.number))
@@ -149,7 +158,8 @@ class Nodes:
         while True:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
-                number = await self._writer.run(partial(_beat, number=self.number, trim=beats % TRIM_EACH == 0))
+                trim = self._judges and beats % TRIM_EACH == 0
+                number = await self._writer.run(partial(_beat, number=self.number, trim=trim))
                 if number != self.number:
                     log.warning("other nodes took this one for dead; it registers again")
                     self.number = number
@@ -157,6 +167,8 @@ class Nodes:
                     self._lost |= self._owned
                     self._owned.clear()
                 beats, before, last = beats + 1, last, time.monotonic()
+                if not self._judges:
+                    continue
                 if last - before > BEAT_S + LATE_S:
                     self._watched.clear()
                 seen, free = await self._readers.run(_survey)
@@ -219,6 +231,11 @@ def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> int:
 def _leave(database: Database, number: int) -> None:
     execute(database, _LEAVE, (number,))
     _clear_up(database)
+
+
+def _fall_silent(database: Database, number: int) -> None:
+    """One that may delete nothing leaves that to those who judge."""
+    execute(database, "UPDATE node SET seen_at = '-infinity' WHERE number = ?", (number,))
 
 
 def _clear_up(database: Database) -> None:

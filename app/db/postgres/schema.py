@@ -16,6 +16,7 @@ from psycopg import errors
 
 from app.core.clock import now_us
 from app.core.errors import StoreAddressError
+from app.core.model import PART_SIZE
 from app.core.rules import FREE_ENDPOINTS
 from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, LOOSE, REQUEST_OVERHEAD, RESPONSES
 from app.db.models import (
@@ -45,6 +46,9 @@ PARTITION = 1 << 20
 
 _PARTITIONED: dict[type[Model], str] = {CaptureModel: "seq", BodyModel: "key"}
 
+_AS_OWNER = f"SECURITY DEFINER SET search_path = {SCHEMA}, pg_temp"
+"""Of functions that a role calls or triggers which may not do itself what they do, see `roles.py`."""
+
 _FUNCTIONS = f"""
 CREATE FUNCTION json_valid(text) RETURNS boolean IMMUTABLE STRICT LANGUAGE sql AS 'SELECT $1::json IS NOT NULL';
 CREATE FUNCTION json_extract(text, text) RETURNS text IMMUTABLE STRICT LANGUAGE sql
@@ -56,7 +60,7 @@ CREATE FUNCTION numbers(text) RETURNS bigint[] IMMUTABLE STRICT LANGUAGE sql
 CREATE FUNCTION names(text) RETURNS text[] IMMUTABLE STRICT LANGUAGE sql
     AS $$ SELECT ARRAY(SELECT value FROM json_array_elements_text(replace($1, '\\u0000', '\\ufffd')::json) AS value) $$;
 
-CREATE FUNCTION make_partition(place bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION make_partition(place bigint) RETURNS void LANGUAGE plpgsql {_AS_OWNER} AS $$
 DECLARE
     first bigint := place / {PARTITION} * {PARTITION};
 BEGIN
@@ -70,6 +74,42 @@ BEGIN
     EXECUTE format('ALTER TABLE capture_body ATTACH PARTITION capture_body_%1$s FOR VALUES FROM (%1$s) TO (%2$s)',
         first, first + {PARTITION});
 END $$;
+
+CREATE FUNCTION complete_body(of_key bigint, of_seq bigint, of_size bigint) RETURNS bigint LANGUAGE plpgsql
+    {_AS_OWNER} AS $$
+DECLARE
+    beginning bytea;
+BEGIN
+    DELETE FROM loose_body WHERE number = -of_key / {KEYS_PER_BODY} AND dropped = 0;
+    IF NOT FOUND THEN RETURN 0; END IF;
+    IF of_size > {PART_SIZE} AND (SELECT length(data) FROM capture_body WHERE key = of_key) = {PART_SIZE} THEN
+        RETURN of_key;
+    END IF;
+    -- Memory was short: whoever reads the beginning expects it in the first part.
+    WITH parts AS (DELETE FROM capture_body WHERE key >= of_key AND key < of_key + {PART_SIZE} RETURNING key, data)
+        SELECT string_agg(data, '' ORDER BY key) INTO beginning FROM parts;
+    IF of_size <= {PART_SIZE} THEN
+        INSERT INTO capture_body (key, data) VALUES (of_seq, beginning);
+        RETURN NULL;
+    END IF;
+    INSERT INTO capture_body (key, data) VALUES (of_key, substr(beginning, 1, {PART_SIZE}));
+    IF length(beginning) > {PART_SIZE} THEN
+        INSERT INTO capture_body (key, data) VALUES (of_key + {PART_SIZE}, substr(beginning, {PART_SIZE} + 1));
+    END IF;
+    RETURN of_key;
+END $$;
+
+CREATE FUNCTION queue_deliveries(ids text[], captures bigint[], targets bigint[], urls text[], at bigint)
+    RETURNS void LANGUAGE plpgsql {_AS_OWNER} AS $$
+BEGIN
+    -- A target that is there has its own URL: whoever may only capture could else have its secrets sent elsewhere.
+    INSERT INTO delivery (id, capture_seq, endpoint_id, target_id, url, state, queued_at)
+        SELECT made.id, seq, capture.endpoint_id, made.target, coalesce(target.url, made.url), 'queued', at
+        FROM unnest(ids, captures, targets, urls) WITH ORDINALITY AS made(id, capture, target, url, place)
+        JOIN capture ON seq = made.capture LEFT JOIN target ON target.id = made.target
+        WHERE target.id IS NULL OR target.endpoint_id = capture.endpoint_id ORDER BY place;
+END $$;
+REVOKE EXECUTE ON FUNCTION make_partition, complete_body, queue_deliveries FROM PUBLIC;
 """
 
 _TRIGGERS = f"""
@@ -121,7 +161,7 @@ END $$;
 CREATE TRIGGER target_changed AFTER INSERT OR DELETE OR UPDATE OF url, active, settings, position, paused ON target
     FOR EACH ROW EXECUTE FUNCTION target_changed();
 
-CREATE FUNCTION requests_stored() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION requests_stored() RETURNS trigger LANGUAGE plpgsql {_AS_OWNER} AS $$
 BEGIN
     UPDATE storage_use SET bytes = storage_use.bytes + added.bytes, total = storage_use.total + added.total,
         unread = storage_use.unread + added.unread
@@ -190,7 +230,7 @@ CREATE TRIGGER requests_hidden AFTER INSERT ON trash
 CREATE TRIGGER requests_shown AFTER DELETE ON trash
     REFERENCING OLD TABLE AS spans FOR EACH STATEMENT EXECUTE FUNCTION requests_hidden();
 
-CREATE FUNCTION body_dropped() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION body_dropped() RETURNS trigger LANGUAGE plpgsql {_AS_OWNER} AS $$
 BEGIN
     UPDATE storage_use SET bytes = storage_use.bytes
         + (SELECT coalesce(sum(length(data)), 0) FROM added JOIN capture_body
@@ -295,16 +335,12 @@ def prepare(database: PostgresDatabase, address: str) -> None:
     try:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
-            if not connection.execute(_TABLES, (SCHEMA,)).fetchone()[0]:
+            if is_empty(connection):
                 if connection.execute("SELECT to_regnamespace(%s)", (SCHEMA,)).fetchone()[0] is None:
                     # Even if it exists, this needs a right that an administrator who made it may have kept.
                     connection.execute(f"CREATE SCHEMA {SCHEMA}")
                 _create(database)
-            elif not has_tables(connection):
-                raise StoreAddressError(
-                    f"{name} has tables of another program in its schema “{SCHEMA}”. Choose another database;"
-                    " nothing was changed."
-                )
+            check_tables(connection, name)
             check_version(connection, name)
             with contextlib.suppress(psycopg.Error), savepoint(connection):  # searches are slower without it
                 connection.execute(f"CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA {SCHEMA}")
@@ -325,9 +361,13 @@ def check_server(connection: Any, address: str) -> tuple[str, int]:
     return name, version // 10_000
 
 
-def has_tables(connection: Any) -> bool:
-    """Whether they were created."""
-    return connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.migration",)).fetchone()[0] is not None
+def check_tables(connection: Any, name: str) -> None:
+    """StoreAddressError when those in the schema are not Hookline's."""
+    if connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.migration",)).fetchone()[0] is None:
+        raise StoreAddressError(
+            f"{name} has tables of another program in its schema “{SCHEMA}”. Choose another database;"
+            " nothing was changed."
+        )
 
 
 def check_version(connection: Any, name: str) -> None:
@@ -339,6 +379,11 @@ def check_version(connection: Any, name: str) -> None:
             f"{name} was upgraded by a newer Hookline (it holds {newer}). Install that version or a later one here;"
             " nothing was changed."
         )
+
+
+def is_empty(connection: Any) -> bool:
+    """Whether nobody has made tables; also where the user may not look at them."""
+    return not connection.execute(_TABLES, (SCHEMA,)).fetchone()[0]
 
 
 _TABLES = """SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace

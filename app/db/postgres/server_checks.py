@@ -16,7 +16,8 @@ from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
 from app.db.postgres.address import refusal
 from app.db.postgres.database import PostgresDatabase, cause_of
 from app.db.postgres.nodes import DEAD_S
-from app.db.postgres.schema import check_server, check_version, has_tables
+from app.db.postgres.roles import role_of
+from app.db.postgres.schema import check_server, check_version, is_empty
 from app.db.postgres.search.indexing import MISSING, operators_of
 from app.db.raw_sql import execute, raw
 
@@ -37,20 +38,21 @@ def check_database(address: str) -> Finding:
             if is_standby:
                 advice = "Name the primary server, or all servers with commas between them."
                 return problem(DATABASE, f"{described}, is a standby: it takes no writes.", advice)
-            if not has_tables(raw(database)):
+            if is_empty(raw(database)):
                 return ok(DATABASE, f"{described}; the tables are created at the first start")
+            role = role_of(raw(database), address)
             check_version(raw(database), name)
             (nodes,) = execute(database, _NODES, (DEAD_S,)).fetchone()
     except (psycopg.Error, PeeweeException) as error:
         return problem(DATABASE, str(refusal(address, cause_of(error))))
-    return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running")
+    return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running; your role is {role}")
 
 
 def check_index(address: str) -> Finding:
     """Whether searches are as fast as they can be."""
     try:
         with _connected(address) as database:
-            if has_tables(raw(database)) and operators_of(database) is None:
+            if not is_empty(raw(database)) and operators_of(database) is None:
                 return warning(INDEX, *MISSING.split(". ", 1))
     except (psycopg.Error, PeeweeException):
         return _unread(INDEX)
@@ -60,7 +62,7 @@ def check_index(address: str) -> Finding:
 def check_forwarding(address: str) -> Finding:
     try:
         with _connected(address) as database:
-            if not has_tables(raw(database)):
+            if is_empty(raw(database)):
                 return NO_TARGETS
             troubles = execute(database, TROUBLES, {"now": now_us()}).fetchall()
             (count,) = execute(database, "SELECT count(*) FROM target").fetchone()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from app.core.events import (
 )
 from app.core.model import Endpoint
 from app.core.providers.catalogue import Identify
+from app.core.role import Role
 from app.db.captures import Captures
 from app.db.counts import RequestCounts
 from app.db.deliveries.replays import Replays
@@ -42,6 +44,7 @@ from app.db.postgres.listener import Listener
 from app.db.postgres.nodes import Beat, Nodes
 from app.db.postgres.notices import Notices
 from app.db.postgres.retention import Retention
+from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
@@ -69,8 +72,9 @@ class Store:
         clock: Callable[[], int],
         purge_interval_s: float,
         identify: Identify | None,
+        works: bool,
     ) -> None:
-        self._publish = publish
+        self._publish, self._may_work = publish, works
         self._evicting: asyncio.Task[None] | None = None
         self._taking_over: asyncio.Task[None] | None = None
         self._reading_plan: asyncio.Task[None] | None = None
@@ -89,7 +93,9 @@ class Store:
         )
         self._reading = PostgresDatabase(url, read_only=True), PostgresDatabase(url)
         """What nothing is lost with: those of the readers and of the index."""
-        self._readers = Readers(self._reading[0], trouble, is_lost=is_lost)
+        self._readers = Readers(
+            self._reading[0], trouble, is_lost=is_lost, not_allowed=lambda error: not_allowed(error, self.role)
+        )
         self._index = Index(self._reading[1])
         self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed)
         self._listener = Listener(url, self._follower, self._writer.follow)
@@ -140,12 +146,16 @@ class Store:
         clock: Callable[[], int] = now_us,
         purge_interval_s: float = PURGE_INTERVAL_S,
         identify: Identify | None = None,
+        works: bool = True,
     ) -> Store:
-        """Open the store at `url`, created or upgraded if need be. `identify` finds the provider of a request.
+        """Open the store at `url`, created or upgraded if need be. `identify` finds the provider of a request. With
+        `works` it does what one node does for all, as far as its role allows.
 
         StoreAddressError when it cannot be used; then it is left unchanged.
         """
-        store = cls(url, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify)
+        store = cls(
+            url, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify, works=works
+        )
         try:
             await store._load()
         except BaseException:
@@ -156,6 +166,14 @@ class Store:
     @property
     def file(self) -> None:
         """It is the server's."""
+
+    @property
+    def role(self) -> Role:
+        return self._writer.role
+
+    @property
+    def works(self) -> bool:
+        return self._may_work and self.role is Role.MEMBER
 
     def begin_shutdown(self) -> None:
         self._writer.begin_shutdown()
@@ -186,23 +204,30 @@ class Store:
     async def _load(self) -> None:
         await self._writer.start()
         await self._readers.connect()
-        await self.nodes.start()
-        await self._writer.run(self._follower.start)
+        await self.nodes.start(self.role, works=self.works)
+        reads = self.role is not Role.CAPTURE
+        await self._writer.run(partial(self._follower.start, reads=reads))
         await self.account.load()
-        await self.endpoints.load()
+        await self.endpoints.load(secrets=reads)
         counts = await self._writer.run(self._follower.counts)
         self.limits.load(counts)
         for endpoint in self.endpoints.all():
             self._request_counts.start(endpoint.id, counts[endpoint.id])
             self.limits.follow(endpoint)
+        if self.role is not Role.MEMBER:
+            await self._cleanup.stop()
+        if not self.works:
+            await self._identification.stop()
+            await self._index.stop()
         await self.captures.load(alone=False)
         self.trash.number_from(self.nodes.number * DELETIONS + 1)
-        self._identification.wake()
-        await self._removed_targets.load()
-        await self.nodes.claim(LIMITS)
+        if self.works:
+            self._identification.wake()
+            await self._removed_targets.load()
+            await self.nodes.claim(LIMITS)
+            self._index.start(self._request_counts.newest_seq)
         if await self._readers.run(operators_of) is None:
             self.slow_search = MISSING
-        self._index.start(self._request_counts.newest_seq)
         self._listener.start()
 
     def _publish_and_index(self, event: Event) -> None:
@@ -270,6 +295,7 @@ class Store:
             self._publish(EndpointsReordered(endpoint_ids=self._directory.reorder(changes.order)))
         if changes.stored:
             self._request_counts.newest_seq = changes.stored[-1].seq
+            self._identification.wake()  # a node that may only capture identifies no long body
             self._publish_and_index(Captured(summaries=changes.stored))
         for event in changes.events:
             self._heard(event)

@@ -21,8 +21,9 @@ import psycopg
 from peewee import Database
 from psycopg import errors
 
-from app.core.errors import EndpointChangedError, StorageUnavailableError
+from app.core.errors import EndpointChangedError, NotAllowedError, StorageUnavailableError
 from app.core.model import Summary
+from app.core.role import Role
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.inserts import Inserts
 from app.db.part import nothing
@@ -31,7 +32,8 @@ from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost
 from app.db.postgres.follow import Changes, Follower
 from app.db.postgres.insert import insert
 from app.db.postgres.nodes import touch, use_number
-from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK, prepare
+from app.db.postgres.roles import enter, not_allowed
+from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
 
@@ -97,6 +99,8 @@ class Writer:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did. Both are
         called on the loop's thread."""
         self._address, self._database = address, PostgresDatabase(address)
+        self.role = Role.MEMBER
+        """Known once `start` has returned."""
         self._inserts, self._follower = inserts, follower
         self._on_trouble, self._on_changes = on_trouble, on_changes
         self._loop = asyncio.get_running_loop()
@@ -253,7 +257,7 @@ class Writer:
     def _main(self) -> None:
         try:
             self._connect()
-            prepare(self._database, self._address)
+            self.role = enter(self._database, self._address)
         except BaseException as error:  # whatever it is, `start` raises it
             self._disconnect()
             cause = cause_of(error)
@@ -309,7 +313,7 @@ class Writer:
         except Exception as error:
             self._room = 0
             unavailable = self._unavailable(error)
-            if unavailable is error and len(adds) + len(jobs) > 1:
+            if (unavailable is error or isinstance(unavailable, NotAllowedError)) and len(adds) + len(jobs) > 1:
                 for job in jobs:
                     self._commit([], [job])
                 for add in adds:
@@ -377,7 +381,8 @@ class Writer:
         with self._database.atomic():
             connection = raw(self._database)
             try:
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (WRITE_LOCK,))
+                if self.role is not Role.READER:
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (WRITE_LOCK,))
             except errors.LockNotAvailable:
                 self._end_holder()
                 raise
@@ -406,7 +411,8 @@ class Writer:
         self._looking = looks = list(_all_of(self._looks))
         try:
             if self._trouble is not None:
-                self._write([], [Job(lambda database: touch(database, self._follower.number), nothing, nothing)])
+                if self.role is not Role.READER:
+                    self._write([], [Job(lambda database: touch(database, self._follower.number), nothing, nothing)])
                 self._works()
             self._connect()
             changes = self._follower.read(self._database)
@@ -454,8 +460,11 @@ class Writer:
             self._database.close()
 
     def _unavailable(self, error: Exception) -> Exception:
-        """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
-        is."""
+        """The error for the waiting callers: NotAllowedError, StorageUnavailableError (announced once), or a bug of the
+        program as it is."""
+        if (refused := not_allowed(error, self.role)) is not None:
+            refused.__cause__ = error
+            return refused
         reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
         if reason is None:
             return error

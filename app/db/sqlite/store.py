@@ -18,6 +18,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Counts, Summary
 from app.core.providers.catalogue import Identify
+from app.core.role import Role
 from app.core.settings import Settings
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
@@ -130,6 +131,7 @@ class Store:
         self.activity = Activity(shared)
         self.senders = ProviderStats(shared)
         self.nodes = SingleNode(clock)
+        self.role, self.works = Role.MEMBER, True
 
     @property
     def file(self) -> Store:

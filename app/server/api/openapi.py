@@ -49,6 +49,7 @@ _ALWAYS = (
     "unauthorized",
     "forbidden-host",
     "forbidden-origin",
+    "not-allowed",
     "internal",
     "storage-unavailable",
     "too-many-connections",

@@ -17,6 +17,7 @@ from app.core.errors import (
     DataFolderError,
     HooklineError,
     InvalidFieldsError,
+    NotAllowedError,
     NotFoundError,
     PlanLimitError,
     PortInUseError,
@@ -63,6 +64,7 @@ KINDS = {
     "invalid-parameter": Kind(400, "Invalid query parameter"),
     "invalid-query": Kind(400, "Invalid search"),
     "method-not-allowed": Kind(405, "The method is not allowed here"),
+    "not-allowed": Kind(403, "Your role does not allow this"),
     "not-found": Kind(404, "Not found"),
     "not-running": Kind(409, "Hookline is not running"),
     "plan-limit": Kind(409, "The plan does not allow this"),
@@ -163,6 +165,7 @@ _KIND_OF: dict[type[HooklineError], str] = {
     BackupError: "cannot-back-up",
     DamagedBodyError: "damaged-body",
     NotFoundError: "not-found",
+    NotAllowedError: "not-allowed",
     StorageUnavailableError: "storage-unavailable",
     DataFolderError: "storage-unavailable",
 }

@@ -156,7 +156,7 @@ class Forwarder:
         self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))
         self._subscriptions.add(DeletionPurged, lambda event: self._wake_all_of(event.endpoint_ids))
         self._subscriptions.add(Purged, lambda event: self._wake_all_of(event.report.deleted))
-        for target_id in await self._store.deliveries.targets_with_queued():
+        for target_id in await self._store.deliveries.targets_with_queued() if self._store.works else ():
             self._wake(target_id)
 
     async def stop(self) -> None:
@@ -220,6 +220,8 @@ class Forwarder:
         try:
             if await self._claim(target_id):
                 await worker.run()
+            else:
+                self._responses.give_up(target_id)  # to whoever waits here: another node gets it
         except Exception:
             log.exception("the forwarding to target %d stopped", target_id)
         finally:

@@ -27,7 +27,7 @@ def test_a_database_without_tables_gets_none(postgres_url: str) -> None:
 async def test_a_store_in_use(store: Store, endpoint: Endpoint, place: Place) -> None:
     found = server_checks.check_database(str(place))
     assert found.state == "ok"
-    assert found.text.endswith(" MiB, 1 node running")
+    assert found.text.endswith(" MiB, 1 node running; your role is member")
     await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
     assert server_checks.check_forwarding(str(place)) == ok("Forwarding", "1 target, none is paused or failing")
 

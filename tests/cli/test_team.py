@@ -1,0 +1,65 @@
+"""`hookline team init`: what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from argparse import Namespace
+from collections.abc import Mapping
+
+import pytest
+
+from app.cli.call import LocalCall
+from app.cli.commands.team import init_team
+from app.cli.errors import CliError
+from app.cli.output import Output
+from app.core.role import Role
+from tests.cli.conftest import Run, services
+
+ROLES = {role: f"team_{role}" for role in Role}
+
+
+def init_on(address: str | None, *, as_json: bool = False) -> tuple[str, str]:
+    """What is printed, and the address of the store that was made."""
+    made: list[str] = []
+
+    def init(store: str) -> Mapping[Role, str]:
+        made.append(store)
+        return ROLES
+
+    out = io.StringIO()
+    given = Namespace(address=address)
+    call = LocalCall(given, Output(as_json, out=out), None, services(init_team=init))  # type: ignore[arg-type]
+    assert asyncio.run(init_team(call)) == 0
+    return out.getvalue(), made[0]
+
+
+def test_it_names_the_roles_and_says_how_to_give_one() -> None:
+    text, _ = init_on("postgresql:///team")
+    assert "  team_reader   sees everything and changes nothing\n" in text
+    assert text.endswith("GRANT team_member TO ann;\n")
+    assert json.loads(init_on("postgresql:///team", as_json=True)[0]) == ROLES
+
+
+def test_the_environment_may_name_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOOKLINE_STORE", raising=False)
+    with pytest.raises(CliError, match="Say which store"):
+        init_on(None)
+    monkeypatch.setenv("HOOKLINE_STORE", "postgresql://ann:secret@db/team")
+    assert init_on(None)[1] == "postgresql://ann:secret@db/team"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://ann:s3cret@db/team", "Store must not say the password"),
+        ("mysql://db/team", "Store must be an address such as postgresql://"),
+        ("postgresql:///none?host=/nowhere", "The store at postgresql:///nowhere/none cannot be used"),
+    ],
+)
+def test_what_it_refuses(run: Run, address: str, said: str) -> None:
+    done = run("team", "init", address)
+    assert done.code != 0
+    assert said in done.err
+    assert "s3cret" not in done.err
