@@ -330,6 +330,7 @@ class RequestHead(Summary, frozen=True):
     """A captured request in full. `trailers` follow a chunked body; they are not forwarded.
     `damaged`: the stored body does not match `sha256`, which is of the body as it was received; None: they were not
     compared, because the body is larger than 1 MiB or cannot be read. Downloading it compares them.
+    `starred_by` and `noted_by` are users of a team's store.
     `body_base64` is there if it was asked for, unless the body is larger than 64 KiB, damaged or cannot be read."""
 
     http_version: str
@@ -341,6 +342,8 @@ class RequestHead(Summary, frozen=True):
     delivery_id: str | None
     deliveries: tuple[Delivery, ...]
     damaged: bool | None
+    starred_by: str | None = None
+    noted_by: str | None = None
     body_base64: bytes | UnsetType = UNSET
 
 

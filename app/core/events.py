@@ -40,11 +40,13 @@ class RequestsChanged(Event, frozen=True):
 
 
 class RequestsStarred(Event, frozen=True):
-    """Stored requests were starred or unstarred: those that changed, and their endpoints."""
+    """Stored requests were starred or unstarred: those that changed, and their endpoints; `by` is the user of a team's
+    store who starred them."""
 
     ids: tuple[str, ...]
     endpoint_ids: tuple[int, ...]
     starred: bool
+    by: str | None = None
 
 
 class RequestNoted(Event, frozen=True):
@@ -53,6 +55,7 @@ class RequestNoted(Event, frozen=True):
     id: str
     endpoint_id: int
     note: str | None
+    by: str | None = None
 
 
 class RequestsIdentified(Event, frozen=True):

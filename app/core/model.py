@@ -189,7 +189,8 @@ class Summary(Record, frozen=True):
 
     `target` is the raw request target. `response_ms` is None until the response was sent. `provider` is the id of the
     service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words. `note`
-    is None without one. `seq` numbers requests in the order of storing; it is never used twice.
+    is None without one; `starred_by` and `noted_by` are users of a team's store. `seq` numbers requests in the order of
+    storing; it is never used twice.
     """
 
     seq: int
@@ -210,6 +211,8 @@ class Summary(Record, frozen=True):
     gist: str = ""
     starred: bool = False
     note: str | None = None
+    starred_by: str | None = None
+    noted_by: str | None = None
 
 
 class Description(Record, frozen=True):
@@ -254,6 +257,8 @@ class Capture(Record, frozen=True):
     identified: bool = True
     starred: bool = False
     note: str | None = None
+    starred_by: str | None = None
+    noted_by: str | None = None
     trailers: Headers = ()
     seq: int = 0
 

@@ -125,7 +125,7 @@ def mark_ids(database: Database, ids: Sequence[str], read: bool) -> Marked:
     return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
-def star_ids(database: Database, ids: Sequence[str], starred: bool) -> Marked:
+def star_ids(database: Database, ids: Sequence[str], starred: bool, author: str | None) -> Marked:
     """Star requests, or remove the star, where that changes anything."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
@@ -135,13 +135,13 @@ def star_ids(database: Database, ids: Sequence[str], starred: bool) -> Marked:
     rows = list(query.tuples().execute(database))
     seqs = [seq for seq, _, _ in rows]
     if starred and rows:
-        StarModel.insert_many([(seq,) for seq in seqs], [StarModel.capture]).execute(database)
+        StarModel.insert_many([(seq, author) for seq in seqs], [StarModel.capture, StarModel.author]).execute(database)
     elif rows:
         StarModel.delete().where(StarModel.capture.in_(seqs)).execute(database)
     return _by_endpoint([(endpoint_id, capture_id) for _, endpoint_id, capture_id in rows])
 
 
-def note_id(database: Database, capture_id: str, note: str | None) -> Marked:
+def note_id(database: Database, capture_id: str, note: str | None, author: str | None) -> Marked:
     """Set the request's note, or remove it (None); NotFoundError when the request is not stored."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, NoteModel.text)
@@ -157,8 +157,9 @@ def note_id(database: Database, capture_id: str, note: str | None) -> Marked:
     if note is None:
         NoteModel.delete().where(NoteModel.capture == seq).execute(database)
     else:
-        insert = NoteModel.insert(capture=seq, text=note)
-        insert.on_conflict(conflict_target=[NoteModel.capture], preserve=[NoteModel.text]).execute(database)
+        insert = NoteModel.insert(capture=seq, text=note, author=author)
+        written = [NoteModel.text, NoteModel.author]
+        insert.on_conflict(conflict_target=[NoteModel.capture], preserve=written).execute(database)
     return {endpoint_id: [capture_id]}
 
 
@@ -419,10 +420,15 @@ class Captures(Part):
         def after(marked: Marked) -> None:
             if marked:
                 changed = tuple(name for names in marked.values() for name in names)
-                self._publish(RequestsStarred(ids=changed, endpoint_ids=tuple(marked), starred=starred))
+                self._publish(
+                    RequestsStarred(
+                        ids=changed, endpoint_ids=tuple(marked), starred=starred, by=author if starred else None
+                    )
+                )
 
+        author = self._shared.author()
         for some in _in_steps(ids):
-            await self._writer.run(partial(star_ids, ids=some, starred=starred), after)
+            await self._writer.run(partial(star_ids, ids=some, starred=starred, author=author), after)
 
     async def set_note(self, capture_id: str, note: str) -> None:
         """Set the request's note, trimmed; an empty one removes it. Publishes RequestNoted when it changed.
@@ -435,9 +441,12 @@ class Captures(Part):
 
         def after(marked: Marked) -> None:
             for endpoint_id in marked:
-                self._publish(RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept))
+                self._publish(
+                    RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept, by=author if kept else None)
+                )
 
-        await self._writer.run(partial(note_id, capture_id=capture_id, note=kept), after)
+        author = self._shared.author()
+        await self._writer.run(partial(note_id, capture_id=capture_id, note=kept, author=author), after)
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""

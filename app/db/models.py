@@ -240,16 +240,19 @@ class ResponseTimeModel(BesideModel):
 
 class StarModel(BesideModel):
     """A capture that has a star. A table of its own, like the notes, because few captures have one: nothing is read or
-    written for the others."""
+    written for the others. `author` is the user of a team's store who set it."""
+
+    author = TextField(null=True)
 
     class Meta:
         table_name = "capture_star"
 
 
 class NoteModel(BesideModel):
-    """The user's note on a capture."""
+    """The user's note on a capture; `author` as of a star."""
 
     text = TextField(constraints=[Check(f"length(text) BETWEEN 1 AND {NOTE_MAX}")])
+    author = TextField(null=True)
 
     class Meta:
         table_name = "capture_note"

@@ -56,7 +56,8 @@ class Readers(Protocol):
 
 
 class Shared(NamedTuple):
-    """`own_bases` returns the base URLs of Hookline itself, `clock` the time in microseconds."""
+    """`own_bases` returns the base URLs of Hookline itself, `clock` the time in microseconds, `author` the user of a
+    team's store."""
 
     writer: Writer
     readers: Readers
@@ -66,6 +67,7 @@ class Shared(NamedTuple):
     publish: Callable[[Event], None]
     own_bases: Callable[[], Sequence[str]]
     clock: Callable[[], int]
+    author: Callable[[], str | None] = lambda: None
 
 
 class Part:

@@ -90,6 +90,8 @@ _OF_CAPTURE = {
     "provider": (CaptureModel.provider, _or_none),
     "starred": (StarModel.capture, _is_there),
     "note": NoteModel.text,
+    "starred_by": StarModel.author,
+    "noted_by": NoteModel.author,
 }
 SUMMARY = RecordMapping(Summary, CaptureModel, _OF_CAPTURE)
 CAPTURE = RecordMapping(Capture, CaptureModel, {**_OF_CAPTURE, "identified": (CaptureModel.provider, _is_there)})

@@ -166,10 +166,10 @@ async def print_request(call: Call, request: RequestHead, *, damaged: bool = Fal
 def _marks(out: Output, request: RequestHead) -> None:
     """Print the user's marks."""
     if request.starred:
-        out.field("Starred", "yes")
+        out.field("Starred", f"by {request.starred_by}" if request.starred_by else "yes")
     if request.note:
         first, *rest = request.note.splitlines()
-        out.field("Note", first)
+        out.field("Note", f"{first} (by {request.noted_by})" if request.noted_by else first)
         for line in rest:
             out.line(f"  {line}")
 

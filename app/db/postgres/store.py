@@ -109,6 +109,7 @@ class Store:
             self._tell,
             own_bases,
             clock,
+            lambda: self._writer.user,
         )
         self._cleanup = Cleanup(shared)
         self._eviction = StorageEviction(shared, self._cleanup)

@@ -100,7 +100,8 @@ class Writer:
         called on the loop's thread."""
         self._address, self._database = address, PostgresDatabase(address)
         self.role = Role.MEMBER
-        """Known once `start` has returned."""
+        self.user: str | None = None
+        """Both are known once `start` has returned."""
         self._inserts, self._follower = inserts, follower
         self._on_trouble, self._on_changes = on_trouble, on_changes
         self._loop = asyncio.get_running_loop()
@@ -258,6 +259,7 @@ class Writer:
         try:
             self._connect()
             self.role = enter(self._database, self._address)
+            self.user = raw(self._database).execute("SELECT session_user").fetchone()[0]
         except BaseException as error:  # whatever it is, `start` raises it
             self._disconnect()
             cause = cause_of(error)

@@ -65,10 +65,10 @@ class CurrentRequest(QObject):
             self._set_summary(replace(current, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:
-        self._change(event.ids, starred=event.starred)
+        self._change(event.ids, starred=event.starred, starred_by=event.by)
 
     def _noted(self, event: RequestNoted) -> None:
-        self._change((event.id,), note=event.note)
+        self._change((event.id,), note=event.note, noted_by=event.by)
 
     def _change(self, ids: Sequence[str], **fields: Any) -> None:
         for name in ids:
@@ -79,6 +79,8 @@ class CurrentRequest(QObject):
     def _set_summary(self, summary: Summary | None) -> None:
         if summary != self.summary:
             self.summary = summary
-            self._detail.header.note.show_note(summary.id if summary else None, summary.note if summary else None)
+            self._detail.header.note.show_note(
+                *((summary.id, summary.note, summary.noted_by) if summary else (None, None, None))
+            )
             self._detail.header.note.keep_unsaved(self._detail.deleted)
             self.changed.emit()

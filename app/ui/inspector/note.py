@@ -14,7 +14,7 @@ from app.core.rules import NOTE_MAX, note_error
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import FittingLabel, restyle
+from app.ui.widgets.labels import FittingLabel, label, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 LINES = 5
@@ -49,6 +49,7 @@ class NotePanel(QFrame):
         self.text.textChanged.connect(self._check)
         self.edit = IconButton("edit", "Edit note (N)", theme, self)
         self.edit.clicked.connect(self.start)
+        self.author = label("", "faint", self)
         self._footer = QWidget(self)
         self.hint = FittingLabel("small", self._footer)
         self.cancel_button = Button("Cancel", theme, self._footer, kind="ghost")
@@ -60,8 +61,10 @@ class NotePanel(QFrame):
         self._build_layout()
         self._show()
 
-    def show_note(self, capture_id: str | None, note: str | None) -> None:
-        """Show the note of this request, if it has one; None for no request."""
+    def show_note(self, capture_id: str | None, note: str | None, author: str | None = None) -> None:
+        """Show the note of this request, if it has one, and which user of a team's store wrote it; None for no
+        request."""
+        self.author.setText(f"by {author}" if author else "")
         if capture_id != self._capture_id:
             self._leave()
             self._capture_id = capture_id
@@ -74,6 +77,7 @@ class NotePanel(QFrame):
             self._note = self._stored = note or ""
             if not self.writing:
                 self._show()
+        self.author.setVisible(not self.writing and bool(author))
 
     def keep_unsaved(self, reason: str) -> None:
         """The request was deleted for this `reason`: unsaved text stays and can be copied. Empty: it is stored."""
@@ -136,7 +140,7 @@ class NotePanel(QFrame):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_1, 0, 0, 0),
         )
-        vbox(top, self._footer, inside=self, spacing=metrics.SPACE_1, margins=0)
+        vbox(top, self.author, self._footer, inside=self, spacing=metrics.SPACE_1, margins=0)
 
     def _write(self, text: str) -> None:
         self.writing = True
@@ -160,6 +164,7 @@ class NotePanel(QFrame):
         restyle(self.text)
         self.edit.setVisible(not self.writing)
         self._footer.setVisible(self.writing)
+        self.author.setVisible(not self.writing and bool(self.author.text()))
         self.setVisible(self.writing or bool(self._note))
         self._fit()
 

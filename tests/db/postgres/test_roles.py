@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.core.errors import NotAllowedError, StorageUnavailableError, StoreAddressError
-from app.core.events import Event
+from app.core.events import Event, RequestNoted, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.role import Role
@@ -203,6 +203,23 @@ async def test_a_reader_sees_all_live_and_changes_nothing(open_as: Open, member:
     assert len(await reader.nodes.all()) == 1, "a reader is no node"
     changed = await member.endpoints.update(endpoint.id, factories.draft(name="New"))
     await until(lambda: reader.endpoints.by_id(endpoint.id) == changed)
+
+
+async def test_stars_and_notes_say_who_set_them(open_as: Open, member: Store, endpoint: Endpoint) -> None:
+    seen: list[Event] = []
+    reader = await open_as(Role.READER, seen.append)
+    capture = await add(member, endpoint.id)
+    await member.captures.star([capture.id])
+    await member.captures.set_note(capture.id, "look")
+    await until(lambda: len([event for event in seen if isinstance(event, RequestsStarred | RequestNoted)]) == 2)
+    assert {event.by for event in seen if isinstance(event, RequestsStarred | RequestNoted)} == {"mona"}
+    for found in (await reader.captures.get(capture.id), *await reader.captures.page(endpoint.id)):
+        assert found is not None
+        assert (found.starred_by, found.noted_by) == ("mona", "mona")
+    await member.captures.star([capture.id], False)
+    await member.captures.set_note(capture.id, "")
+    (found,) = await reader.captures.page(endpoint.id)
+    assert (found.starred_by, found.noted_by) == (None, None)
 
 
 async def test_a_reader_holds_up_nobody(open_as: Open, member: Store, endpoint: Endpoint) -> None:

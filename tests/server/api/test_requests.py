@@ -98,6 +98,8 @@ async def test_one_in_full(desk: Desk) -> None:
         "gist": "binary · 2 B",
         "delivery_id": None,
         "deliveries": [],
+        "starred_by": None,
+        "noted_by": None,
     }
 
 

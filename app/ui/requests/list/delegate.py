@@ -373,6 +373,8 @@ class RequestDelegate(QStyledItemDelegate):
             text = tooltip(summary, self._providers, self.forwarding_words(summary))
             if self.star_rect(option.rect).contains(event.pos()):
                 text = "Remove star (S)" if summary.starred else "Star (S)"
+                if summary.starred_by is not None:
+                    text = f"Starred by {escape(summary.starred_by)}\n{text}"
             QToolTip.showText(event.globalPos(), plain_tooltip(text), view)
             self.tooltip_shown.emit(summary)
         return True
@@ -387,7 +389,8 @@ def tooltip(summary: Summary, providers: Mapping[str, str], forwarding: str = ""
         lines.append(forwarding.capitalize())
     if summary.note:
         first, *more = (escape(line) for line in summary.note.split("\n"))
-        lines += [f"Note: {first}", *more]
+        by = f" by {escape(summary.noted_by)}" if summary.noted_by is not None else ""
+        lines += [f"Note{by}: {first}", *more]
     if not summary.complete:
         lines.append("The sender disconnected before the end of the body.")
     return "\n".join(lines)

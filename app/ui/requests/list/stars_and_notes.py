@@ -32,12 +32,12 @@ class MarkUpdates:
 
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:
-            self._feed.model.change(capture_id, starred=event.starred)
+            self._feed.model.change(capture_id, starred=event.starred, starred_by=event.by)
         if mark_adds_matches(self._feed.query, "starred", event.starred):
             self._search_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
-        self._feed.model.change(event.id, note=event.note)
+        self._feed.model.change(event.id, note=event.note, noted_by=event.by)
         if mark_adds_matches(self._feed.query, "noted", event.note is not None):
             self._search_again((event.id,), (event.endpoint_id,))
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
+from app.core.events import RequestNoted, RequestsStarred
 from app.core.rules import NOTE_MAX
 from app.ui.commands.command import ActionButton
 from app.ui.requests.list.delegate import tooltip
@@ -176,6 +177,22 @@ async def test_a_note_is_written_under_the_head_and_shown_everywhere(shown: Page
     stored = await shown.desk.store.captures.get(ids[1])
     assert stored is not None
     assert stored.note == "cluspn\ntwo"
+
+
+async def test_a_note_and_a_star_of_a_team_say_who_set_them(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    note, endpoint_id = shown.detail.header.note, shown.model.summary(1).endpoint_id
+    shown.desk.bus.publish(RequestNoted(id=ids[1], endpoint_id=endpoint_id, note="seen", by="mona"))
+    shown.desk.bus.publish(RequestsStarred(ids=(ids[1],), endpoint_ids=(endpoint_id,), starred=True, by="ann"))
+    assert note.author.isVisible()
+    assert note.author.text() == "by mona"
+    assert "Note by mona: seen" in tooltip(shown.model.summary(1), {})
+    assert shown.model.summary(1).starred_by == "ann"
+    note.start()
+    assert not note.author.isVisible()
+    note.cancel()
+    shown.desk.bus.publish(RequestNoted(id=ids[1], endpoint_id=endpoint_id, note="seen"))
+    assert not note.author.isVisible()
 
 
 async def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(shown: PageDesk) -> None:
