@@ -11,14 +11,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TypeVar
 
 import psycopg
-from peewee import Database
 from psycopg import errors
 
 from app.core.errors import EndpointChangedError, NotAllowedError, StorageUnavailableError
@@ -35,7 +32,8 @@ from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
-from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
+from app.db.write_jobs import Add, Job, JobResult
+from app.db.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -84,7 +82,7 @@ def _all_of(queue: SimpleQueue[T]) -> Iterator[T]:
             yield queue.get_nowait()
 
 
-class Writer:
+class Writer(WriterThread):
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
     def __init__(
@@ -98,30 +96,20 @@ class Writer:
     ) -> None:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did. Both are
         called on the loop's thread."""
+        super().__init__(inserts)
         self._address, self._database = address, PostgresDatabase(address)
         self.role = Role.MEMBER
         self.user: str | None = None
         """Both are known once `start` has returned."""
-        self._inserts, self._follower = inserts, follower
+        self._follower = follower
         self._on_trouble, self._on_changes = on_trouble, on_changes
-        self._loop = asyncio.get_running_loop()
-        self._adds: list[Add] = []
-        self._jobs: list[Job] = []
-        """What this turn of the loop has queued."""
-        self._queue: SimpleQueue[tuple[list[Add], list[Job]] | None] = SimpleQueue()
         self._looks: SimpleQueue[asyncio.Future[None]] = SimpleQueue()
         self._looking: list[asyncio.Future[None]] = []
-        self._background: deque[Job] = deque()
-        self._thread = Thread(target=self._main, name="hookline-writer", daemon=True)
-        self._ready: asyncio.Future[None] = self._loop.create_future()
-        self._ended = asyncio.Event()
-        self._closed = False
         self._trouble: str | None = None
         self._current: tuple[float, list[Add], list[Job]] | None = None
         """What the server is asked now: since when, and what is being committed."""
         self._watch: asyncio.TimerHandle | None = None
         self._is_stuck = False
-        self._is_shutting_down = False
         self._warned = False
         """Whether the server warned during a commit: it is on this server alone, whatever words it has for that."""
         self._is_committing = False
@@ -132,27 +120,8 @@ class Writer:
 
     async def start(self) -> None:
         """Connect, and create or upgrade the tables; raises what those raise."""
-        self._thread.start()
-        await self._ready
+        await super().start()
         self._keep_watch()
-
-    def add(self, capture: Add) -> None:
-        """Queue a capture; StorageUnavailableError after `close`."""
-        self._pass_on_soon()
-        self._adds.append(capture)
-
-    def put(self, job: Job) -> None:
-        """Queue a job; StorageUnavailableError after `close`."""
-        self._pass_on_soon()
-        self._jobs.append(job)
-
-    async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
-        return await self._wait(job, after, None)
-
-    async def between(
-        self, step: Callable[[Database, int], T], batch: AdaptiveBatch, after: Callable[[T], None] = nothing
-    ) -> T:
-        return await self._wait(lambda database: step(database, batch.rows), after, batch)
 
     def follow(self) -> None:
         """Look soon for what other nodes did."""
@@ -180,19 +149,8 @@ class Writer:
             else:
                 look.set_exception(error)
 
-    def begin_shutdown(self) -> None:
-        """Wait less long for the server: Hookline is about to exit."""
-        self._is_shutting_down = True
-
     async def close(self) -> None:
-        """Finish what is queued, then close the connection on its thread. Twice is harmless."""
-        self.begin_shutdown()
-        if not self._closed:
-            self._closed = True
-            self._pass_on()
-            self._queue.put(None)
-        await self._ended.wait()
-        self._thread.join()
+        await super().close()
         if self._watch is not None:
             self._watch.cancel()
 
@@ -227,32 +185,6 @@ class Writer:
             self._queue.put(None)  # the thread is to end when it can
         yield from filter(None, taken)
 
-    def _pass_on_soon(self) -> None:
-        if self._closed:
-            raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
-        if not (self._adds or self._jobs):
-            self._loop.call_soon(self._pass_on)
-
-    def _pass_on(self) -> None:
-        if self._adds or self._jobs:
-            self._queue.put((self._adds, self._jobs))
-            self._adds, self._jobs = [], []
-
-    async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], batch: AdaptiveBatch | None) -> T:
-        future: asyncio.Future[T] = self._loop.create_future()
-
-        def done(result: T) -> None:
-            after(result)
-            if not future.done():
-                future.set_result(result)
-
-        def failed(error: Exception) -> None:
-            if not future.done():
-                future.set_exception(error)
-
-        self.put(Job(run, done, failed, batch))
-        return await future
-
     # -- on the writer's thread ----------------------------------------------------------------------------------
 
     def _main(self) -> None:
@@ -276,7 +208,7 @@ class Writer:
 
     def _turn(self) -> bool:
         """Commit everything queued, then run one step of background work; False once closed and drained."""
-        adds, jobs, stop = self._collect()
+        adds, jobs, stop = self._collect(NOTIFY_S if self._untold else POLL_S)
         if adds or jobs:
             self._commit(adds, jobs)
         if self._background:
@@ -292,22 +224,9 @@ class Writer:
             self._tell()
         return not stop
 
-    def _collect(self) -> tuple[list[Add], list[Job], bool]:
-        adds: list[Add] = []
-        jobs: list[Job] = []
-        try:
-            more = self._queue.get(not self._background, NOTIFY_S if self._untold else POLL_S)
-            while more is not None:
-                adds += more[0]
-                for job in more[1]:
-                    (jobs if job.batch is None else self._background).append(job)
-                more = self._queue.get_nowait()
-        except Empty:
-            return adds, jobs, False
-        return adds, jobs, True
-
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        """All in one transaction; if that fails, but for trouble of the whole store, each by itself."""
+        """All in one transaction; if that fails, but for trouble of the whole store, each by itself: the captures only
+        if together they fail, too."""
         others: list[Summary] | None = []
         self._begin(adds, jobs)
         try:
@@ -318,8 +237,8 @@ class Writer:
             if (unavailable is error or isinstance(unavailable, NotAllowedError)) and len(adds) + len(jobs) > 1:
                 for job in jobs:
                     self._commit([], [job])
-                for add in adds:
-                    self._commit([add], [])
+                for group in filter(None, [adds] if jobs else [[add] for add in adds]):
+                    self._commit(group, [])
                 return
             result = JobResult()
             result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
@@ -484,30 +403,3 @@ class Writer:
             log.warning("storing works again")
             self._trouble = None
             self._loop.call_soon_threadsafe(self._on_trouble, None)
-
-    # -- on the loop's thread ------------------------------------------------------------------------------------
-
-    def _opened(self, error: BaseException | None) -> None:
-        if error is not None:
-            self._closed = True
-            self._ended.set()
-        if self._ready.done():  # `start` was cancelled
-            return
-        if error is None:
-            self._ready.set_result(None)
-        else:
-            self._ready.set_exception(error)
-
-    def _done(self, result: JobResult, others: Sequence[Summary] | None) -> None:
-        for job in result.jobs:
-            try:
-                job.after(job.result)
-            except Exception as bug:  # only its own caller gets it
-                job.failed(bug)
-        if result.adds:
-            self._inserts.stored(result.adds, result.first_seq, others, seconds=result.seconds)
-        for item, error in result.failures:
-            if isinstance(item, Job):
-                item.failed(error)
-            elif not item[0].done():
-                item[0].set_exception(error)

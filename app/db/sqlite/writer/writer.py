@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import sqlite3
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from peewee import Database, SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
 from app.db.inserts import Inserts
 from app.db.models import AccountModel
-from app.db.part import nothing
 from app.db.raw_sql import raw, savepoint
 from app.db.sqlite.connection import (
     BUSY_S,
@@ -35,6 +30,7 @@ from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
 from app.db.sqlite.writer.insert import insert
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
+from app.db.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,7 +43,7 @@ REPEAT_S = 60.0
 """Trouble that recurs sooner than this is not logged again."""
 
 
-class Writer:
+class Writer(WriterThread):
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
     def __init__(
@@ -66,63 +62,19 @@ class Writer:
         what is open is whole) or overwritten. `on_suspicion`: another program has written to it.
         `on_uncounted`: storing works again, and something is stored that was refused. They are called on the loop's
         thread."""
-        self._path, self._inserts, self._reserve, self._fsync = path, inserts, reserve, fsync
+        super().__init__(inserts)
+        self._path, self._reserve, self._fsync = path, reserve, fsync
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._on_uncounted, self._uncounted = on_uncounted, False
-        self._loop = asyncio.get_running_loop()
-        self._adds: list[Add] = []
-        self._jobs: list[Job] = []
-        """What this turn of the loop has queued."""
-        self._queue: SimpleQueue[tuple[list[Add], list[Job]] | None] = SimpleQueue()
-        self._background: deque[Job] = deque()
-        self._thread = Thread(target=self._main, name="hookline-writer", daemon=True)
-        self._ready: asyncio.Future[None] = self._loop.create_future()
-        self._ended = asyncio.Event()
-        self._closed = False
         self._trouble: str | None = None
         self._announced: str | None = None
         self._logged, self._is_logged, self._over_at = "", False, 0.0
         """The trouble last logged, whether that is the one now announced, and when the last one was over."""
-        self._is_shutting_down = False
         self._database: SqliteDatabase
         self._connection: sqlite3.Connection
         self._watch: FileWatch
         self._damaged: FileDamagedError | None = None
         self._lost = self._suspected = False
-
-    async def start(self) -> None:
-        """Open the database; raises what `open_writer` raises."""
-        self._thread.start()
-        await self._ready
-
-    def add(self, capture: Add) -> None:
-        """Queue a capture; StorageUnavailableError after `close`."""
-        self._pass_on_soon()
-        self._adds.append(capture)
-
-    def put(self, job: Job) -> None:
-        """Queue a job; StorageUnavailableError after `close`."""
-        self._pass_on_soon()
-        self._jobs.append(job)
-
-    async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
-        return await self._wait(job, after, cost=cost)
-
-    async def between(
-        self,
-        step: Callable[[Database, int], T],
-        batch: AdaptiveBatch,
-        after: Callable[[T], None] = nothing,
-        *,
-        in_transaction: bool = True,
-        any_file: bool = False,
-    ) -> T:
-        """Unless `in_transaction` it runs outside of one; with `any_file` also while the file is not Hookline's."""
-
-        def run(database: Database) -> T:
-            return step(database, batch.rows)
-
-        return await self._wait(run, after, batch=batch, in_transaction=in_transaction, any_file=any_file)
 
     async def checkpoint(self) -> bool:
         """Move the log's content into the database file and shrink both; False when a reader prevents it."""
@@ -150,49 +102,6 @@ class Writer:
                 self._watch.read_back(self._connection)
 
             self.put(Job(step, ended, ended, AdaptiveBatch(1), in_transaction=False))
-
-    def begin_shutdown(self) -> None:
-        """Stop waiting for a lock that another program holds: Hookline is about to exit."""
-        self._is_shutting_down = True
-
-    async def close(self) -> None:
-        """Finish what is queued, then close the connection on its thread. Twice is harmless."""
-        self.begin_shutdown()
-        if not self._closed:
-            self._closed = True
-            self._pass_on()
-            self._queue.put(None)
-        await self._ended.wait()
-        self._thread.join()
-
-    def _pass_on_soon(self) -> None:
-        if self._closed:
-            raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
-        if not (self._adds or self._jobs):
-            self._loop.call_soon(self._pass_on)
-
-    def _pass_on(self) -> None:
-        """Pass on what one turn of the loop has queued, all at once: fewer and larger commits take less processor time
-        (25 captures in each instead of 21 with 32 connections, 95 instead of 61 with 128)."""
-        if self._adds or self._jobs:
-            self._queue.put((self._adds, self._jobs))
-            self._adds, self._jobs = [], []
-
-    async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], **options: Any) -> T:
-        """The result of a job with these `options`."""
-        future: asyncio.Future[T] = self._loop.create_future()
-
-        def done(result: T) -> None:
-            after(result)
-            if not future.done():
-                future.set_result(result)
-
-        def failed(error: Exception) -> None:
-            if not future.done():
-                future.set_exception(error)
-
-        self.put(Job(run, done, failed, **options))
-        return await future
 
     # -- on the writer's thread ----------------------------------------------------------------------------------
 
@@ -224,7 +133,7 @@ class Writer:
 
     def _turn(self) -> bool:
         """Commit everything queued, then run one step of background work; False once closed and drained."""
-        adds, jobs, stop = self._collect()
+        adds, jobs, stop = self._collect(PROBE_S)
         if adds or jobs:
             self._commit(adds, jobs)
         elif self._announced:
@@ -237,21 +146,6 @@ class Writer:
             while self._background:
                 self._step(self._background.popleft())
         return not stop
-
-    def _collect(self) -> tuple[list[Add], list[Job], bool]:
-        adds: list[Add] = []
-        jobs: list[Job] = []
-        queue = self._queue
-        try:
-            more = queue.get(not self._background, PROBE_S)
-            while more is not None:
-                adds += more[0]
-                for job in more[1]:
-                    (jobs if job.batch is None else self._background).append(job)
-                more = queue.get_nowait()
-        except Empty:
-            return adds, jobs, False
-        return adds, jobs, True
 
     def _transaction(self) -> contextlib.AbstractContextManager[None]:
         wait_until = time.monotonic() + BUSY_S
@@ -455,30 +349,3 @@ class Writer:
             self._uncounted = False
             self._loop.call_soon_threadsafe(self._on_uncounted)
         self._announce()
-
-    # -- on the loop's thread ------------------------------------------------------------------------------------
-
-    def _opened(self, error: BaseException | None) -> None:
-        if error is not None:
-            self._closed = True
-            self._ended.set()
-        if self._ready.done():  # `start` was cancelled
-            return
-        if error is None:
-            self._ready.set_result(None)
-        else:
-            self._ready.set_exception(error)
-
-    def _done(self, result: JobResult) -> None:
-        for job in result.jobs:
-            try:
-                job.after(job.result)
-            except Exception as bug:  # only its own caller gets it
-                job.failed(bug)
-        if result.adds:
-            self._inserts.stored(result.adds, result.first_seq, seconds=result.seconds)
-        for item, error in result.failures:
-            if isinstance(item, Job):
-                item.failed(error)
-            elif not item[0].done():
-                item[0].set_exception(error)

@@ -1,0 +1,157 @@
+"""The thread that writes, and what waits for it: all that is queued in one turn of the loop is passed on together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from peewee import Database
+
+from app.core.errors import StorageUnavailableError
+from app.core.model import Summary
+from app.db.inserts import Inserts
+from app.db.part import nothing
+from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
+
+T = TypeVar("T")
+
+
+class WriterThread:
+    """What the writers of both engines have. All public methods are called on the loop's thread."""
+
+    def __init__(self, inserts: Inserts) -> None:
+        self._inserts = inserts
+        self._loop = asyncio.get_running_loop()
+        self._adds: list[Add] = []
+        self._jobs: list[Job] = []
+        """What this turn of the loop has queued."""
+        self._queue: SimpleQueue[tuple[list[Add], list[Job]] | None] = SimpleQueue()
+        self._background: deque[Job] = deque()
+        self._thread = Thread(target=self._main, name="hookline-writer", daemon=True)
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._ended = asyncio.Event()
+        self._closed = self._is_shutting_down = False
+
+    async def start(self) -> None:
+        """Open the database; raises why it cannot be used."""
+        self._thread.start()
+        await self._ready
+
+    def add(self, capture: Add) -> None:
+        """Queue a capture; StorageUnavailableError after `close`."""
+        self._pass_on_soon()
+        self._adds.append(capture)
+
+    def put(self, job: Job) -> None:
+        """Queue a job; StorageUnavailableError after `close`."""
+        self._pass_on_soon()
+        self._jobs.append(job)
+
+    async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
+        return await self._wait(job, after, cost=cost)
+
+    async def between(
+        self,
+        step: Callable[[Database, int], T],
+        batch: AdaptiveBatch,
+        after: Callable[[T], None] = nothing,
+        **options: Any,
+    ) -> T:
+        """`options` are those of the step's Job."""
+        return await self._wait(lambda database: step(database, batch.rows), after, batch=batch, **options)
+
+    def begin_shutdown(self) -> None:
+        """Wait less long for others: Hookline is about to exit."""
+        self._is_shutting_down = True
+
+    async def close(self) -> None:
+        """Finish what is queued, then close the connection on its thread. Twice is harmless."""
+        self.begin_shutdown()
+        if not self._closed:
+            self._closed = True
+            self._pass_on()
+            self._queue.put(None)
+        await self._ended.wait()
+        self._thread.join()
+
+    def _pass_on_soon(self) -> None:
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
+        if not (self._adds or self._jobs):
+            self._loop.call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        """Pass on what one turn of the loop has queued, all at once: fewer and larger commits take less processor time
+        (25 captures in each instead of 21 with 32 connections, 95 instead of 61 with 128)."""
+        if self._adds or self._jobs:
+            self._queue.put((self._adds, self._jobs))
+            self._adds, self._jobs = [], []
+
+    async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], **options: Any) -> T:
+        """The result of a job with these `options`."""
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def done(result: T) -> None:
+            after(result)
+            if not future.done():
+                future.set_result(result)
+
+        def failed(error: Exception) -> None:
+            if not future.done():
+                future.set_exception(error)
+
+        self.put(Job(run, done, failed, **options))
+        return await future
+
+    def _opened(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._closed = True
+            self._ended.set()
+        if self._ready.done():  # `start` was cancelled
+            return
+        if error is None:
+            self._ready.set_result(None)
+        else:
+            self._ready.set_exception(error)
+
+    def _done(self, result: JobResult, others: Sequence[Summary] | None = ()) -> None:
+        """`others` as in `Inserts.stored`."""
+        for job in result.jobs:
+            try:
+                job.after(job.result)
+            except Exception as bug:  # only its own caller gets it
+                job.failed(bug)
+        if result.adds:
+            self._inserts.stored(result.adds, result.first_seq, others, seconds=result.seconds)
+        for item, error in result.failures:
+            if isinstance(item, Job):
+                item.failed(error)
+            elif not item[0].done():
+                item[0].set_exception(error)
+
+    # -- on the writer's thread ----------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        """Open the database, call `_opened` on the loop, work until `_collect` says that it is closed, then set
+        `_ended` there."""
+        raise NotImplementedError
+
+    def _collect(self, wait_s: float) -> tuple[list[Add], list[Job], bool]:
+        """What is queued, after waiting for it so long at most, and whether the writer is closed. Background work is
+        put into `_background`; while there is some, this does not wait."""
+        adds: list[Add] = []
+        jobs: list[Job] = []
+        try:
+            more = self._queue.get(not self._background, wait_s)
+            while more is not None:
+                adds += more[0]
+                for job in more[1]:
+                    (jobs if job.batch is None else self._background).append(job)
+                more = self._queue.get_nowait()
+        except Empty:
+            return adds, jobs, False
+        return adds, jobs, True
