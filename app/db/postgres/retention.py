@@ -19,6 +19,7 @@ from app.db.part import Part, Shared
 from app.db.postgres.cleanup import Cleanup
 from app.db.postgres.database import SCHEMA
 from app.db.postgres.nodes import Nodes
+from app.db.postgres.schema import drop_partition, emptied_partitions
 from app.db.raw_sql import execute
 from app.db.write_jobs import AdaptiveBatch
 
@@ -76,6 +77,7 @@ class Retention(Part):
                 if (total := await self._purge_endpoint(number, before))
             }
             await self._cleanup.run()
+            await self._drop_partitions()
             self.last_report = PurgeReport(
                 at=self._shared.clock(), deleted=deleted, freed_bytes=0, unsent=self._unsent.take()
             )
@@ -113,6 +115,11 @@ class Retention(Part):
         while deleted := (await self._writer.between(job, self._rows, after)).total:
             total += deleted
         return total
+
+    async def _drop_partitions(self) -> None:
+        """A table whose requests are all deleted makes each query longer, until it is dropped."""
+        for first in await self._readers.run(emptied_partitions, slow=True):
+            await self._writer.run(partial(drop_partition, first=first))
 
     async def _run(self) -> None:
         if self._timer is not None:
