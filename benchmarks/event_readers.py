@@ -1,9 +1,10 @@
 """`python -m benchmarks.event_readers`: what ten readers of events cost captures, and with `--seconds 60` whether any
-of them misses a request.
+of them misses a request; with `--team`, too, on two nodes of a team's store.
 
 For the cost, two programs run at once, one with readers; they are loaded in turn, and pairs that lie close together in
 time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long. Ten
-readers of events break off and continue again and again, and two wait for the requests of one endpoint, one at a time.
+readers of events break off and continue again and again, on any node, and two wait for the requests of one endpoint,
+one at a time.
 Then what each got is compared with what was acknowledged.
 """
 
@@ -13,24 +14,29 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import select
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import pairwise
+from contextlib import ExitStack, closing
+from itertools import cycle, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import aiohttp
 
+from app.core.settings import STORE_VARIABLE
 from benchmarks.lines import Line, exit_status
 from benchmarks.programs import ROOT, BenchError, Running, cli, fresh_folder, make_endpoint, run_load, running
+from tests.postgres import PostgresServer
 
 READERS, WAITERS = 10, 2
+TEAM = 2
+"""Nodes."""
 COST_BAR = 0.90
 RATE, SENDERS = 500, 16
 WAITED_EACH = 25
@@ -119,14 +125,11 @@ def _drains(program: Running) -> Iterator[subprocess.Popen[str]]:
 
 
 class Check:
-    """One run against a program: what was acknowledged, and what each reader got, in order."""
+    """One run against programs with one store: what was acknowledged, and what each reader got, in order."""
 
-    def __init__(self, program: Running, slug: str, waited_slug: str, seconds: float) -> None:
-        self._program, self._seconds = program, seconds
-        self._url, self._waited_url = (f"{program.capture_url}/catch/{one}" for one in (slug, waited_slug))
-        self._waited_slug = waited_slug
-        self._api = f"{program.api_url}/api/v1"
-        self._headers = {"Authorization": f"Bearer {program.token}"}
+    def __init__(self, programs: Sequence[Running], slug: str, waited_slug: str, seconds: float) -> None:
+        self._seconds, self._slug, self._waited_slug = seconds, slug, waited_slug
+        self._programs = cycle(programs)
         self.acknowledged: set[str] = set()
         self.waited: set[str] = set()
         """Those of the endpoint of those that wait."""
@@ -138,8 +141,8 @@ class Check:
     async def run(self) -> None:
         """Raises TimeoutError if a reader does not get as many as were acknowledged."""
         connector = aiohttp.TCPConnector(limit=0)
-        async with aiohttp.ClientSession(connector=connector, headers=self._headers) as session:
-            async with session.get(f"{self._api}/requests/wait?timeout=0") as response:
+        async with aiohttp.ClientSession(connector=connector) as session:
+            async with session.get(**self._call("requests/wait?timeout=0")) as response:
                 start = response.headers["Hookline-Position"]
             async with asyncio.timeout(self._seconds + CATCH_UP_S), asyncio.TaskGroup() as group:
                 for number in range(READERS):
@@ -148,6 +151,14 @@ class Check:
                     group.create_task(self._wait(session, f"wait {number}", start))
                 await self._write(session)
                 self._written.set()
+
+    def _call(self, path: str, **headers: str) -> dict[str, Any]:
+        """A call of the next program, whichever that is."""
+        program = next(self._programs)
+        return {
+            "url": f"{program.api_url}/api/v1/{path}",
+            "headers": {"Authorization": f"Bearer {program.token}", **headers},
+        }
 
     def _is_complete(self, got: Sequence[str], expected: set[str]) -> bool:
         return self._written.is_set() and len(got) >= len(expected)
@@ -158,7 +169,7 @@ class Check:
             for number in range(SENDERS):
                 group.create_task(self._send(session, end, number / RATE))
             while time.monotonic() < end:
-                group.create_task(self._post(session, self._url, _slow_body()))
+                group.create_task(self._post(session, self._slug, _slow_body()))
                 await asyncio.sleep(LONG_EACH_S)
 
     async def _send(self, session: aiohttp.ClientSession, end: float, delay_s: float) -> None:
@@ -167,14 +178,14 @@ class Check:
             await asyncio.sleep(max(0.0, due - now))
             due += SENDERS / RATE
             self._sent += 1
-            url = self._url if self._sent % WAITED_EACH else self._waited_url
-            await self._post(session, url, b'{"event":"order.paid"}')
+            slug = self._slug if self._sent % WAITED_EACH else self._waited_slug
+            await self._post(session, slug, b'{"event":"order.paid"}')
 
-    async def _post(self, session: aiohttp.ClientSession, url: str, body: Any) -> None:
-        async with session.post(url, data=body) as response:
+    async def _post(self, session: aiohttp.ClientSession, slug: str, body: Any) -> None:
+        async with session.post(f"{next(self._programs).capture_url}/catch/{slug}", data=body) as response:
             capture_id = (await response.json())["id"]
         self.acknowledged.add(capture_id)
-        if url == self._waited_url:
+        if slug == self._waited_slug:
             self.waited.add(capture_id)
 
     async def _read(self, session: aiohttp.ClientSession, name: str, last: str, chance: random.Random) -> None:
@@ -182,8 +193,8 @@ class Check:
         positions: list[int] = []
         while not self._is_complete(got, self.acknowledged):
             until = time.monotonic() + chance.uniform(0.1, 3.0)
-            headers = {"Last-Event-ID": last}
-            async with session.get(f"{self._api}/events?types=captured", headers=headers) as response:
+            call = self._call("events?types=captured", **{"Last-Event-ID": last})
+            async with session.get(**call) as response:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(asyncio.get_running_loop().time() + until - time.monotonic()):
                         async for event_id, kind, data in _events(response):
@@ -202,7 +213,7 @@ class Check:
         got = self.got.setdefault(name, [])
         while not self._is_complete(got, self.waited):
             params = {"endpoint": self._waited_slug, "after": after, "timeout": "1"}
-            async with session.get(f"{self._api}/requests/wait", params=params) as response:
+            async with session.get(**self._call("requests/wait"), params=params) as response:
                 after = response.headers["Hookline-Position"]
                 if response.status == 200:
                     got.append((await response.json())["id"])
@@ -240,12 +251,20 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, 
             yield fields.get(b"id", b"").decode(), fields.get(b"event", b"").decode(), fields.get(b"data", b"")
 
 
-def check(folder: Path, seconds: float) -> list[Line]:
-    data = folder / "checked"
-    data.mkdir()
-    slug, waited = make_endpoint(data), str(cli(data, "endpoint", "add", "waited")["slug"])
-    with running(data, folder / "checked.log", "-m", "hookline", "serve") as program:
-        made = Check(program, slug, waited, seconds)
+def check(folder: Path, seconds: float, *, team: bool) -> list[Line]:
+    with ExitStack() as stack:
+        if team:
+            server = stack.enter_context(closing(PostgresServer(fsync=True)))
+            os.environ[STORE_VARIABLE] = server.url(server.create())
+        programs = []
+        for number in range(TEAM if team else 1):
+            data = folder / f"checked{number}"
+            data.mkdir()
+            if not number:
+                slug, waited = make_endpoint(data), str(cli(data, "endpoint", "add", "waited")["slug"])
+            log = folder / f"checked{number}.log"
+            programs.append(stack.enter_context(running(data, log, "-m", "hookline", "serve")))
+        made = Check(programs, slug, waited, seconds)
         try:
             asyncio.run(made.run())
         except TimeoutError as error:
@@ -258,11 +277,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """1 when a bar is missed, something broke, or a reader missed a request."""
     parser = argparse.ArgumentParser(prog="benchmarks.event_readers", description=__doc__)
     parser.add_argument("--seconds", type=float, help="check for so long that no reader misses a request")
+    parser.add_argument("--team", action="store_true", help=f"check {TEAM} nodes of a team's store")
     parser.add_argument("--rounds", type=int, default=10, help="rounds of measuring the cost")
     options = parser.parse_args(arguments)
     try:
         with fresh_folder("hookline-events-") as folder:
-            lines = cost(folder, options.rounds, 1.5) if options.seconds is None else check(folder, options.seconds)
+            if options.seconds is None:
+                lines = cost(folder, options.rounds, 1.5)
+            else:
+                lines = check(folder, options.seconds, team=options.team)
     except BenchError as error:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,45 @@ async def test_a_node_without_its_database_lives_and_is_not_ready(
         assert (response.status_code, response.text) == (503, f"{node.troubles.storage}\n")
         assert (await ask(node, "/healthz")).status_code == 200
         assert await metric(node, "hookline_storage_trouble") == 1
+
+
+async def test_what_one_has_just_done_the_other_knows_when_asked(nodes: list[Application]) -> None:
+    """As when a load balancer is in front of their APIs."""
+    one, two = nodes
+    endpoint = await one.store.endpoints.create(draft())
+    assert (await ask(two, f"/api/v1/endpoints/{endpoint.slug}")).status_code == 200
+    await ask(one, "/api/v1/requests/wait?timeout=0")  # positions are known from the first such call on
+    for _ in range(10):
+        assert (await asyncio.to_thread(post, one.addresses.capture_url(endpoint), b"{}")).status == 200
+        position = (await ask(one, "/api/v1/requests/wait?timeout=0")).headers["Hookline-Position"]
+        waited = await ask(two, f"/api/v1/requests/wait?timeout=0&after={position}")
+        assert waited.status_code == 204
+        async with follow(two, position) as lines:
+            opening = [await anext(lines) for _ in range(4)]
+        assert "event: gap" not in opening
+
+
+async def test_whoever_goes_on_at_another_node_and_back_gets_nothing_twice(nodes: list[Application]) -> None:
+    one, two = nodes
+    endpoint = await one.store.endpoints.create(draft())
+    wait = "/api/v1/requests/wait?timeout=0"
+    position = (await ask(one, wait)).headers["Hookline-Position"]
+    assert (await asyncio.to_thread(post, one.addresses.capture_url(endpoint), b"{}")).status == 200
+    await until(lambda: two.store.captures.newest_seq == 1)
+    found = await ask(two, f"{wait}&after={position}")
+    assert found.status_code == 200
+    assert (await ask(one, f"{wait}&after={found.headers['Hookline-Position']}")).status_code == 204
+
+
+@asynccontextmanager
+async def follow(node: Application, position: str) -> AsyncIterator[AsyncIterator[str]]:
+    headers = {"Authorization": f"Bearer {node.token}", "Last-Event-ID": position}
+    url = f"{node.addresses.api_url}/api/v1/events?types=captured"
+    async with (
+        httpx.AsyncClient(trust_env=False, verify=False) as client,
+        client.stream("GET", url, headers=headers) as response,
+    ):
+        yield response.aiter_lines()
 
 
 async def test_what_a_role_may_not_do_is_refused_in_words(postgres_server: PostgresServer, tmp_path: Path) -> None:

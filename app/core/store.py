@@ -586,6 +586,10 @@ class ReplayRepository(Protocol):
 class NodeRepository(Protocol):
     """The programs that run on the store."""
 
+    async def catch_up(self) -> bool:
+        """Take over what other nodes have done by now; False where there are none. Raises StorageUnavailableError."""
+        ...
+
     async def all(self) -> Sequence[Node]:
         """Those that are alive, by number. Raises StorageUnavailableError."""
         ...

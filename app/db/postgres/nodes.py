@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from peewee import Database
@@ -83,8 +83,11 @@ class Nodes:
         readers: Readers,
         on_number: Callable[[int], None],
         on_beat: Callable[[Beat], None],
+        look: Callable[[], Awaitable[None]],
     ) -> None:
-        """`on_number` is called with this node's number, and `on_beat` when a node has died or a target has nobody."""
+        """`on_number` is called with this node's number, and `on_beat` when a node has died or a target has nobody;
+        `look` takes over what other nodes did."""
+        self._look = look
         self._writer, self._readers, self._on_number, self._on_beat = writer, readers, on_number, on_beat
         self.number = 0
         self._owned: set[str] = set()
@@ -136,6 +139,10 @@ class Nodes:
             )
             for number, version, started_at, seen_at, jobs in rows
         ]
+
+    async def catch_up(self) -> bool:
+        await self._look()
+        return True
 
     async def claim(self, job: str) -> bool | None:
         """Whether this node does the job: True if it has just become the owner, None if it was that already."""

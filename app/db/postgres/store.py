@@ -97,7 +97,7 @@ class Store:
             self._reading[0], trouble, is_lost=is_lost, not_allowed=lambda error: not_allowed(error, self.role)
         )
         self._index = Index(self._reading[1])
-        self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed)
+        self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed, self._writer.look)
         self._listener = Listener(url, self._follower, self._writer.follow)
         self._notices = Notices(self._writer)
         shared = Shared(

@@ -14,6 +14,9 @@ class SingleNode:
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock, self._started_at = clock, clock()
 
+    async def catch_up(self) -> bool:
+        return False
+
     async def all(self) -> Sequence[Node]:
         return [
             Node(number=1, version=__version__, started_at=self._started_at, seen_at=self._clock(), current=True),

@@ -64,6 +64,12 @@ def parse_position(text: str) -> Position | None:
     return None if found is None else Position(run=found[1], number=int(found[2]), capture=int(found[3]))
 
 
+def stored_position(seq: int) -> Position:
+    """That of a capture which was read from the store. It names no run: that of another node may know a later number
+    for it than the caller's, and would show what lies between again."""
+    return Position(run="0", number=0, capture=seq)
+
+
 class LoggedEvent(msgspec.Struct, gc=False):
     """An event with its number and the newest capture's `seq`.
 

@@ -8,12 +8,11 @@ import math
 import re
 from uuid import UUID
 
-import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
-from app.server.api.event_log import POSITION_PATTERN, Position, parse_position
+from app.server.api.event_log import POSITION_PATTERN, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.follower import BATCH, CaptureFilter, Follower, Followers, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
@@ -137,6 +136,8 @@ class EventStream:
         start, newest = self._position, self._log.newest()
         if self._log.holds(start):
             return
+        if start.capture > newest.capture and await self._services.store.nodes.catch_up():
+            newest = self._log.newest()  # the caller was connected to another node
         if start.capture > newest.capture:
             gap = records.Gap(types=self._wanted.types, reason="The last event ID comes from another database.")
             await follower.write(response, event_text("gap", gap))
@@ -154,8 +155,7 @@ class EventStream:
             wanted = await self._captures.wanted(batch)
             parts: list[bytes] = []
             for summary in batch:
-                # The run stays the old one: if the caller connects again before the end, it goes on here.
-                self._position = msgspec.structs.replace(self._position, capture=summary.seq)
+                self._position = stored_position(summary.seq)
                 if summary.id in wanted:
                     parts.append(self._texts.captured(summary, self._position))
             await follower.write(response, b"".join(parts))
@@ -176,10 +176,6 @@ class EventStream:
         return chunk.text
 
 
-_NO_RUN = "0"
-"""The run of a position that was made from a request's ID: only what the store holds is known to be newer."""
-
-
 async def start_of(services: ApiServices, name: str, given: str) -> Position:
     """The position that the parameter or header `name` has; a Problem for another text, or an unknown request."""
     if (position := parse_position(given)) is not None:
@@ -193,7 +189,7 @@ async def start_of(services: ApiServices, name: str, given: str) -> Position:
     if stored is None:
         detail = f"No request has the ID {given!r}, so it is not known what is newer. A position stays known."
         raise Problem("not-found", detail)
-    return Position(run=_NO_RUN, number=0, capture=stored)
+    return stored_position(stored)
 
 
 TIMEOUT_DEFAULT_S, TIMEOUT_MAX_S = 30.0, 300.0

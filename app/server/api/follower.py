@@ -7,13 +7,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from aiohttp import web
-from msgspec.structs import replace
 
 from app.core.model import Summary
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query
 from app.core.store import CaptureRepository
-from app.server.api.event_log import EventLog, Position
+from app.server.api.event_log import EventLog, Position, stored_position
 from app.server.api.problems import RETRY_AFTER_S, Problem
 from app.server.api.protocol import ApiProtocol
 
@@ -62,8 +61,7 @@ class NewCaptures:
             return self._from_log()
         while self.position.capture < newest.capture:
             batch = await self._captures.between(self.position.capture, newest.capture, self._batch)
-            # The run and the number stay: from there a later call goes on as well.
-            found = [(replace(self.position, capture=summary.seq), summary) for summary in batch]
+            found = [(stored_position(summary.seq), summary) for summary in batch]
             self.position = found[-1][0] if len(batch) == self._batch else newest
             self._batch = min(4 * self._batch, BATCH)
             if found:

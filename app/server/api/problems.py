@@ -117,6 +117,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
     ) -> None:
         """`status` None: that of its kind."""
         super().__init__(detail)
+        self.kind = kind
         self.status = KINDS[kind].status if status is None else status
         self.headers = dict(headers or {})
         self.shape = ProblemOut(

@@ -10,10 +10,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from aiohttp import web
 
+from app.core.errors import NotFoundError
 from app.core.model import Capture, Endpoint
 from app.core.store import EndpointRepository
 from app.server.api.parameters import Parameter, check_names
-from app.server.api.problems import Problem, decoded, json_text
+from app.server.api.problems import Problem, decoded, json_text, problem_of
 from app.server.api.services import ApiServices
 
 T = TypeVar("T")
@@ -129,12 +130,13 @@ class Calls:
         return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
 
 
-def register(app: web.Application, routes: Iterable[Route]) -> None:
-    """Add `routes` under the API's prefix."""
+def register(app: web.Application, routes: Iterable[Route], catch_up: Callable[[], Awaitable[bool]]) -> None:
+    """Add `routes` under the API's prefix. `catch_up` takes over what other nodes did, if there may be any: what is not
+    known here may be known there."""
     routes = tuple(routes)
     paths = {route.path for route in routes}
     for route in routes:
-        handler, path = _checked(route), PREFIX + _pattern(route.path, paths)
+        handler, path = _checked(route, catch_up), PREFIX + _pattern(route.path, paths)
         if route.method == "GET":
             app.router.add_get(path, handler)
         else:
@@ -154,15 +156,22 @@ def _pattern(path: str, paths: Iterable[str]) -> str:
     return f"{before}{{{name}:{unlike}[^{{}}/]+}}{rest}"
 
 
-def _checked(route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _checked(
+    route: Route, catch_up: Callable[[], Awaitable[bool]]
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def handle(request: web.Request) -> web.StreamResponse:
         check_names(request, route.parameters)
-        if route.body is None:
-            return await route.handler(request)
-        data = await request.read()
-        return await route.handler(
-            request, decoded(b"{}" if route.body.optional and not data else data, route.body.shape)
-        )
+        given = []
+        if route.body is not None:
+            data = await request.read()
+            given = [decoded(b"{}" if route.body.optional and not data else data, route.body.shape)]
+        try:
+            return await route.handler(request, *given)
+        except (Problem, NotFoundError) as error:
+            unknown = problem_of(error) if isinstance(error, NotFoundError) else error
+            if unknown.kind not in ("not-found", "position-unknown") or not await catch_up():
+                raise
+        return await route.handler(request, *given)
 
     return handle
 

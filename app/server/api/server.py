@@ -124,7 +124,7 @@ class ApiServer:
         app = web.Application(middlewares=[problems, guard(self._token, host)], client_max_size=BODY_MAX)
         app.on_response_prepare.append(name_server)
         app.on_shutdown.append(self._followers.stop)
-        register(app, self.routes)
+        register(app, self.routes, self._services.store.nodes.catch_up)
         self._probes.add_to(app)
         return app
 
