@@ -21,6 +21,7 @@ from app.core.doctor import Finding
 from app.core.errors import HooklineError, StoreDriverError
 from app.core.launch_request import LaunchRequest
 from app.core.role import Role
+from app.core.store_copy import CopiedStore
 from app.system import child_environment
 from app.system.installation import is_bundle, portable_folder
 from hookline.running import ApiAddress
@@ -52,6 +53,7 @@ def start(given: Sequence[str]) -> int:
         selftest=_selftest,
         require_database=_require_database,
         restore=_restore,
+        copy_store=_copy_store,
         doctor=_doctor,
         init_team=_init_team,
         portable_folder=portable_folder(),
@@ -78,6 +80,12 @@ def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[Backup
     from app.db.sqlite.backup.restore import restore  # start-up time, as in `_serve`
 
     return restore(folder, file, report, confirm)
+
+
+def _copy_store(source: str | Path, target: str | Path, report: Report) -> CopiedStore:
+    from app.db.store_copy.store_copy import copy_store  # start-up time, as in `_serve`
+
+    return copy_store(source, target, report)
 
 
 def _doctor(folder: Path, full: bool) -> Iterable[Finding]:

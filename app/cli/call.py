@@ -17,6 +17,7 @@ from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.record import Record
 from app.core.role import Role
+from app.core.store_copy import CopiedStore
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ class CliServices(Record, frozen=True):
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
     backup in the place of a folder's database, once the last of its arguments has accepted what it holds; it returns
-    where the old one is, None without one. `doctor` checks a folder and the system, the whole database if the second
-    argument says so. `init_team` makes the store at an address, and returns the names of its
-    roles. `portable_folder` is the data folder of a portable program, None for any other. `is_bundle` says
-    whether this is the packaged program, which nothing can be installed into.
+    where the old one is, None without one. `copy_store` copies the first store to the second, each a data folder or the
+    address of a team's store. `doctor` checks a folder and the system, the whole database if the second argument says
+    so. `init_team` makes the store at an address, and returns the names of its roles. `portable_folder` is the data
+    folder of a portable program, None for any other. `is_bundle` says whether this is the packaged program, which
+    nothing can be installed into.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -44,6 +46,7 @@ class CliServices(Record, frozen=True):
     selftest: Callable[[SelftestOptions], int]
     require_database: Callable[[Path], None]
     restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None]
+    copy_store: Callable[[str | Path, str | Path, Report], CopiedStore]
     doctor: Callable[[Path, bool], Iterable[Finding]]
     init_team: Callable[[str], Mapping[Role, str]]
     portable_folder: Path | None = None

@@ -59,12 +59,19 @@ class Noun:
         self._verbs, self._examples, self._which = verbs, examples, which
 
     def verb(
-        self, name: str, run: Callable[[Any], Awaitable[int]], text: str, *, which: bool = True, local: bool = False
+        self,
+        name: str,
+        run: Callable[[Any], Awaitable[int]],
+        text: str,
+        details: str = "",
+        *,
+        which: bool = True,
+        local: bool = False,
     ) -> argparse.ArgumentParser:
         """Add a verb; with `which`, the noun's argument, and a `local` one gets a LocalCall. Options that are not given
         are missing from the namespace, so that an edit changes nothing else."""
         runs: dict[str, Any] = {"run_local" if local else "run": run}
-        parser = self._verbs.add(name, text, examples=self._examples.get(name, ()), only_given=True, **runs)
+        parser = self._verbs.add(name, text, details, self._examples.get(name, ()), only_given=True, **runs)
         if which and self._which is not None:
             metavar, help_ = self._which
             parser.add_argument("which", metavar=metavar, help=help_)

@@ -39,6 +39,8 @@ PATHS = {
     "REPLAY": "/replays",
 }
 """What is asked, by what an argument is."""
+STORES = "FROM", "TO"
+"""Data folders, or addresses."""
 LASTS = {"ID": "the newest request", "DELIVERY": "the delivery queued last", "REPLAY": "the replay started last"}
 Names = Iterable[tuple[str, str]]
 """Candidates, each with a description."""
@@ -145,7 +147,7 @@ def _candidates(typed: _Typed, services: CliServices) -> Names:
         return [(choice.dest, choice.help or "") for choice in action._choices_actions]
     if action.choices is not None:
         return [(str(choice), "") for choice in action.choices]
-    if action.type is Path:
+    if action.type is Path or action.metavar in STORES:
         return [(FILE if action.metavar == "FILE" else FOLDER, "")]
     if action.metavar in ("KEY", "VALUE"):
         from app.cli.commands.settings import keys, values  # start-up time: only `hookline settings` needs it

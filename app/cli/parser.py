@@ -74,6 +74,7 @@ _MODULES = {
     "settings": ("settings",),
     "retention": ("retention",),
     "backup": ("backup", "restore"),
+    "store": ("store",),
     "doctor": ("doctor",),
     "logs": ("logs",),
     "completion": ("completion",),
@@ -171,7 +172,7 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
     )
     add_serve(Commands(commands, [folder, listen]))
     add_listen(Commands(commands, [as_json, folder, listen]))
-    parents = {"mcp": [folder], "selftest": [as_json]}
+    parents = {"mcp": [folder], "selftest": [as_json], "store": [as_json]}
     if words is None or (("--help" in words or "-h" in words) and COMMANDS.isdisjoint(words)):
         words = COMMANDS
     for module, names in _MODULES.items():

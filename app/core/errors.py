@@ -127,5 +127,9 @@ class PortInUseError(HooklineError):
         )
 
 
+class StoreCopyError(HooklineError):
+    """The store cannot be copied, or is a copy that is not finished."""
+
+
 class BackupError(HooklineError):
     """The database cannot be backed up, or a backup not restored; nothing was changed unless it says what."""

@@ -161,11 +161,21 @@ def store_error(address: str | None) -> str | None:
     """Why that is no address of a store; None if it is one, or none is given."""
     if address is None:
         return None
-    if not address.startswith(("postgresql://", "postgres://", "service=")):
+    if not is_store_address(address):
         return f"Store must be an address such as postgresql://USER@HOST/DATABASE, or service=NAME, not {address!r}."
-    if _PASSWORD.search(unquote(address)):
+    if says_password(address):
         return "Store must not say the password, which others could see. Put it into ~/.pgpass or HOOKLINE_STORE."
     return None
+
+
+def is_store_address(text: str) -> bool:
+    """Whether it looks like the address of a team's store."""
+    return text.startswith(("postgresql://", "postgres://", "service="))
+
+
+def says_password(address: str) -> bool:
+    """Whether others could see the password of a team's store."""
+    return _PASSWORD.search(unquote(address)) is not None
 
 
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&\s](?:ssl)?password\s*=")

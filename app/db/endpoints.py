@@ -9,7 +9,7 @@ from typing import NoReturn
 from peewee import SQL, Case, Database, IntegrityError
 
 from app.core.clock import now_us
-from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, check_fields
+from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, StoreCopyError, check_fields
 from app.core.events import EndpointSaved, EndpointsReordered, PlanChanged
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
@@ -18,7 +18,15 @@ from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.many_rows import ManyRows
-from app.db.models import PLAN_LIMIT, AccountModel, ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
+from app.db.models import (
+    PLAN_LIMIT,
+    AccountModel,
+    ClockModel,
+    EndpointModel,
+    TunnelCopyModel,
+    TunnelUrlModel,
+    UnfinishedCopyModel,
+)
 from app.db.part import Part, Shared
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
 from app.db.raw_sql import is_sqlite, raw, savepoint
@@ -158,7 +166,7 @@ def _refuse(error: Exception, database: Database, slug: str) -> NoReturn:
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(all_endpoints(database))
-        raise PlanLimitError(create_refusal(Plan(_account(database).plan), known) or str(error)) from error
+        raise PlanLimitError(create_refusal(Plan(account_of(database).plan), known) or str(error)) from error
     if any(name in str(error) for name in ("endpoint.slug", "endpoint_slug")):
         message = (
             f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
@@ -175,8 +183,12 @@ class Account(Part):
         self.instance_id = ""
 
     async def load(self) -> None:
-        """Read the account at start; StorageUnavailableError when it cannot be read."""
-        row = await self._writer.run(_account)
+        """Read the account at start; StorageUnavailableError when it cannot be read, StoreCopyError in an unfinished
+        copy."""
+        row, unfinished = await self._writer.run(lambda database: (account_of(database), unfinished_copy(database)))
+        if unfinished is not None:
+            copied = f"The store is an unfinished copy of {unfinished.name}."
+            raise StoreCopyError(f"{copied} Finish it (hookline store copy), or use another.")
         self.plan, self.instance_id = Plan(row.plan), row.instance_id
 
     async def set_plan(self, plan: Plan) -> None:
@@ -206,9 +218,14 @@ class Account(Part):
             await self._writer.run(job, after)
 
 
-def _account(database: Database) -> AccountModel:
+def account_of(database: Database) -> AccountModel:
     row: AccountModel = next(iter(AccountModel.select().execute(database)))
     return row
+
+
+def unfinished_copy(database: Database) -> UnfinishedCopyModel | None:
+    """Whether the store is one, and of what."""
+    return next(iter(UnfinishedCopyModel.select().execute(database)), None)
 
 
 KEPT = 1_000

@@ -59,7 +59,7 @@ class _OnSqlite(Node):
         return context.literal(self._text) if context.state.param == "?" else context
 
 
-class _NumberField(AutoField):
+class RowNumberField(AutoField):
     """A row number that is never reused, even after a deletion: PostgreSQL never does that."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class EndpointModel(StoreModel):
     `position` orders the list, and is NULL until the user reorders it: those without one come last, oldest first.
     """
 
-    id = _NumberField()
+    id = RowNumberField()
     slug = TextField(constraints=_declared("slug"))
     name = TextField(constraints=_declared("name"))
     description = TextField(constraints=_declared("description"))
@@ -160,7 +160,7 @@ class StorageUseModel(StoreModel):
 class CaptureModel(StoreModel):
     """A captured request without its body."""
 
-    seq = _NumberField()
+    seq = RowNumberField()
     id = TextField(constraints=[_OnSqlite("UNIQUE")])  # PostgreSQL has no such key over partitions
     endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", index=False)
     received_at = IntegerField()
@@ -271,7 +271,7 @@ class BodyModel(StoreModel):
 class LooseBodyModel(StoreModel):
     """A long body without a capture: its parts are still arriving, or `dropped` and to be deleted in small steps."""
 
-    number = _NumberField()
+    number = RowNumberField()
     dropped = _FlagField("dropped")
 
     class Meta:
@@ -282,7 +282,7 @@ class TargetModel(StoreModel):
     """A target of an endpoint. `settings` is the rest of its `TargetDraft` as JSON, `failures` how many deliveries
     failed in a row."""
 
-    id = _NumberField()
+    id = RowNumberField()
     endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", on_delete="CASCADE", index=False)
     position = IntegerField()
     url = TextField()
@@ -302,7 +302,7 @@ class TargetModel(StoreModel):
 class DeliveryModel(StoreModel):
     """A delivery of a capture, see `core.delivery.Delivery`. `sending_at` is when its current attempt began."""
 
-    seq = _NumberField()
+    seq = RowNumberField()
     id = TextField(constraints=[SQL("UNIQUE")])
     capture = ForeignKeyField(
         CaptureModel, column_name="capture_seq", on_delete="CASCADE", index=False, backref="deliveries"
@@ -476,6 +476,21 @@ class MisdatedModel(StoreModel):
         table_name = "misdated"
 
 
+class UnfinishedCopyModel(StoreModel):
+    """The store is a copy that is not finished: of the store `source`, which messages call `name`.
+
+    `used` changes when a Hookline has used that store, `reached` is the number of the last request that was copied.
+    """
+
+    source = TextField(primary_key=True)
+    name = TextField()
+    used = TextField()
+    reached = IntegerField()
+
+    class Meta:
+        table_name = "unfinished_copy"
+
+
 MODELS: tuple[type[StoreModel], ...] = (
     MigrationModel,
     AccountModel,
@@ -497,5 +512,9 @@ MODELS: tuple[type[StoreModel], ...] = (
     TunnelCopyModel,
     ClockModel,
     MisdatedModel,
+    UnfinishedCopyModel,
 )
 """In the order of creation: a table comes after those it refers to."""
+
+ALWAYS_FILLED = (MigrationModel, AccountModel, StorageUseModel, ClockModel)
+"""Those with rows also in a store that nobody has used."""

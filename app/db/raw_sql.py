@@ -33,6 +33,7 @@ These files write SQL (a test compares):
 | `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
 | `postgres/search/search.py` | the conditions are written by the search |
 | `postgres/server_checks.py` | a database that is read without the store |
+| `postgres/store_place.py` | locks of the server, and tables that only PostgreSQL has |
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |
@@ -61,6 +62,9 @@ These files write SQL (a test compares):
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
 | `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |
 | `sqlite/writer/writer.py` | pragmas, on the connection it owns |
+| `store_copy/comparison.py` | a million rows of two databases, and their bodies as they are read |
+| `store_copy/rows.py` | any table's rows, by COPY where there is that |
+| `store_copy/store_copy.py` | a value from another table; counts of an engine |
 | `trash.py` | any number of IDs and of spans in one statement |
 """
 
@@ -76,7 +80,7 @@ import msgspec
 from peewee import SQL, Database, Node
 
 STREAMED = 50
-"""Rows that PostgreSQL sends at a time, each maybe with a body of a megabyte."""
+"""Rows that PostgreSQL sends at a time unless told otherwise, each maybe with a body of a megabyte."""
 
 
 def raw(database: Database) -> Any:
@@ -95,12 +99,12 @@ def execute_many(database: Database, text: str, rows: Iterable[Sequence[Any]]) -
     raw(database).cursor().executemany(statement(database, text), rows)
 
 
-def stream(database: Database, text: str, values: Any = ()) -> Any:
-    """The rows of a statement, read as they are taken; to be closed. Within a transaction."""
+def stream(database: Database, text: str, values: Any = (), *, at_once: int = STREAMED) -> Any:
+    """The rows of a statement, read as they are taken, so many `at_once`; to be closed. Within a transaction."""
     if is_sqlite(database):
         return execute(database, text, values)
     cursor = raw(database).cursor(name="rows")
-    cursor.itersize = STREAMED
+    cursor.itersize = at_once
     try:
         return cursor.execute(statement(database, text), values)
     except BaseException:
@@ -152,13 +156,21 @@ def newest_seq(database: Database) -> int:
     return newest_number(database, "capture")
 
 
-def newest_number(database: Database, table: str) -> int:
+def newest_number(database: Database, table: str, column: str = "seq") -> int:
     """The highest number that a row of `table` ever had, 0 if it never had any."""
     if is_sqlite(database):
         row = raw(database).execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     else:
-        row = raw(database).execute(f"SELECT last_value FROM {table}_seq_seq WHERE is_called").fetchone()
+        row = raw(database).execute(f"SELECT last_value FROM {table}_{column}_seq WHERE is_called").fetchone()
     return 0 if row is None else int(row[0])
+
+
+def use_numbers(database: Database, table: str, column: str, upto: int) -> None:
+    """Let new rows of `table` have higher numbers than this, which is at least 1."""
+    if not is_sqlite(database):
+        raw(database).execute(f"SELECT setval('{table}_{column}_seq', %s)", (upto,))
+    elif not raw(database).execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (upto, table)).rowcount:
+        raw(database).execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, upto))
 
 
 def json_list(values: Collection[str] | Collection[int]) -> str:

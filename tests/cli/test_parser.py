@@ -339,6 +339,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "settings",
             "show",
             "status",
+            "store",
             "target",
             "targets",
         ),

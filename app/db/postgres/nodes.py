@@ -60,6 +60,7 @@ _FREE = """SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM owner WHERE job
 _CLAIM = "INSERT INTO owner (job, node) VALUES (?, ?) ON CONFLICT (job) DO NOTHING RETURNING job"
 _TRIM = "DELETE FROM notice WHERE at < clock_timestamp() - make_interval(secs => ?)"
 _OWNER = "SELECT node FROM owner WHERE job = ?"
+_LIVING = "SELECT count(*) FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?)"
 _ALL = """SELECT number, version, (extract(epoch FROM started_at) * 1000000)::bigint,
     (extract(epoch FROM seen_at) * 1000000)::bigint,
     (SELECT json_agg(job ORDER BY job) FROM owner WHERE node = number)
@@ -201,6 +202,12 @@ class Nodes:
 def touch(database: Database, number: int) -> bool:
     """Say that the node lives; False if it is gone."""
     return bool(execute(database, _BEAT, (number,)).rowcount)
+
+
+def living(database: Database) -> int:
+    """How many nodes said lately that they live."""
+    (number,) = execute(database, _LIVING, (DEAD_S,)).fetchone()
+    return int(number)
 
 
 def _register(database: Database) -> int:

@@ -40,7 +40,7 @@ GRANT USAGE ON SCHEMA {schema} TO {capture}, {reader};
 GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {reader};
 GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {reader};
 GRANT EXECUTE ON FUNCTION make_partition, complete_body, queue_deliveries TO {capture};
-GRANT SELECT ON migration, account, endpoint, storage_use, loose_body, node, owner TO {capture};
+GRANT SELECT ON migration, account, unfinished_copy, endpoint, storage_use, loose_body, node, owner TO {capture};
 GRANT SELECT (id, endpoint_id, position, url, active, paused) ON target TO {capture};
 GRANT SELECT, UPDATE ON SEQUENCE capture_seq_seq TO {capture};
 GRANT INSERT ON capture, capture_body, capture_response, loose_body, node, notice TO {capture};

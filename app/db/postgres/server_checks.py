@@ -15,14 +15,13 @@ from app.db.deliveries.targets import TROUBLES
 from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
 from app.db.postgres.address import refusal
 from app.db.postgres.database import PostgresDatabase, cause_of
-from app.db.postgres.nodes import DEAD_S
+from app.db.postgres.nodes import living
 from app.db.postgres.roles import role_of
 from app.db.postgres.schema import check_server, check_version, is_empty
 from app.db.postgres.search.indexing import MISSING, operators_of
 from app.db.raw_sql import execute, raw
 
 DATABASE, INDEX = "Database", "Search index"
-_NODES = "SELECT count(*) FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?)"
 
 
 def check_database(address: str) -> Finding:
@@ -42,7 +41,7 @@ def check_database(address: str) -> Finding:
                 return ok(DATABASE, f"{described}; the tables are created at the first start")
             role = role_of(raw(database), address)
             check_version(raw(database), name)
-            (nodes,) = execute(database, _NODES, (DEAD_S,)).fetchone()
+            nodes = living(database)
     except (psycopg.Error, PeeweeException) as error:
         return problem(DATABASE, str(refusal(address, cause_of(error))))
     return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running; your role is {role}")

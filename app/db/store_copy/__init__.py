@@ -1,0 +1,1 @@
+"""Copies one store into another, of either engine."""
