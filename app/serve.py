@@ -19,7 +19,13 @@ from app.cli.output import Output
 from app.cli.text import local_seconds, visible
 from app.core.curl import ready_curl
 from app.core.delivery_text import news_of
-from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
+from app.core.errors import (
+    DamagedDatabaseError,
+    FolderInUseError,
+    HooklineError,
+    MissingDatabaseError,
+    NotAllowedError,
+)
 from app.core.events import Captured, DeliveryChanged, StorageLimitChanged, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
@@ -147,8 +153,9 @@ async def _serve(options: ServeOptions) -> int:
         for endpoint, use in application.store.limits.reached():
             report(_limit_sentence(StorageLimitChanged(endpoint=endpoint, use=use)))
         application.bus.subscribe(StorageLimitChanged, lambda event: report(_limit_sentence(event)))
-        for trouble in await application.store.deliveries.target_troubles():
-            report(f"{trouble.text} {trouble.advice}")
+        with contextlib.suppress(NotAllowedError):  # a node that only captures has no targets to look after
+            for trouble in await application.store.deliveries.target_troubles():
+                report(f"{trouble.text} {trouble.advice}")
         watching = asyncio.create_task(_watch(program_file, report), name="program file")
         _tune_garbage_collection()
         await stop.wait()

@@ -7,21 +7,28 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from app.core.role import Role
 from tests.e2e.forward_run import FaultyProcess, check, create_endpoint, deliveries, faulty_process, none_queued, order
-from tests.e2e.program import START_S, Program, api
+from tests.e2e.program import START_S, Program, api, environment
 from tests.e2e.test_forwarding_faults import COUNT, ORDERED, PARALLEL, SEED, WAIT_S, senders, sending
 
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
+
+FREE_PORTS = ("--port", "0", "--api-port", "0")
 KILLS = 2
 TAKEN_OVER_S = 10.0
 
@@ -77,6 +84,23 @@ def test_deliveries_go_on_when_their_node_dies(tmp_path: Path, place: FaultyProc
     in_order = order(received, ORDERED)
     assert in_order == sorted(in_order, key=lambda name: int(name.split("-")[1]))
     print(f"\n{totals}")
+
+
+@pytest.mark.parametrize("role", Role)
+def test_each_role_can_serve(tmp_path: Path, postgres_server: PostgresServer, role: Role) -> None:
+    from tests.team import USERS, as_user, team_store
+
+    with team_store(postgres_server) as address:
+        done = subprocess.run(
+            [sys.executable, "-m", "hookline", "serve", *FREE_PORTS, "--exit-on-stdin-close"],
+            env=environment(HOOKLINE_DATA_DIR=str(tmp_path), HOOKLINE_STORE=as_user(address, USERS[role])),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=START_S,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_readers_of_events_miss_nothing_and_see_all_in_one_order(tmp_path: Path, postgres_url: str) -> None:
