@@ -77,8 +77,8 @@ def _families(version: str, counts: NodeCounts, gauges: Mapping[str, float | Non
             yield GaugeMetricFamily(f"hookline_{name}", GAUGES[name], value=float(value))
 
 
-def _by_class(name: str, what: str, counts: Counter[int]) -> CounterMetricFamily:
-    family = CounterMetricFamily(f"hookline_{name}", f"{what}, by the status of the response.", labels=["status"])
+def _by_class(name: str, documentation: str, counts: Counter[int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"hookline_{name}", documentation, labels=["status"])
     for digit in sorted({2, 3, 4, 5} | counts.keys()):
         family.add_metric([f"{digit}xx"], counts[digit])
     return family

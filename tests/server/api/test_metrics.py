@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,13 @@ async def test_what_cannot_be_read_is_left_out(desk: Desk, bus: Bus, monkeypatch
 async def test_who_follows_events_is_counted(desk: Desk) -> None:
     async with desk.client.stream("GET", "/events"):
         assert (await metrics(desk))["hookline_event_readers"] == 1
+
+
+async def test_each_is_described_by_one_sentence(desk: Desk) -> None:
+    response = await desk.client.get("http://{}:{}/metrics".format(*desk.server.address))
+    texts = re.findall(r"^# HELP hookline_\S+ (.*)$", response.text, re.MULTILINE)
+    assert len(texts) > 10
+    assert not [text for text in texts if not text.endswith(".") or "., " in text]
 
 
 async def test_without_the_library_it_says_what_to_install(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
