@@ -20,6 +20,7 @@ VALUES: dict[str, Any] = {
     "capture_url": "http://127.0.0.1:8787",
     "host": "127.0.0.1",
     "api_host": "127.0.0.1",
+    "proxies": "10.0.0.0/8",
     "address": "203.0.113.7",
     "port": 51_324,
     "target": 1,

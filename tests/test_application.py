@@ -116,6 +116,22 @@ async def test_the_body_limit_is_in_force_at_once(application: Application) -> N
     assert (answer.status, json.loads(answer.body)) == (413, {"error": "body_too_large", "limit": 1024})
 
 
+async def test_a_proxy_names_the_sender_as_soon_as_it_is_listed(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft())
+    headers = ("X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: https")
+    sources = []
+    for proxies in (None, "127.0.0.1"):
+        changes = {"proxies": proxies, "port": free_port(), "api_port": free_port()}
+        await application.change_settings(changes)
+        url = application.addresses.capture_url(endpoint)
+        assert (await asyncio.to_thread(post, url, b"{}", *headers)).status == 200
+        newest = (await application.store.captures.page(endpoint.id))[0]
+        request = await application.store.captures.get(newest.id)
+        assert request is not None
+        sources.append((request.source_address, request.scheme))
+    assert sources == [("127.0.0.1", "http"), ("203.0.113.7", "https")]
+
+
 async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None:
     settings_file.save(tmp_path, Settings(port=9100, base_url="https://saved.example.org"))
     application = Application(tmp_path, {"port": 0, "api_port": 0, "base_url": "https://run.example.org"})

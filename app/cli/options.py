@@ -49,6 +49,7 @@ class ListenOptions(Record, frozen=True):
     api_port: int | None = None
     api_host: str | None = None
     base_url: str | None = None
+    proxies: str | None = None
     store: str | None = None
 
     def overrides(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class SelftestOptions(Record, frozen=True):
     time_limit_s: float = 30.0
 
 
-NAMES = ("port", "host", "api_port", "api_host", "base_url", "store")
+NAMES = ("port", "host", "api_port", "api_host", "base_url", "proxies", "store")
 SERVE_EXAMPLES = (
     (
         "Capture without a window, with an endpoint, and print each request",
@@ -154,6 +155,12 @@ def listen_parser() -> argparse.ArgumentParser:
         " travels in plain text",
     )
     group.add_argument("--base-url", metavar="URL", help="what capture URLs start with, such as your tunnel's URL")
+    group.add_argument(
+        "--proxies",
+        metavar="NETWORKS",
+        help="the reverse proxies in front of it, such as 10.0.0.0/8,192.0.2.7: their X-Forwarded-For says who sent a"
+        " request",
+    )
     group.add_argument(
         "--store",
         metavar="ADDRESS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import unquote
 
 from app.core.fields import Field, fields_of
@@ -12,6 +12,10 @@ from app.core.record import Record
 from app.core.rules import FieldError, field_errors, forward_url_error
 from app.core.sizes import GIB, KIB, MIB, TIB
 
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
+Network: TypeAlias = "IPv4Network | IPv6Network"
 STORE_VARIABLE = "HOOKLINE_STORE"
 """The environment's variable that names the store."""
 TOTAL_LIMIT_MIN, TOTAL_LIMIT_DEFAULT = 16 * MIB, 20 * GIB
@@ -38,6 +42,14 @@ class Settings(Record, frozen=True):
     base_url: Annotated[
         str | None,
         Field(title="Public base URL", help="Capture URLs start with it unless the tunnel is up."),
+    ] = None
+    proxies: Annotated[
+        str | None,
+        Field(
+            title="Reverse proxies",
+            help="The proxies in front of the capture port: addresses or networks, with commas between them. Of a"
+            " request from there, X-Forwarded-For and X-Forwarded-Proto say who sent it.",
+        ),
     ] = None
     store: Annotated[
         str | None,
@@ -137,6 +149,7 @@ def check(settings: Settings) -> list[FieldError]:
         "host": _host_error("Capture address", settings.host),
         "api_host": _host_error("API address", settings.api_host),
         "base_url": _base_url_error(settings.base_url),
+        "proxies": _proxies_error(settings.proxies),
         "store": store_error(settings.store),
     }
     if settings.port == settings.api_port:
@@ -154,6 +167,21 @@ def _host_error(label: str, host: str) -> str | None:
         ip_address(host)
     except ValueError:
         return f"{label} must be an IP address of this machine, or localhost, not {host!r}."
+    return None
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """ValueError unless the text has addresses or networks, with commas between them."""
+    from ipaddress import ip_network  # start-up time: few have any
+
+    return tuple(ip_network(part.strip(), strict=False) for part in text.split(","))
+
+
+def _proxies_error(text: str | None) -> str | None:
+    try:
+        networks(text or "::1")
+    except ValueError:
+        return f"Reverse proxies must be IP addresses or networks such as 10.0.0.0/8, not {text!r}."
     return None
 
 

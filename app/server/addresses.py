@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
+from app.core.settings import Network, networks
 from app.core.tunnel.spec import AddressHeader
 from app.server.tunnel.current_tunnel import CurrentTunnel
 
@@ -34,6 +36,12 @@ class Addresses:
     def client_header(self) -> AddressHeader | None:
         """The header in which the tunnel names its clients; None unless it is connected and sends one."""
         return self.tunnel.address_header if self.tunnel is not None else None
+
+    @property
+    def proxies(self) -> tuple[Network, ...]:
+        """Those that name their clients in a header."""
+        text = self._settings.now.proxies
+        return _networks(text) if text else ()
 
     @property
     def api_url(self) -> str:
@@ -82,6 +90,9 @@ class Addresses:
             *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
             *(f"http://{host}:{port}/" for host in api_hosts for port in sorted(api_ports - {0})),
         )
+
+
+_networks = cache(networks)
 
 
 def _of_this_machine(host: str) -> str:

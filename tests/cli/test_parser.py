@@ -64,7 +64,7 @@ CLOSED = services(serve=closed, listen=closed, window=closed, open_api=closed, s
 def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
     asked = Asked()
     given = "serve --port 9000 --host 0.0.0.0 --api-port 9001 --base-url https://hooks.example.com --tail"
-    given += " --exit-on-stdin-close --exit-when-unused --no-fsync"
+    given += " --proxies 10.0.0.0/8,::1 --exit-on-stdin-close --exit-when-unused --no-fsync"
     more = ["--endpoint", "Orders", "--endpoint", "Pay", "--set-aside-damaged", "--data-dir", str(tmp_path)]
     assert main([*given.split(), *more], asked.services()) == 0
     assert asked.serve == ServeOptions(
@@ -73,6 +73,7 @@ def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
         host="0.0.0.0",
         api_port=9001,
         base_url="https://hooks.example.com",
+        proxies="10.0.0.0/8,::1",
         endpoints=("Orders", "Pay"),
         tail=True,
         set_aside_damaged=True,

@@ -60,6 +60,8 @@ def test_a_failing_handler_is_logged_and_keeps_nobody_from_hearing(caplog: pytes
         ({"body_limit": 1024**3 + 1}, "body_limit"),
         ({"base_url": "not a url"}, "base_url"),
         ({"base_url": "https://user@example.org"}, "base_url"),
+        ({"proxies": "proxy.example.org"}, "proxies"),
+        ({"proxies": "10.0.0.0/8,"}, "proxies"),
         ({"host": ""}, "host"),
         ({"host": "300.1.1.1"}, "host"),
         ({"port": 9000, "api_port": 9000}, "api_port"),

@@ -16,9 +16,9 @@ from app.core.record import Headers
 from app.core.store import EndpointRepository
 from app.core.target import Target
 from app.server.capture import responses
+from app.server.capture.client import Client
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
-from app.server.capture.tunnel_client import Client
 from app.server.probe_key import ProbeKey
 
 RETRY_AFTER = (("Retry-After", "10"),)

@@ -24,11 +24,11 @@ from app.server.addresses import Addresses
 from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body_memory import PART_LEAST, BodyMemory
+from app.server.capture.client import Client, client_of
 from app.server.capture.connection import Connection
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Break, Incoming
 from app.server.capture.responses import Response
-from app.server.capture.tunnel_client import Client, client_of
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
@@ -275,7 +275,8 @@ class Handler:
         return _Stored(seq, capture.id, response, expected)
 
     def _client(self, connection: Connection, request: Incoming) -> Client:
-        return client_of(connection.peer, request.head.headers, self._addresses.client_header)
+        addresses = self._addresses
+        return client_of(connection.peer, request.head.headers, addresses.client_header, addresses.proxies)
 
     def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
         """The first target's response, if the sender is to get it and the target can be asked now."""

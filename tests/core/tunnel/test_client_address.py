@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from app.core.tunnel.spec import AddressHeader
-from app.server.capture.tunnel_client import client_address, client_scheme
+from app.server.capture.client import client_address, client_scheme
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
-"""Who sent a request: the connection's peer, or behind a tunnel, the client that its program names."""
+"""Who sent a request: the connection's peer, or the client that a reverse proxy or a tunnel's program names."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
 from app.core.record import Headers
+from app.core.settings import Network
 from app.core.tunnel.spec import AddressHeader
 
 
@@ -17,17 +19,43 @@ class Client(NamedTuple):
     scheme: str = "http"
 
 
-def client_of(peer: tuple[str, int], headers: Headers, trusted: AddressHeader | None) -> Client:
+def client_of(
+    peer: tuple[str, int], headers: Headers, trusted: AddressHeader | None, proxies: Sequence[Network] = ()
+) -> Client:
     """`peer` is the connection's, `trusted` the tunnel's header, None while no tunnel is up.
 
-    Only a program on this machine can be the tunnel's: to any other peer the header is what its sender wrote.
+    Only a program on this machine can be the tunnel's: to any other peer the header is what its sender wrote. The same
+    goes for a peer that is none of the `proxies`.
     """
+    if proxies and _is_among(peer[0], proxies):
+        return _client_of_proxy(peer, headers, proxies)
     if trusted is None or not _is_loopback(peer[0]):
         return Client(*peer)
     address = client_address(headers, trusted)
     if address is None:
         return Client(*peer)
     return Client(address, 0, client_scheme(headers) or "http")
+
+
+def _client_of_proxy(peer: tuple[str, int], headers: Headers, proxies: Sequence[Network]) -> Client:
+    """The last address of X-Forwarded-For that is none of the proxies: what is before it, anybody may have written."""
+    scheme = client_scheme(headers) or "http"
+    for value in reversed(_values(headers, "X-Forwarded-For")):
+        address = _address(value)
+        if address is None:
+            break
+        if not _is_among(address, proxies):
+            return Client(address, 0, scheme)
+    return Client(*peer, scheme)
+
+
+def _is_among(text: str, networks: Sequence[Network]) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in network for network in networks)
 
 
 def _is_loopback(address: str) -> bool:
