@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import PGconn
 
 from app.core.errors import StoreAddressError
 
@@ -29,25 +32,38 @@ def connection_text(address: str) -> str:
         raise StoreAddressError(
             f"{shown(address)} names no database. Write the store as postgresql://USER@HOST/DATABASE, or service=NAME."
         )
-    hosts = [host for name in ("host", "hostaddr") for host in str(given.get(name, "")).split(",")]
+    names_host = "service" not in given and {"host", "hostaddr"} & given.keys()
+    said = given if names_host else {**_said_elsewhere(given), **given}
+    hosts = [host for name in ("host", "hostaddr") for host in str(said.get(name, "")).split(",")]
     if any(host not in _HERE and not host.startswith(("/", "@")) for host in hosts):
-        if given.get("sslmode") in _MAYBE_PLAIN:
+        mode = str(said.get("sslmode", "verify-full"))
+        if mode in _MAYBE_PLAIN:
             raise StoreAddressError(
-                f"sslmode={given['sslmode']} may send everything in plain text to {given['host']}. Leave it out, which"
-                " means verify-full, or ask for plain text by name: sslmode=disable."
+                f"sslmode={mode} may send everything in plain text to {said['host']}. Leave it out, which means"
+                " verify-full, or ask for plain text by name: sslmode=disable."
             )
-        given.setdefault("sslmode", "verify-full")
-        if given["sslmode"] == "verify-full":
-            given.setdefault("sslrootcert", os.environ.get("PGSSLROOTCERT", "system"))
-    if "," in str(given.get("host", given.get("hostaddr", ""))):
+        given["sslmode"] = mode
+        if mode == "verify-full":
+            given["sslrootcert"] = said.get("sslrootcert", os.environ.get("PGSSLROOTCERT", "system"))
+    if "," in str(said.get("host", said.get("hostaddr", ""))):
         given.setdefault("target_session_attrs", "read-write")  # a standby takes nothing
-    if "service" in given or "PGSERVICE" in os.environ or "PGHOST" in os.environ:
-        # What a service file says comes before the environment, which comes before what libpq would do.
-        os.environ.setdefault("PGSSLMODE", "verify-full")
-        os.environ.setdefault("PGSSLROOTCERT", "system")
     for name, value in _PATIENCE.items():
         given.setdefault(name, value)
     return make_conninfo("", **{name: str(value) for name, value in given.items()})
+
+
+def _said_elsewhere(given: Mapping[str, Any]) -> dict[str, str]:
+    """What the service file and the environment say, but for what libpq would take anyway. It connects to nobody: libpq
+    reads both, then refuses the last value."""
+    connection = PGconn.connect_start(make_conninfo("", **{**given, "gssencmode": "none"}).encode())
+    try:
+        return {
+            option.keyword.decode(): option.val.decode()
+            for option in connection.info
+            if option.val is not None and option.val != option.compiled
+        }
+    finally:
+        connection.finish()
 
 
 def shown(address: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -32,11 +34,35 @@ async def refusal(address: str) -> str:
         ("postgresql://localhost/team", None),
         ("postgresql://127.0.0.1:5433/team", None),
         ("postgresql:///team?host=/var/run/postgresql", None),
-        ("service=team", None),
     ],
 )
 def test_another_machine_is_asked_for_its_certificate_unless_told_by_name(address: str, mode: str | None) -> None:
     assert conninfo_to_dict(connection_text(address)).get("sslmode") == mode
+
+
+@pytest.mark.parametrize(
+    ("service", "expected"),
+    [
+        ("host=db.example.com", {"sslmode": "verify-full", "sslrootcert": "system"}),
+        ("host=db.example.com\nsslrootcert=/ca.pem", {"sslmode": "verify-full", "sslrootcert": "/ca.pem"}),
+        ("host=db.example.com\nsslmode=disable", {"sslmode": "disable"}),
+        ("host=a,b\nsslmode=require", {"sslmode": "require", "target_session_attrs": "read-write"}),
+        ("host=localhost", {}),
+        ("host=/var/run/postgresql", {}),
+    ],
+)
+def test_a_service_file_is_held_to_the_same(
+    service: str, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "services"
+    file.write_text(f"[team]\ndbname=team\npassword=s3cret\n{service}\n", "utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    text = connection_text("service=team")
+    found = conninfo_to_dict(text)
+    assert {
+        name: found[name] for name in ("sslmode", "sslrootcert", "target_session_attrs") if name in found
+    } == expected
+    assert "s3cret" not in text
 
 
 def test_plain_text_is_never_a_fallback() -> None:
