@@ -51,6 +51,7 @@ def start(given: Sequence[str]) -> int:
         window=show_window,
         open_api=_open_api,
         selftest=_selftest,
+        names_team_store=_names_team_store,
         require_database=_require_database,
         restore=_restore,
         copy_store=_copy_store,
@@ -66,6 +67,13 @@ def _draw() -> int:
     from app.ui.inspector.body.render_process import main as draw  # start-up time, and Qt: for this process alone
 
     return draw()
+
+
+def _names_team_store(folder: Path) -> bool:
+    from app.current_settings import store_of  # start-up time: few commands run in a folder without a database
+    from app.data_folder.settings_file import load  # as above
+
+    return store_of(load(folder)) is not None
 
 
 def _require_database(folder: Path) -> None:

@@ -32,7 +32,7 @@ async def connect(
     from tempfile import TemporaryDirectory  # start-up time: few commands need it
 
     async with AsyncExitStack() as stack:
-        if without_data and running_api(folder) is None and _has_no_data(folder):
+        if without_data and running_api(folder) is None and _has_no_data(folder, services):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hookline-")))
             create = True
         address = await _find_or_open_api(folder, services, stack, create)
@@ -48,7 +48,7 @@ async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExi
         address = running_api(folder)
         if address is not None and await responds(address):
             return address
-        if not create and _has_no_data(folder):
+        if not create and _has_no_data(folder, services):
             services.require_database(folder)
             raise CliError(
                 f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or create an endpoint"
@@ -74,12 +74,13 @@ def running_api(folder: Path) -> ApiAddress | None:
         ) from error
 
 
-def _has_no_data(folder: Path) -> bool:
-    """Whether `folder` has no database; False when that is unknown, so that opening it reports the error."""
+def _has_no_data(folder: Path, services: CliServices) -> bool:
+    """Whether `folder` has no database, and names no team's store; False when that is unknown, so that opening it
+    reports the error."""
     try:
         (folder / DATABASE).stat()
     except FileNotFoundError:
-        return True
+        return not services.names_team_store(folder)
     except OSError:
         return False
     return False

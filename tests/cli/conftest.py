@@ -74,7 +74,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def services(**given: Any) -> CliServices:
     """Those given, and nothing behind the others. No folder has lost its database."""
     nothing = dict.fromkeys(CliServices.__struct_fields__)
-    return CliServices(**{**nothing, "require_database": lambda _: None, **given})
+    return CliServices(**{**nothing, "require_database": lambda _: None, "names_team_store": lambda _: False, **given})
 
 
 def command(*arguments: str) -> list[str]:

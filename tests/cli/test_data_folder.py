@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,26 @@ def test_an_endpoint_can_be_made_in_a_new_folder(run: Run, folder: Path) -> None
     assert run("endpoint", "add", "Orders", "--slug", "orders").code == 0
     assert (folder / "hookline.db").exists()
     assert run("endpoint", "show", "orders").code == 0
+
+
+def test_settings_can_be_made_in_a_new_folder(run: Run, folder: Path) -> None:
+    assert run("settings", "port").code == 3
+    assert not folder.exists()
+    assert run("settings", "port", "9000").out == "9000\n"
+    assert run("settings", "port").out == "9000\n"
+
+
+@pytest.mark.parametrize("by", ["environment", "settings"])
+def test_a_team_s_store_needs_no_database_in_the_folder(
+    run: Run, folder: Path, postgres_url: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "environment":
+        monkeypatch.setenv("HOOKLINE_STORE", postgres_url)
+    else:
+        folder.mkdir()
+        (folder / "settings.json").write_text(json.dumps({"store": postgres_url}))
+    assert run("endpoint", "list").code == 0
+    assert not (folder / "hookline.db").exists()
 
 
 @pytest.mark.parametrize("command", ["requests", "status", "endpoint add x", "serve", "doctor"])

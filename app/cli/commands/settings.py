@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import types
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -31,11 +32,18 @@ NONE = "none"
 SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 
 
+class _NewValue(argparse.Action):
+    """Settings may be made before anything else."""
+
+    def __call__(self, parser: object, options: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        options.value, options.creates = value, value is not None
+
+
 def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add("settings", HELP, DETAILS, EXAMPLES, run=settings)
     parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(Settings.__struct_fields__))
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value", action=_NewValue)
 
 
 def keys() -> list[tuple[str, str]]:
