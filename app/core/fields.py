@@ -54,9 +54,9 @@ class Field(Record, frozen=True):
         if self.low is None or self.high is None or value is None:
             return None
         if isinstance(value, str):
-            if len(value) <= self.high:
-                return None
-            return f"{self.title} can have at most {self.high:,} characters, not {len(value):,}."
+            if len(value) > self.high:
+                return f"{self.title} can have at most {self.high:,} characters, not {len(value):,}."
+            return unstorable_error(self.title, value)
         if isinstance(value, tuple):
             return self._items_error(value)
         if self.low <= value <= self.high:
@@ -78,6 +78,12 @@ class Field(Record, frozen=True):
         if self.unit == "port":
             return str(number)
         return f"{number:,}" if isinstance(number, int) else f"{number:,g}"
+
+
+def unstorable_error(title: str, text: str) -> str | None:
+    """A text has no NUL and no lone surrogates."""
+    broken = next((char for char in text if char == "\0" or "\ud800" <= char <= "\udfff"), None)
+    return None if broken is None else f"{title} cannot contain the character {broken!a}: it cannot be stored."
 
 
 @cache

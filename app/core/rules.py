@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from app.core.fields import fields_of
+from app.core.fields import fields_of, unstorable_error
 from app.core.forward_target import full_url
 from app.core.model import Auth, EndpointDraft, Plan
 from app.core.own_urls import CAPTURE_PATH, own_base_of
@@ -83,10 +83,7 @@ def note_error(note: str) -> str | None:
     length = len(note.strip())
     if length > NOTE_MAX:
         return f"Note can have at most {NOTE_MAX:,} characters, not {length:,}."
-    broken = next((char for char in note if char == "\0" or "\ud800" <= char <= "\udfff"), None)
-    if broken is not None:
-        return f"Note cannot contain the character {broken!a}: it cannot be stored."
-    return None
+    return unstorable_error("Note", note)
 
 
 def position_error(position: int, count: int) -> str | None:
@@ -222,9 +219,11 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
 
 
 def _body_error(body: str | None) -> str | None:
-    if body is None or len(body.encode("utf-8", "surrogatepass")) <= RESPONSE_BODY_MAX:
+    if body is None:
         return None
-    return f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
+    if len(body.encode("utf-8", "surrogatepass")) > RESPONSE_BODY_MAX:
+        return f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
+    return unstorable_error("Response body", body.replace("\0", ""))  # it is stored as JSON, which can say NUL
 
 
 def create_refusal(plan: Plan, endpoint_count: int) -> str | None:

@@ -61,8 +61,15 @@ def test_a_note_ends_at_2000_characters_without_what_surrounds_it() -> None:
 
 
 @pytest.mark.parametrize("char", ["\ud800", "\0"])
-def test_a_note_holds_only_what_can_be_stored(char: str) -> None:
-    assert repr(char) in (rules.note_error(f"a{char}b") or "")
+def test_texts_hold_only_what_can_be_stored(char: str) -> None:
+    text = f"a{char}b"
+    assert repr(char) in (rules.note_error(text) or "")
+    assert repr(char) in rules.endpoint_errors(draft(description=text))[0].message
+
+
+def test_a_response_body_has_no_half_characters() -> None:
+    assert rules.endpoint_errors(draft(response=ResponseSettings(body="a\0b"))) == []
+    assert "'\\ud800'" in rules.endpoint_errors(draft(response=ResponseSettings(body="a\ud800b")))[0].message
 
 
 def test_a_note_is_kept_trimmed_and_an_empty_one_is_none() -> None:
