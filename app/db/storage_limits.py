@@ -98,7 +98,7 @@ class StorageLimit:
 
     def give_back(self, size: int) -> None:
         self.allocated -= size
-        if self.reached and self._has_room():
+        if self.reached and self.has_room():
             self.set_reached(False)
 
     def set_reached(self, reached: bool) -> None:
@@ -116,7 +116,8 @@ class StorageLimit:
         stopped = self.reached and self.when_full == "stop_capturing"
         self.ceiling = -1 if stopped else LARGEST if self.limit is None else self.limit
 
-    def _has_room(self) -> bool:
+    def has_room(self) -> bool:
+        """Whether a limit that was reached is not any more."""
         if self.limit is None:
             return True
         # Deleting one large request may free far more than the excess, which does not mean that deleting is over.
@@ -332,7 +333,7 @@ class StorageLimits:
     def evicting(self, endpoint_id: int | None) -> None:
         """The oldest requests are being deleted for the limit of this endpoint, or of all (None)."""
         limit = self._all if endpoint_id is None else self._own.get(endpoint_id)
-        if limit is not None:
+        if limit is not None and not limit.has_room():
             limit.set_reached(True)
 
     # -- within ---------------------------------------------------------------------------------------------------

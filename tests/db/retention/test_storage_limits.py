@@ -101,6 +101,15 @@ async def check(store: Store, place: Place) -> None:
 # -- one endpoint ---------------------------------------------------------------------------------------------------
 
 
+async def test_a_limit_is_not_reached_where_one_large_request_made_room(store: Store) -> None:
+    made = await limited(store, MIB)
+    await fill(store, made, 1, bytes(1_000 * KIB))
+    await fill(store, made, 1, bytes(100 * KIB))
+    await calm(store)
+    assert used(store, made) < MIB // 2
+    assert store.limits.reached() == []
+
+
 async def test_at_an_endpoints_limit_its_oldest_go_and_nobody_elses(
     store: Store, events: list[Event], place: Place
 ) -> None:
