@@ -30,6 +30,8 @@ from app.db.write_jobs import AdaptiveBatch
 
 IDS_MAX = 1_024
 """Requests hidden in one step: lists remove the rows of a step at once."""
+READS = 10
+"""So often at most it is read which request is the newest: while more than that arrive, those are the newest."""
 
 Span = tuple[int, int]
 """The first and the last number."""
@@ -239,15 +241,17 @@ class Trash(Part):
 
     async def _find_newest(self, endpoint_ids: Iterable[int]) -> None:
         """When the newest request left was received. Not in a step of the writer: of many deleted ones, the reader
-        passes each."""
+        passes each. Read again if others were stored or deleted meanwhile."""
         for endpoint_id in endpoint_ids:
-            before = self._request_counts.of(endpoint_id)
-            newest = None
-            if before.total:
-                with contextlib.suppress(StorageUnavailableError):
-                    newest = await self._readers.run(partial(newest_received_at, endpoint_id=endpoint_id))
-            if self._request_counts.of(endpoint_id).total == before.total:
-                self._request_counts.set_newest(endpoint_id, newest)
+            for _ in range(READS):
+                before = self._request_counts.of(endpoint_id)
+                newest = None
+                if before.total:
+                    with contextlib.suppress(StorageUnavailableError):
+                        newest = await self._readers.run(partial(newest_received_at, endpoint_id=endpoint_id))
+                if self._request_counts.of(endpoint_id) is before:
+                    self._request_counts.set_newest(endpoint_id, newest)
+                    break
 
 
 def hide_ids(database: Database, deletion: int, ids: Sequence[str]) -> dict[int, Trashed]:

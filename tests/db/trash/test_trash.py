@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable
 from unittest.mock import AsyncMock
 
@@ -16,8 +17,9 @@ from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Even
 from app.core.model import Capture, Counts, Endpoint, Plan
 from app.core.search.parse import parse
 from app.core.store import Store
+from app.db.readers import THREADS
 from tests import factories
-from tests.db.helpers import OpenStore, Place, add_many, of_kind, query, recount
+from tests.db.helpers import OpenStore, Place, add, add_many, of_kind, query, recount
 from tests.support import until
 
 KINDS = ("ids", "all", "endpoint")
@@ -323,3 +325,18 @@ async def test_an_endpoint_that_cannot_be_deleted_goes_on_capturing(store: Store
     with pytest.raises(StorageUnavailableError):
         await store.trash.delete_endpoint(endpoint.id)
     assert unversioned([store.endpoints.capturing(endpoint.slug)]) == unversioned([endpoint])
+
+
+async def test_the_newest_request_left_is_found_although_others_arrive_meanwhile(
+    store: Store, endpoint: Endpoint, place: Place
+) -> None:
+    await add(store, endpoint.id, received_at=1_000_000)
+    hidden = await add(store, endpoint.id, received_at=3_000_000)
+    free = threading.Event()
+    reading = [asyncio.create_task(store._readers.run(lambda _: free.wait()), name="reader") for _ in range(THREADS)]
+    deleting = asyncio.create_task(store.trash.delete([hidden.id]), name="deletion")
+    await until(lambda: store.captures.counts(endpoint.id).total == 1)
+    await add(store, endpoint.id, received_at=2_000_000)
+    free.set()
+    await asyncio.gather(deleting, *reading)
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
