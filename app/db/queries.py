@@ -236,7 +236,7 @@ def trashed_sql(table: str = "capture", seq: str = "seq") -> str:
 
 def visible_sql(table: str = "capture", seq: str = "seq") -> str:
     """The condition that excludes deleted requests."""
-    return f"({_NOT_OF_TRASHED.format(table=table)} AND {trashed_sql(table, seq)} IS NULL)"
+    return f"({_NOT_OF_TRASHED.format(table=table)} AND coalesce({trashed_sql(table, seq)}, 0) < 1)"
 
 
 def any_trashed(database: Database) -> bool:
