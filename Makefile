@@ -58,7 +58,7 @@ bench-team: set-up-dev ## cost of a node on PostgreSQL, and kills of nodes and s
 	$(BIN)/python -m benchmarks.team $(ARGS)
 	$(BIN)/python -m benchmarks.failover
 
-bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
+bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline", or "--store postgresql://…")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)
 
 fuzz: set-up-dev ## valid and broken requests against the running program (make fuzz ARGS="--minutes 10 --seed 7")

@@ -7,17 +7,21 @@ import resource
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from pathlib import Path
+from typing import Any
 
-from app.core.model import Summary
+from app.core.ids import first_id
+from app.core.model import PageKey, Summary
 from app.core.search.parse import parse
+from app.db.postgres.search.indexing import GROUP
+from app.db.raw_sql import execute
 from app.db.sqlite.search.indexing import BATCH, MOST_WAITING
-from app.db.sqlite.store import Store
+from benchmarks.large_store import Place, open_store
 from benchmarks.lines import Line
 from benchmarks.programs import BenchError
 
 PAGE = 100
 FIRST_MS, PAGE_MS, MEMORY_MIB = 100.0, 50.0, 250.0
+FIRST_ON_SERVER_MS = 300.0
 """At most; a search without results counts to its end."""
 
 NONE, ONE = 0, -1
@@ -85,37 +89,57 @@ SEARCHES = (
 )
 """By name: what is searched for, and that it is found in none, in one, or in about one of so many requests."""
 
+_INDEXED = (
+    "SELECT coalesce(min(first) FILTER (WHERE NOT indexed AND upto = first + ? - 1), max(upto), 0) FROM search_group"
+)
+"""In PostgreSQL: a group gets its index once it is full."""
 
-async def measure(folder: Path, index_limit_s: float) -> AsyncIterator[Line]:
+
+async def measure(place: Place, index_limit_s: float) -> AsyncIterator[Line]:
     """The numbers, as they come; the index gets that long to be made."""
     begin = time.perf_counter()
-    store = await Store.open(folder, lambda event: None)
+    store = await open_store(place)
+    first_ms = FIRST_ON_SERVER_MS if isinstance(place, str) else FIRST_MS
     try:
-        yield Line("opening the store", _ms(begin), "ms")
+        yield Line("opening the store, with the counts of all endpoints", _ms(begin), "ms")
         total = sum(store.captures.counts(endpoint.id).total for endpoint in store.endpoints.all())
         yield Line("requests", total)
         begin = time.perf_counter()
         if total > MOST_WAITING:
             await _indexed(store, total, index_limit_s)
         yield Line("waited for the index", _ms(begin) / 1000, "s")
-        for endpoint_id, called in [(None, "all"), *((one.id, one.name) for one in store.endpoints.all())]:
-            begin = time.perf_counter()
-            await store.captures.page(endpoint_id, limit=100)
-            yield Line(f"first page of {called}", _ms(begin), "ms", PAGE_MS)
+        async for line in _pages(store):
+            yield line
         for name, text, one_in in SEARCHES:
             busy = time.process_time()
             first, found, whole = await _search(store, text)
             _require_count(name, found, one_in, total)
             busy_ms = None if found else (time.process_time() - busy) * 1000
-            yield Line(f"{name}: first of {found}", first, "ms", FIRST_MS, busy_ms=busy_ms)
+            yield Line(f"{name}: first of {found}", first, "ms", first_ms, busy_ms=busy_ms)
             if whole > first * 2 and whole > 50:
                 yield Line("  until all of a page", whole, "ms")
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         yield Line("most memory of the store alone", most, "MiB", MEMORY_MIB)
         yield Line("database", (await store.retention.size()).file_bytes / 2**20, "MiB")
-        yield Line("index", (folder / "search.db").stat().st_size / 2**20 if total > MOST_WAITING else 0.0, "MiB")
+        if not isinstance(place, str):
+            yield Line("index", (place / "search.db").stat().st_size / 2**20 if total > MOST_WAITING else 0.0, "MiB")
     finally:
         await store.close()
+
+
+async def _pages(store: Any) -> AsyncIterator[Line]:
+    """Of all endpoints and of each: the newest, and those halfway to the oldest."""
+    (newest,), (oldest,) = (
+        await store.captures.page(None, limit=1),
+        await store.captures.page(None, after=PageKey(received_at=-1, id=""), limit=1),
+    )
+    at = (newest.received_at + oldest.received_at) // 2
+    halfway = PageKey(received_at=at, id=first_id(at))
+    for endpoint_id, called in [(None, "all"), *((one.id, one.name) for one in store.endpoints.all())]:
+        for name, before in (("first page", None), ("page halfway", halfway)):
+            begin = time.perf_counter()
+            await store.captures.page(endpoint_id, before=before, limit=PAGE)
+            yield Line(f"{name} of {called}", _ms(begin), "ms", PAGE_MS)
 
 
 def _require_count(name: str, found: int, one_in: int, total: int) -> None:
@@ -125,15 +149,22 @@ def _require_count(name: str, found: int, one_in: int, total: int) -> None:
         raise BenchError(f"{name}: {found} found of {total:,}, not {least} to {most}")
 
 
-async def _indexed(store: Store, total: int, limit_s: float) -> None:
+async def _indexed(store: Any, total: int, limit_s: float) -> None:
     begin = time.perf_counter()
-    while store._index.contents.upto < total - BATCH:
+    while (upto := await _upto(store)) < total - BATCH:
         if time.perf_counter() - begin > limit_s:
-            raise BenchError(f"only {store._index.contents.upto:,} requests are indexed after {limit_s:.0f} s")
+            raise BenchError(f"only {upto:,} requests are indexed after {limit_s:.0f} s")
         await asyncio.sleep(0.2)
 
 
-async def _search(store: Store, text: str) -> tuple[float, int, float]:
+async def _upto(store: Any) -> int:
+    """The highest number of a request that is indexed."""
+    if store.file is not None:
+        return int(store._index.contents.upto)
+    return int(await store._readers.run(lambda database: execute(database, _INDEXED, (GROUP,)).fetchone()[0]))
+
+
+async def _search(store: Any, text: str) -> tuple[float, int, float]:
     """Milliseconds until the first results (or the end, when there are none), how many, and until the page is full."""
     begin = time.perf_counter()
     first: float | None = None

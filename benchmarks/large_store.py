@@ -1,4 +1,5 @@
-"""The store that `benchmarks.large` measures: varied requests, straight into its tables, kept between runs."""
+"""The stores that `benchmarks.large` measures, one of each engine: varied requests, straight into its tables, kept
+between runs."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ import gzip
 import hashlib
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from peewee import Database
 
 from app.core.clock import now_us
 from app.core.gist.gist import gist
@@ -18,10 +22,16 @@ from app.data_folder.database_files import FILE_NAME
 from app.db.counts import request_bytes
 from app.db.encoded_headers import encode_headers
 from app.db.models import NOBODY
-from app.db.raw_sql import raw
+from app.db.postgres.database import PostgresDatabase
+from app.db.postgres.insert import insert as insert_in_postgres
+from app.db.postgres.schema import PARTITION, prepare
+from app.db.postgres.store import Store as PostgresStore
+from app.db.raw_sql import execute, newest_seq, raw
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer.insert import insert
+from app.db.write_jobs import Add
+from benchmarks.programs import BenchError
 
 TOGETHER = 2_000
 SLUGS = ("billing", "shop", "builds", "chat", "alarms")
@@ -34,34 +44,66 @@ FORM = "3"
 """Of the store; one of another form is made anew."""
 
 
-def made(folder: Path, rows: int) -> bool:
+Place = Path | str
+"""A folder, or the URL of a PostgreSQL database."""
+
+
+async def open_store(place: Place) -> Any:
+    """The store of the place's engine."""
+    if isinstance(place, str):
+        return await PostgresStore.open(place, lambda event: None)
+    return await Store.open(place, lambda event: None)
+
+
+def made(place: Place, rows: int) -> bool:
     """Make a store of `rows` requests unless it is there; whether it had to be made."""
-    mark = folder / "filled"
+    if isinstance(place, str):
+        return _made_in_postgres(place, rows)
+    mark = place / "filled"
     if mark.exists() and mark.read_text() == FORM:
         return False
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for file in folder.iterdir():
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for file in place.iterdir():
         file.unlink()
-    fill(folder, rows)
+    asyncio.run(_make_endpoints(place))
+    database = open_writer(place / FILE_NAME)
+    raw(database).execute("PRAGMA synchronous = OFF")
+    _fill(database, rows, lambda adds, _: insert(database, adds))
+    database.close()
     mark.write_text(FORM)
     return True
 
 
-def fill(folder: Path, rows: int) -> None:
-    """Make a store of `rows` requests."""
-    asyncio.run(_make_endpoints(folder))
-    database = open_writer(folder / FILE_NAME)
-    raw(database).execute("PRAGMA synchronous = OFF")
+def _made_in_postgres(url: str, rows: int) -> bool:
+    """BenchError if the database holds other requests."""
+    database = PostgresDatabase(url)
+    with database.connection_context():
+        prepare(database, url)
+        stored = newest_seq(database)
+        if stored not in (0, rows):
+            raise BenchError(f"the database holds {stored:,} requests, not {rows:,}: take another one")
+        if stored:
+            return False
+        asyncio.run(_make_endpoints(url))
+        for place in range(0, rows + 1, PARTITION):
+            execute(database, "SELECT make_partition(?)", (place,))
+        _fill(database, rows, lambda adds, first: insert_in_postgres(database, adds, first))
+        execute(database, "SELECT setval('capture_seq_seq', ?)", (rows,))
+        for place in range(0, rows + 1, PARTITION):  # as the server does by itself, a minute later
+            execute(database, f"VACUUM ANALYZE capture_{place}, capture_body_{place}")
+    return True
+
+
+def _fill(database: Database, rows: int, store: Callable[[list[Add], int], object]) -> None:
+    """`store` gets the requests many at a time, each time with the number of the first."""
     begin = now_us() - rows * APART_US
-    numbers = range(1, rows + 1)
-    for first in range(0, rows, TOGETHER):
+    for first in range(1, rows + 1, TOGETHER):
         with database.atomic():
-            insert(database, [_add(number, begin, rows) for number in numbers[first : first + TOGETHER]])
-    database.close()
+            store([_add(number, begin, rows) for number in range(first, min(first + TOGETHER, rows + 1))], first)
 
 
-async def _make_endpoints(folder: Path) -> None:
-    store = await Store.open(folder, lambda event: None)
+async def _make_endpoints(place: Place) -> None:
+    store = await open_store(place)
     await store.account.set_plan(Plan.PRO)
     for slug in SLUGS:
         await store.endpoints.create(EndpointDraft(name=slug.title(), slug=slug, retention_days=90))
@@ -110,7 +152,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         gist=gist(method, target, tuple(headers), "application/json", body, size=len(body)),
     )
     kept = encode_headers(capture.headers)
-    return None, capture, body, None, (), kept, request_bytes(capture, kept, deliveries=0), 0
+    return None, capture, body, None, (), None, kept, request_bytes(capture, kept, deliveries=0), 0
 
 
 def _body(number: int, rnd: random.Random, event: str, rows: int) -> bytes:

@@ -19,8 +19,12 @@ from benchmarks.programs import BenchError, hookline, run_load
 pytestmark = pytest.mark.long
 
 
-def test_it_measures_every_search_and_keeps_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--rows", "2500", "--folder", str(tmp_path), "--searches"]
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_it_measures_every_search_and_keeps_the_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, engine: str
+) -> None:
+    place = ["--folder", str(tmp_path)] if engine == "sqlite" else ["--store", request.getfixturevalue("postgres_url")]
+    arguments = ["--rows", "2500", *place, "--searches"]
     assert main(arguments) in (0, 1)  # a busy machine may miss a bar
     first, error = capsys.readouterr()
     assert error == ""
@@ -31,6 +35,12 @@ def test_it_measures_every_search_and_keeps_the_store(tmp_path: Path, capsys: py
     assert "a word nowhere: first of 0 " in first
     main(arguments)
     assert "requests made" not in capsys.readouterr().out
+
+
+def test_it_leaves_a_store_of_another_size_alone(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    made(postgres_url, 10)
+    assert main(["--rows", "20", "--store", postgres_url]) == 1
+    assert "holds 10 requests, not 20" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
