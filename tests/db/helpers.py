@@ -15,6 +15,7 @@ import psycopg
 from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
+from app.db.background_worker import BackgroundWorker
 from app.db.encoded_headers import encode_headers
 from app.db.models import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
@@ -39,6 +40,18 @@ async def add(store: Store, endpoint_id: int, body: bytes = BODY, **fields: Any)
 async def add_many(store: Store, endpoint_id: int, number: int, **fields: Any) -> list[Capture]:
     """Store so many at once."""
     return list(await asyncio.gather(*(add(store, endpoint_id, **fields) for _ in range(number))))
+
+
+async def idle(*workers: BackgroundWorker) -> None:
+    """Wait until these have done what they were woken for."""
+    while tasks := [worker._task for worker in workers if worker._task is not None and not worker._task.done()]:
+        await asyncio.wait(tasks)
+
+
+async def settled(store: Any) -> None:
+    """Wait for what goes on behind removals and limits: it would move the numbers between two looks."""
+    await idle(store._eviction._worker, store._removed_targets._worker)
+    await store._cleanup.run()
 
 
 def query(place: Place, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -107,8 +120,7 @@ def recount(place: Place) -> dict[int, Counts]:
 
 def recount_bytes(place: Place) -> dict[int, int]:
     """What each endpoint's requests take, removed ones too, (0) body parts without a request, and (-1) responses."""
-    target = "length(CAST(target AS BLOB))" if isinstance(place, Path) else "octet_length(target)"
-    taken = f"1000 + {target} + length(headers) + size + coalesce(length(trailers), 0)"
+    taken = "1000 + length(target) + length(headers) + size + coalesce(length(trailers), 0)"
     rows = query(
         place,
         f"SELECT e.id, (SELECT coalesce(sum({taken}), 0)"
