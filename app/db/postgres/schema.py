@@ -317,11 +317,12 @@ CREATE TABLE capture_body_long PARTITION OF capture_body FOR VALUES FROM (MINVAL
 ALTER TABLE capture_body_long ALTER COLUMN data SET STORAGE EXTERNAL;
 SELECT make_partition(0);
 
-CREATE TABLE search_text (capture_seq bigint PRIMARY KEY, always boolean NOT NULL, text text COLLATE "C" NOT NULL)
-    PARTITION BY RANGE (capture_seq);
+CREATE TABLE search_text (capture_seq bigint PRIMARY KEY, always boolean NOT NULL, text text COLLATE "C" NOT NULL,
+    keys bigint[] NOT NULL) PARTITION BY RANGE (capture_seq);
 CREATE INDEX search_text_always ON search_text (capture_seq) WHERE always;
 CREATE TABLE search_group (first bigint PRIMARY KEY, upto bigint NOT NULL, oldest bigint NOT NULL,
-    newest bigint NOT NULL, indexed boolean NOT NULL DEFAULT false);
+    newest bigint NOT NULL, indexed boolean NOT NULL DEFAULT false, paths text[], common text[] NOT NULL DEFAULT '{}');
+CREATE TABLE search_count (first bigint, key bigint, requests bigint NOT NULL, PRIMARY KEY (first, key));
 """
 
 

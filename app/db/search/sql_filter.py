@@ -76,7 +76,7 @@ def to_sql_filter(query: Query, now: int, tagged: Tagged) -> SqlFilter:
     exact = all(exact for _, exact in narrowed)
     return SqlFilter(
         terms=query.terms,
-        where=_join(" AND ", [sql for sql, _ in narrowed]),
+        where=join(" AND ", [sql for sql, _ in narrowed]),
         exact=exact,
         columns=() if exact else tuple(_columns(query, given)),
         sparse_selects=_sparse_selects(query.terms),
@@ -137,7 +137,7 @@ def _column(term: Filter, given: _Given) -> Sql | None:
         return None
     if isinstance(condition, Range):
         ends = ((">=", condition.low), ("<=", condition.high))
-        return _join(" AND ", [(f"{sql} {sign} ?", (end,)) for sign, end in ends if end is not None])
+        return join(" AND ", [(f"{sql} {sign} ?", (end,)) for sign, end in ends if end is not None])
     if isinstance(condition, TimePoint):
         return sql, (condition.us(given[0]),)
     if isinstance(condition, Network):
@@ -163,12 +163,13 @@ def _narrow(term: Term, given: _Given) -> tuple[Sql, bool]:
     if isinstance(term, All | Either):
         parts = [_narrow(part, given) for part in term.terms]
         exact = all(exact for _, exact in parts)
-        condition = _join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
+        condition = join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
         return condition, exact
     return TRUE, False
 
 
-def _join(operator: str, parts: list[Sql]) -> Sql:
+def join(operator: str, parts: list[Sql]) -> Sql:
+    """All conditions in one; `TRUE` without any."""
     if not parts:
         return TRUE
     return operator.join(f"({text})" for text, _ in parts), tuple(value for _, values in parts for value in values)

@@ -13,6 +13,7 @@ from app.core.model import Endpoint
 from app.db.postgres.database import PostgresDatabase
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.postgres.search import indexing
+from app.db.postgres.search.group_filter import Facts
 from app.db.postgres.search.search import Group, zones
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
@@ -127,7 +128,7 @@ async def test_without_the_extension_searches_work_and_the_store_says_so(
 
 
 def group(first: int, oldest: int, newest: int) -> Group:
-    return Group(first=first, end=first + 10, oldest=oldest, newest=newest, indexed=True)
+    return Group(first=first, end=first + 10, oldest=oldest, newest=newest, facts=Facts())
 
 
 def test_groups_whose_times_overlap_are_asked_together() -> None:

@@ -67,4 +67,4 @@ def without_index(store: Any, patch: pytest.MonkeyPatch) -> None:
     if isinstance(store, SqliteStore):
         patch.setattr(store._index, "contents", IndexContents())
     else:
-        patch.setattr("app.db.postgres.search.search.to_text_filter", lambda _: None)
+        patch.setattr("app.db.postgres.search.search.to_index_query", lambda _: None)

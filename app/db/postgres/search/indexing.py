@@ -1,7 +1,7 @@
-"""Stores the text of requests for searches, in the background: in small batches on its own thread and connection, one
-node at a time.
+"""Stores the text and the keys of requests for searches, in the background: in small batches on its own thread and
+connection, one node at a time.
 
-The texts are in groups, by the numbers of their requests: each a table of its own, which gets its index once it is full
+They are in groups, by the numbers of their requests: each a table of its own, which gets its index once it is full
 (to build it takes a third of the time that adding each text takes) and is dropped when all its requests are deleted.
 """
 
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from peewee import Database, PeeweeException
@@ -23,9 +23,13 @@ from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
 from app.db.postgres.database import PostgresDatabase, trouble
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
-from app.db.postgres.search.text_filter import text_of
-from app.db.raw_sql import execute, raw
-from app.db.search.index.requests import requests_after
+from app.db.postgres.search.group_filter import stored
+from app.db.postgres.search.keys import keys_of
+from app.db.raw_sql import execute, json_list, raw
+from app.db.search.candidate import Candidate
+from app.db.search.index.requests import json_leaves, requests_after
+from app.db.search.index.terms import ColumnValues
+from app.db.search.index.trigrams import INDEXED, combined_text
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,11 +51,45 @@ _OPERATORS = (
     "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace ON pg_namespace.oid = opcnamespace"
     " WHERE opcname = 'gin_trgm_ops'"
 )
-_EXTEND = (
-    "INSERT INTO search_group (first, upto, oldest, newest) VALUES (?, ?, ?, ?) ON CONFLICT (first) DO UPDATE SET"
-    " upto = excluded.upto, oldest = least(search_group.oldest, excluded.oldest),"
-    " newest = greatest(search_group.newest, excluded.newest)"
-)
+PATHS_MAX = 1_000
+"""The most paths in the JSON of a group's requests that are known."""
+_EXTEND = f"""INSERT INTO search_group AS known (first, upto, oldest, newest, paths) VALUES (?, ?, ?, ?, names(?))
+    ON CONFLICT (first) DO UPDATE SET upto = excluded.upto,
+        oldest = least(known.oldest, excluded.oldest), newest = greatest(known.newest, excluded.newest),
+        paths = CASE WHEN cardinality(known.paths) <= {PATHS_MAX}
+            THEN ARRAY(SELECT unnest(known.paths) UNION SELECT unnest(excluded.paths)) END"""
+COUNTED = 16
+"""Keys that fewer requests of a group have are not counted."""
+_COUNT = f"""INSERT INTO search_count (first, key, requests)
+    SELECT ?, key, count(*) FROM {{texts}}, unnest(keys) AS key GROUP BY key HAVING count(*) >= {COUNTED}"""
+_PIECES = """SELECT DISTINCT match[1] AS piece
+    FROM (SELECT text FROM {texts} LIMIT 1) AS one, regexp_matches(text, '\n*[^\\s"]+', 'g') AS match LIMIT 200"""
+_FINISH = f"""UPDATE search_group SET indexed = true, common = ARRAY(SELECT piece FROM ({_PIECES}) AS pieces
+    WHERE NOT EXISTS (SELECT 1 FROM {{texts}} WHERE strpos(text, piece) = 0)) WHERE first = ?"""
+"""Of the pieces of one text, those that occur in all are in common."""
+
+
+class Row(NamedTuple):
+    """What is stored of a request. `always`: every search examines it, for more may be found in it than is in its
+    text."""
+
+    seq: int
+    received_at: int
+    always: bool
+    text: str
+    keys: set[int]
+    paths: frozenset[str]
+
+
+def row_of(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> Row:
+    """Unlike SQLite's, the text is whole also in readable form, so that words of any length are found in it as they
+    are."""
+    text = request.text
+    readable = request.readable_texts() if len(text) <= INDEXED else []
+    always, combined = combined_text(text, readable, request.headers, whole=request.is_whole)
+    leaves = json_leaves(request)
+    keys = keys_of(columns, request.target, request.headers, leaves, size)
+    return Row(seq, received_at, always, stored(combined), keys, leaves.paths)
 
 
 class Index:
@@ -136,25 +174,32 @@ class Index:
         with database.atomic():
             execute(database, f"SELECT pg_advisory_xact_lock({TEXT_LOCK})")
             (upto,) = execute(database, "SELECT coalesce(max(upto), 0) FROM search_group").fetchone()
-            rows = [(seq, at, *text_of(request)) for seq, at, _, request, _ in requests_after(database, upto, BATCH)]
+            rows = [row_of(*one) for one in requests_after(database, upto, BATCH)]
             if len(rows) < BATCH:
                 return len(rows)
-            for place in sorted({seq // GROUP for seq, _, _, _ in rows}):
-                self._add_to_group(place * GROUP, [row for row in rows if row[0] // GROUP == place])
+            for place in sorted({row.seq // GROUP for row in rows}):
+                self._add_to_group(place * GROUP, [row for row in rows if row.seq // GROUP == place])
         return len(rows)
 
-    def _add_to_group(self, first: int, rows: list[tuple[int, int, bool, str]]) -> None:
-        connection, times = raw(self._database), [at for _, at, _, _ in rows]
+    def _add_to_group(self, first: int, rows: list[Row]) -> None:
+        connection, times = raw(self._database), [row.received_at for row in rows]
         name = f"search_text_{first}"
         if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0] is None:
             # To attach a table waits for nobody who reads; to create it as a partition would.
             bounds = f"FROM ({first}) TO ({first + GROUP})"
             connection.execute(f"CREATE TABLE {name} (LIKE search_text INCLUDING ALL)")
+            # Planning would take longer than the search with what the server knows of so long texts.
+            connection.execute(
+                f"ALTER TABLE {name} ALTER COLUMN text SET STATISTICS 0, ALTER COLUMN keys SET STATISTICS 0"
+            )
             connection.execute(f"ALTER TABLE search_text ATTACH PARTITION {name} FOR VALUES {bounds}")
-        with connection.cursor() as cursor, cursor.copy(f"COPY {name} (capture_seq, always, text) FROM STDIN") as copy:
-            for seq, _, always, text in rows:
-                copy.write_row((seq, "t" if always else "f", text))
-        execute(self._database, _EXTEND, (first, rows[-1][0], min(times), max(times)))
+        columns = "capture_seq, always, text, keys"
+        with connection.cursor() as cursor, cursor.copy(f"COPY {name} ({columns}) FROM STDIN") as copy:
+            for row in rows:
+                keys = ",".join(map(str, row.keys))
+                copy.write_row((row.seq, "t" if row.always else "f", row.text, f"{{{keys}}}"))
+        paths = json_list(frozenset[str]().union(*(row.paths for row in rows)))
+        execute(self._database, _EXTEND, (first, rows[-1].seq, min(times), max(times), paths))
 
     def _tidy(self) -> None:
         """Drop the groups whose requests are all deleted, and give those that are full their index."""
@@ -170,6 +215,7 @@ class Index:
             kept = "SELECT EXISTS (SELECT 1 FROM capture WHERE seq >= ? AND seq < ?)"
             if not execute(database, kept, (first, end)).fetchone()[0]:
                 with database.atomic():
+                    execute(database, "DELETE FROM search_count WHERE first = ?", (first,))
                     execute(database, "DELETE FROM search_group WHERE first = ?", (first,))
                     execute(database, f"DROP TABLE search_text_{first}")
             elif operators is not None and not indexed:
@@ -182,13 +228,15 @@ class Index:
 
     def _build(self, first: int, operators: str) -> None:
         """Without a lock that deletions would wait for; what is there is what a stop has left."""
-        name = f"search_text_{first}_text"
-        execute(self._database, f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+        texts = f"search_text_{first}"
+        execute(self._database, f"DROP INDEX CONCURRENTLY IF EXISTS {texts}_text")
         execute(
             self._database,
-            f"CREATE INDEX CONCURRENTLY {name} ON search_text_{first} USING gin (text {operators}.gin_trgm_ops)",
+            f"CREATE INDEX CONCURRENTLY {texts}_text ON {texts} USING gin (text {operators}.gin_trgm_ops, keys)",
         )
-        execute(self._database, "UPDATE search_group SET indexed = true WHERE first = ?", (first,))
+        with self._database.atomic():
+            execute(self._database, _COUNT.format(texts=texts), (first,))
+            execute(self._database, _FINISH.format(texts=texts), (first,))
 
     def _disconnect(self) -> None:
         self._connection = None

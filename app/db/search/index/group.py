@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -18,12 +16,25 @@ from app.db.search.index.index_query import (
     IndexQuery,
     JsonPath,
     Number,
+    OfTerms,
     Steps,
     Substring,
     TermContaining,
     Without,
 )
-from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, is_single, json_term, term, term_text
+from app.db.search.index.terms import (
+    BETWEEN,
+    EVERY,
+    FIRST_TERM,
+    ITEM,
+    is_single,
+    json_term,
+    key_of,
+    path_of,
+    term,
+    term_text,
+    word_term,
+)
 from app.db.search.index.trigrams import (
     NO_MATCH,
     TRIGRAM_TABLE,
@@ -51,13 +62,6 @@ ORDER: tuple[Source, ...] = ("texts", "terms", "numbers", "mixed")
 ANY_NUMBER = 2**31
 FEW = 16
 """With so few requests left, no further part is looked up."""
-
-
-@lru_cache(4096)
-def path_key(path: str) -> int:
-    """The key of a path in the table of numbers. Two paths with one key only make a search examine more requests, and
-    happen once in 2**32."""
-    return int.from_bytes(blake2b(path.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 class IndexEntry(Record, frozen=True):
@@ -164,7 +168,7 @@ class IndexGroup:
 
     def _terms(self, query: IndexQuery) -> str | None:
         """An FTS5 expression; None when terms cannot decide it."""
-        if isinstance(query, HasTerm | TermContaining | JsonPath):
+        if isinstance(query, OfTerms):
             written = self._written(query)
             return None if written is None else " OR ".join(map(quoted, written))
         if isinstance(query, AnyOf):
@@ -174,7 +178,7 @@ class IndexGroup:
 
     def _all_terms(self, parts: Sequence[IndexQuery]) -> str | None:
         negated = [part.part for part in parts if isinstance(part, Without)]
-        if self._is_universal(negated):
+        if all_have_one_of(negated, self._written, self._vocabulary.all_have):
             return NO_MATCH
         required = [self._terms(part) for part in parts if not isinstance(part, Without)]
         if NO_MATCH in required:
@@ -183,47 +187,55 @@ class IndexGroup:
         positive = join_expressions(" AND ", [part for part in required if part])
         return f"({positive or quoted(EVERY)}) NOT ({without})" if without else positive or None
 
-    def _is_universal(self, parts: Iterable[IndexQuery]) -> bool:
-        """Whether every request is known to have one of these: to find those without, FTS5 goes through all
-        requests."""
-        alike: dict[str, list[str]] = {}
-        for part in _without_any_of(parts):
-            written = self._written(part) or []
-            if any(map(self._vocabulary.all_have, written)):
-                return True
-            kind = _one_of_a_kind(part)
-            if kind is not None:
-                alike.setdefault(kind, []).extend(written)
-        return any(self._vocabulary.all_have(*written) for written in alike.values())
-
-    def _written(self, query: HasTerm | TermContaining | JsonPath) -> list[str] | None:
+    def _written(self, query: OfTerms) -> list[str] | None:
         """The terms of which every match has one; None when they are too many."""
         if isinstance(query, HasTerm):
             return [query.term]
         if isinstance(query, TermContaining):
-            return self._vocabulary.terms_containing(query.kind, query.text)
+            written = term(query.kind, query.text)[1:] if query.kind else word_term(query.text)
+            return self._vocabulary.terms_containing(query.kind, written)
         paths = self._vocabulary.paths(query.steps)
-        if paths is None:
-            return None
-        return [term("j", path) if query.value is None else json_term(path, query.value) for path in paths]
+        return None if paths is None else terms_at(paths, query.value)
 
 
-def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[HasTerm | TermContaining | JsonPath]:
+def terms_at(paths: Iterable[str], value: str | None) -> list[str]:
+    """The terms of these paths, or of a text at one of them."""
+    return [term("j", path) if value is None else json_term(path, value) for path in paths]
+
+
+def all_have_one_of(
+    parts: Iterable[IndexQuery], written: Callable[[OfTerms], list[str] | None], all_have: Callable[..., bool]
+) -> bool:
+    """Whether every request is known to have one of these: to find those without, a group's index goes through all its
+    requests. `written`: the terms of which each that matches a part has one; `all_have`: whether each request has one
+    of some terms, of which no request has two."""
+    alike: dict[str, list[str]] = {}
+    for part in _without_any_of(parts):
+        terms = written(part) or []
+        if any(map(all_have, terms)):
+            return True
+        kind = _one_of_a_kind(part)
+        if kind is not None:
+            alike.setdefault(kind, []).extend(terms)
+    return any(all_have(*terms) for terms in alike.values())
+
+
+def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[OfTerms]:
     """The parts, with each AnyOf replaced by its parts."""
     for part in parts:
         if isinstance(part, AnyOf):
             yield from _without_any_of(part.parts)
-        elif isinstance(part, HasTerm | TermContaining | JsonPath):
+        elif isinstance(part, OfTerms):
             yield part
 
 
 _SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
 
 
-def _one_of_a_kind(query: HasTerm | TermContaining | JsonPath) -> str | None:
+def _one_of_a_kind(query: OfTerms) -> str | None:
     """The kind of a term of which no request has two; None for others."""
     if isinstance(query, JsonPath) and query.value is not None and is_single(query.steps):
-        return BETWEEN.join(step for step in query.steps if step is not None)
+        return path_of(query.steps)
     return query.term[0] if isinstance(query, HasTerm) and query.term[0] in _SINGLE_KINDS else None
 
 
@@ -233,7 +245,7 @@ def _source(query: IndexQuery) -> Source:
         return "texts"
     if isinstance(query, Number):
         return "numbers"
-    if isinstance(query, HasTerm | TermContaining | JsonPath | Without):
+    if isinstance(query, OfTerms | Without):
         return "terms"
     found = {_source(part) for part in query.parts}
     return "mixed" if len(found) > 1 or found == {"numbers"} else next(iter(found), "terms")
@@ -273,20 +285,21 @@ class Vocabulary:
     def paths(self, steps: Steps) -> list[str] | None:
         """The paths in JSON bodies that match these steps; None when there are too many."""
         if is_single(steps):
-            return [BETWEEN.join(step for step in steps if step is not None)]
+            return [path_of(steps)]
         start = term("j", "")
         statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
         examined = self._execute(statement, (start, start + _HIGHEST)).fetchall()
         if len(examined) == EXAMINED_MAX:
             return None
-        return [path for path in (term_text(written) for (written,) in examined) if _fits(path, steps)]
+        return [path for path in (term_text(written) for (written,) in examined) if fits(path, steps)]
 
     def _count(self, written: str) -> int:
         row = self._execute(f"SELECT requests FROM {self._table} WHERE term = ?", (written,)).fetchone()
         return row[0] if row else 0
 
 
-def _fits(path: str, steps: Steps) -> bool:
+def fits(path: str, steps: Steps) -> bool:
+    """Whether the steps may lead to the path."""
     examined = path.split(BETWEEN)
     return len(examined) == len(steps) and all(
         step is None or step == found or (found == ITEM and step.isdecimal())
@@ -303,7 +316,7 @@ def _with_number(
     where = "".join(f" AND value {sign} ?" for _, sign in bounds)
     statement = f"SELECT seq FROM numbers_{group} WHERE path = ?{where} LIMIT ?"
     found: set[int] = set()
-    for key in map(path_key, paths) if number.steps else (SIZE,):
+    for key in map(key_of, paths) if number.steps else (SIZE,):
         rows = connection.execute(statement, (key, *(end for end, _ in bounds), most + 1))
         found.update(seq for (seq,) in rows)
     return found if len(found) <= most else None

@@ -57,7 +57,8 @@ class Without(Record, frozen=True):
     part: IndexQuery
 
 
-IndexQuery = Substring | HasTerm | TermContaining | JsonPath | Number | AllOf | AnyOf | Without
+OfTerms = HasTerm | TermContaining | JsonPath
+IndexQuery = Substring | OfTerms | Number | AllOf | AnyOf | Without
 
 
 def all_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:

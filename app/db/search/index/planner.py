@@ -37,7 +37,6 @@ from app.db.search.index.index_query import (
     any_of,
 )
 from app.db.search.index.terms import (
-    BETWEEN,
     MORE,
     UNKNOWN,
     folded,
@@ -45,8 +44,8 @@ from app.db.search.index.terms import (
     is_indexable,
     is_shared,
     is_single,
+    path_of,
     term,
-    word_term,
 )
 from app.db.search.index.trigrams import LITERAL, plain
 from app.db.search.json_values import as_number, rounded
@@ -159,8 +158,7 @@ def _not_json(test: JsonTest) -> IndexQuery | None:
     if same is not None:
         return Without(part=same)
     number = _other_number_at(test)
-    path = BETWEEN.join(step for step in test.path if step is not None)
-    return None if number is None else AnyOf(parts=(number, Without(part=HasTerm(term=term("n", path)))))
+    return None if number is None else AnyOf(parts=(number, Without(part=HasTerm(term=term("n", path_of(test.path))))))
 
 
 _NO_REQUEST = AnyOf(parts=())
@@ -274,4 +272,4 @@ def _term_containing(kind: str, text: str) -> IndexQuery | None:
     # Terms of other kinds have no ASCII letters, so punctuation alone is not looked for among words.
     if not is_indexable(written) or not any(sign.isalnum() for sign in written):
         return None
-    return TermContaining(kind=kind, text=term(kind, written)[1:] if kind else word_term(written))
+    return TermContaining(kind=kind, text=written)

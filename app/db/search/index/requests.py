@@ -10,17 +10,23 @@ from peewee import Database
 
 from app.db.body_parts import FIRST_PART
 from app.db.raw_sql import stream
-from app.db.search.candidate import Candidate, UnpackBudget
-from app.db.search.index.terms import ColumnValues
+from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
+from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
 
 IN_A_ROW, PAUSE_S = 4, 1e-4
 """After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
 every 5 ms, and make it wait as long each time it returns from a system call."""
 _SELECT = (
-    "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
-    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
-    " WHERE seq > ? ORDER BY seq LIMIT ?"
+    "SELECT seq, received_at, size, target, headers, content_type, data,"
+    f" method, response_status, source_address, complete, provider, event"
+    f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE seq > ? ORDER BY seq LIMIT ?"
 )
+
+
+def json_leaves(request: Candidate) -> JsonLeaves:
+    """What is indexed of its JSON. One whose body was not unpacked to its end is marked as having more, and is examined
+    in every search."""
+    return JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
 
 
 def requests_after(

@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import islice
 from math import inf, nextafter
 from typing import Any
@@ -39,6 +40,11 @@ def is_shared(value: str) -> bool:
 def is_single(steps: Steps) -> bool:
     """Whether there is at most one place for the path in a body, and one way to write it."""
     return all(step is not None and step != "*" and not step.isdecimal() and is_indexable(step) for step in steps)
+
+
+def path_of(steps: Steps) -> str:
+    """The path of steps of which each is a key."""
+    return BETWEEN.join(step for step in steps if step is not None)
 
 
 VALUES_MAX = 5_000
@@ -171,6 +177,12 @@ def word_term(word: str) -> str:
 def folded(value: str) -> str:
     """A name in lower case as SQLite compares it (NOCASE): only ASCII letters change."""
     return value.translate(_LOWER)
+
+
+@lru_cache(2 * TERM_CACHE)
+def key_of(text: str) -> int:
+    """64 bits that stand for a path or a term."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 EVERY = term("*", "")

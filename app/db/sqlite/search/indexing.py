@@ -19,21 +19,20 @@ from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.search.candidate import NO_JSON, Candidate
-from app.db.search.index.group import SIZE, IndexEntry, path_key
+from app.db.search.candidate import Candidate
+from app.db.search.index.group import SIZE, IndexEntry
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
-from app.db.search.index.requests import requests_after
-from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
+from app.db.search.index.requests import json_leaves, requests_after
+from app.db.search.index.terms import ColumnValues, key_of, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
 from app.db.sqlite.connection import is_out_of_space
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
-    """A request as it is indexed. `size`: bytes of the body. One whose body was not unpacked to its end is marked as
-    having more, and is examined in every search."""
-    known = JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
-    numbers = [(path_key(path), value) for path, value in known.numbers]
+    """A request as it is indexed. `size`: bytes of the body."""
+    known = json_leaves(request)
+    numbers = [(key_of(path), value) for path, value in known.numbers]
     # A request that is too long to be indexed completely is examined in every search anyway.
     readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
     return IndexEntry(

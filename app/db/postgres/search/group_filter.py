@@ -1,0 +1,149 @@
+"""What a query of the index asks of the requests of a group, as SQL: of their texts, and of their keys.
+
+The conditions leave out requests that cannot match; those that are left are examined. What all requests of a group have
+in common saves looking at each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from app.core.record import Record
+from app.db.postgres.search.keys import keys_between
+from app.db.raw_sql import json_list
+from app.db.search.index.group import SIZE, all_have_one_of, fits, terms_at
+from app.db.search.index.index_query import (
+    AllOf,
+    AnyOf,
+    HasTerm,
+    IndexQuery,
+    JsonPath,
+    Number,
+    OfTerms,
+    Steps,
+    Substring,
+    TermContaining,
+    Without,
+)
+from app.db.search.index.terms import EVERY, is_single, key_of, path_of
+from app.db.search.sql_filter import TRUE, Sql, join
+
+FALSE: Sql = ("false", ())
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LIKE_SIGNS = re.compile(r"([\\%_])")
+_PATH = "split_part(split_part(text, chr(10), 2), chr(63), 1)"
+"""A text begins with an empty line, then has the target; its query follows a question mark."""
+
+
+class Facts(Record, frozen=True):
+    """What is known of the requests of a group: `common` occurs in each of their texts, their JSON has no other `paths`
+    (None: it may have), and so many of them have the keys in `counts`."""
+
+    common: tuple[str, ...] = ()
+    paths: frozenset[str] | None = None
+    counts: Mapping[int, int] = {}
+
+    def all_contain(self, text: str) -> bool:
+        return any(text in piece for piece in self.common)
+
+    def all_have(self, *terms: str) -> bool:
+        """Whether each request has one of these terms, of which no request has two."""
+        having = sum(self.counts.get(key_of(term), 0) for term in dict.fromkeys(terms))
+        return having > 0 and having == self.counts.get(key_of(EVERY))
+
+    def terms(self, query: OfTerms) -> list[str] | None:
+        """The terms of which every match has one; None when these are not known."""
+        if isinstance(query, HasTerm):
+            return [query.term]
+        if isinstance(query, JsonPath) and (paths := self.paths_at(query.steps)) is not None:
+            return terms_at(paths, query.value)
+        return None
+
+    def paths_at(self, steps: Steps) -> list[str] | None:
+        if is_single(steps):
+            return [path_of(steps)]
+        return None if self.paths is None else [path for path in self.paths if fits(path, steps)]
+
+
+def to_sql(query: IndexQuery, facts: Facts) -> Sql:
+    """A condition that holds for every request of the group that the query matches, unless every search examines it."""
+    keys = _keys(query, facts)
+    if keys is not None:
+        return _has(keys)
+    if isinstance(query, Substring):
+        return _contains(query.text, facts)
+    if isinstance(query, AnyOf):
+        return _any(to_sql(part, facts) for part in query.parts)
+    if not isinstance(query, AllOf | Without):
+        return TRUE
+    parts = query.parts if isinstance(query, AllOf) else (query,)
+    negated = [part.part for part in parts if isinstance(part, Without)]
+    if all_have_one_of(negated, facts.terms, facts.all_have):
+        return FALSE
+    required = (to_sql(part, facts) for part in parts if not isinstance(part, Without))
+    return _all([*required, *(_lacks(part, facts) for part in negated)])
+
+
+def counted_keys(query: IndexQuery, *, negated: bool = False) -> Iterator[int]:
+    """The keys that `Facts.counts` is asked for."""
+    if isinstance(query, AllOf | AnyOf):
+        for part in query.parts:
+            yield from counted_keys(part, negated=negated)
+    elif isinstance(query, Without):
+        yield from counted_keys(query.part, negated=True)
+    elif negated and isinstance(query, HasTerm | JsonPath):
+        yield key_of(EVERY)
+        yield from map(key_of, Facts().terms(query) or ())
+
+
+def _keys(query: IndexQuery, facts: Facts) -> Collection[int] | None:
+    """Every match has one of these; None when that cannot be said."""
+    if isinstance(query, AnyOf):
+        parts = [_keys(part, facts) for part in query.parts]
+        return None if None in parts else {key for part in parts for key in part or ()}
+    if isinstance(query, Number):
+        paths = facts.paths_at(query.steps)
+        places = [SIZE] if not query.steps else None if paths is None else list(map(key_of, paths))
+        return None if places is None else {key for at in places for key in keys_between(at, query.low, query.high)}
+    terms = facts.terms(query) if isinstance(query, OfTerms) else None
+    return None if terms is None else set(map(key_of, terms))
+
+
+def _has(keys: Collection[int]) -> Sql:
+    # By `SELECT` the server does not see the keys, and takes them for rare: it looks at their index.
+    return ("keys && (SELECT numbers(?))", (json_list(keys),)) if keys else FALSE
+
+
+def _lacks(part: IndexQuery, facts: Facts) -> Sql:
+    """The condition for the requests that the part does not match."""
+    if isinstance(part, TermContaining):
+        if part.kind:
+            return f"strpos({_PATH}, ?) = 0", (part.text,)
+        if "\ufffd" in part.text:  # what cannot be stored is stored as this
+            return TRUE
+        return FALSE if facts.all_contain(part.text) else ("strpos(text, ?) = 0", (part.text,))
+    keys = _keys(part, facts)
+    return (f"NOT {_has(keys)[0]}", _has(keys)[1]) if keys else TRUE
+
+
+def _contains(text: str, facts: Facts) -> Sql:
+    if facts.all_contain(text):
+        return TRUE
+    escaped = _LIKE_SIGNS.sub(r"\\\1", stored(text))
+    return "text LIKE ?", (f"%{escaped}%",)
+
+
+def stored(text: str) -> str:
+    """As PostgreSQL can hold it."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _all(parts: Iterable[Sql]) -> Sql:
+    known = [part for part in parts if part != TRUE]
+    return FALSE if FALSE in known else join(" AND ", known)
+
+
+def _any(parts: Iterable[Sql]) -> Sql:
+    known = [part for part in parts if part != FALSE]
+    return TRUE if TRUE in known else join(" OR ", known) if known else FALSE

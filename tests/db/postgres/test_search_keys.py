@@ -1,0 +1,71 @@
+"""Keys of numbers: all between two are found by them, and hardly any others; and what groups have in common."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.model import Endpoint
+from app.core.search.parse import parse
+from app.db.postgres.search.group_filter import FALSE, to_sql
+from app.db.postgres.search.keys import keys_between, number_keys
+from app.db.postgres.search.search import read_groups
+from app.db.postgres.store import Store
+from app.db.search.index.planner import to_index_query
+from tests.db.helpers import OpenStore, add_many, idle
+from tests.db.search.index import make_small
+from tests.db.search.test_search import search
+
+NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**17), 2**17).map(float)
+CLOSE = 2**-15
+"""As a fraction of the end of a range."""
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_numbers_between_two_are_found_and_hardly_any_others(low: float, high: float, number: float) -> None:
+    found = not set(number_keys(7, number)).isdisjoint(keys_between(7, low, high))
+    if low <= number <= high:
+        assert found
+    elif low <= high and found:
+        assert number == pytest.approx(low if number < low else high, rel=CLOSE)
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_number_and_those_on_one_side_of_it_are_found(end: float, number: float) -> None:
+    keys = set(number_keys(7, number))
+    assert keys.isdisjoint(keys_between(7, end, end)) is (number != end)
+    assert number > end or not keys.isdisjoint(keys_between(7, None, end))
+    assert number < end or not keys.isdisjoint(keys_between(7, end, None))
+    assert keys.isdisjoint(keys_between(8, None, None))
+    assert max(len(list(keys_between(7, *ends))) for ends in ((None, end), (end, None), (end, number))) < 250
+
+
+@pytest.fixture
+async def store(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> Any:
+    make_small(monkeypatch)
+    return await open_store()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("-hello", "-ell", "-header:host", "-method:POST -method:PUT", "-status:200", "-json:hello"),
+        *("-json:hello=world", "json:hello!=world", "-provider:stripe -provider:x -json:hello"),
+    ],
+)
+async def test_no_request_is_looked_at_where_all_of_a_group_are_out_of_the_question(
+    store: Store, endpoint: Endpoint, text: str
+) -> None:
+    for method in ("PUT", "POST"):
+        await add_many(store, endpoint.id, 48, method=method)
+    await idle(store._index._worker)
+    query = to_index_query(parse(text).terms)
+    assert query is not None
+    groups = await store._readers.run(partial(read_groups, query=query))
+    conditions = [to_sql(query, group.facts) for group in groups if group.facts is not None]
+    assert conditions.count(FALSE) >= 2  # those that are full
+    assert await search(store, text) == []
