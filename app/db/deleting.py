@@ -97,16 +97,17 @@ def delete_numbers(database: Database, seqs: Sequence[int], *, unsent_error: str
     return delete_selected(database, "SELECT value FROM numbers(:seqs)", values, unsent_error=unsent_error)
 
 
-_SENT = (
+SENT = (
     "(delivery IN ('n', 'd') OR NOT EXISTS"
     " (SELECT 1 FROM delivery INDEXED BY delivery_capture WHERE capture_seq = capture.seq AND state = 'queued'))"
 )
+"""The condition for requests that wait for no target."""
 
 
 def oldest(database: Database, limit: int, *, endpoint_id: int | None, sent: bool = False) -> list[int]:
     """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever time the clock showed.
     With `sent`, only those that wait for no target."""
-    condition = _SENT if sent else "true"
+    condition = SENT if sent else "true"
     if endpoint_id is None:
         query, values = f"SELECT seq FROM capture WHERE {condition} ORDER BY seq LIMIT ?", [limit]
     else:

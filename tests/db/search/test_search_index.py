@@ -29,7 +29,8 @@ from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.row_filter import meets
-from tests.db.helpers import add, candidate, entry
+from tests import deliveries
+from tests.db.helpers import add, add_many, candidate, entry
 from tests.db.search.index import indexed, without_index
 from tests.db.search.test_search import search
 
@@ -364,3 +365,16 @@ async def test_what_came_on_a_clock_set_back_is_found_once(store: Store, endpoin
     stored += [await add(store, endpoint.id, b"paid", received_at=now - number) for number in range(1, 4)]
     found = [summary.id for summary in await search(store, "paid", limit=1000)]
     assert found == [capture.id for capture in sorted(stored, key=lambda one: one.received_at, reverse=True)]
+
+
+async def test_a_status_that_changes_after_it_was_indexed_is_found(store: Store, small_index: None) -> None:
+    """One target has failed, the other's response becomes the request's."""
+    endpoint = await deliveries.two_targets(store)
+    first, second = await deliveries.queued(store, endpoint)
+    await deliveries.fail(store, second)
+    await add_many(store, endpoint.id, 60)
+    await indexed(store, 50)
+    made = deliveries.attempt(first, status=502, failure=None, error=None)
+    await deliveries.finish(store, first, DeliveryState.DELIVERED, made, responded=True)
+    assert [one.seq for one in await search(store, "status:502")] == [1]
+    assert [one.seq for one in await search(store, "-status:200")] == [1]

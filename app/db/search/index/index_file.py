@@ -22,7 +22,7 @@ from app.db.search.index.trigrams import TRIGRAM_TABLE, TrigramSample
 
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORMAT = 5
+_FORMAT = 6
 """The version of the file's format; a file of another version is rebuilt."""
 
 _TABLES = (

@@ -38,6 +38,7 @@ from app.db.search.index.index_query import (
 )
 from app.db.search.index.terms import (
     MORE,
+    OPEN,
     UNKNOWN,
     folded,
     header_text,
@@ -74,7 +75,9 @@ def _filter(node: Filter) -> IndexQuery | None:
         named = _column_terms(node.name, condition.value)
         return None if named is None else AnyOf(parts=named)
     if isinstance(condition, Range):
-        return _status(condition) if node.name == "status" else _size(condition)
+        if node.name == "status":
+            return AnyOf(parts=(_status(condition), HasTerm(term=OPEN)))
+        return _size(condition)
     if isinstance(condition, Network):
         return _or_more(_source(condition) or _network(condition))
     if isinstance(condition, Contains):

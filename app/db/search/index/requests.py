@@ -9,6 +9,7 @@ from contextlib import closing
 from peewee import Database
 
 from app.db.body_parts import FIRST_PART
+from app.db.deleting import SENT
 from app.db.raw_sql import stream
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
@@ -18,7 +19,7 @@ IN_A_ROW, PAUSE_S = 4, 1e-4
 every 5 ms, and make it wait as long each time it returns from a system call."""
 _SELECT = (
     "SELECT seq, received_at, size, target, headers, content_type, data,"
-    f" method, response_status, source_address, complete, provider, event"
+    f" method, CASE WHEN {SENT} THEN response_status END, source_address, complete, provider, event"
     f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE seq > ? ORDER BY seq LIMIT ?"
 )
 

@@ -148,10 +148,11 @@ FIRST_TERM = chr(0xF0000)
 
 
 class ColumnValues(Record, frozen=True):
-    """The values of a request's columns that have terms. `provider` and `event` are None until it is identified."""
+    """The values of a request's columns that have terms. `status` is None while a target's response may become the
+    request's; `provider` and `event` are None until it is identified."""
 
     method: str
-    status: int
+    status: int | None
     source: str
     complete: bool
     provider: str | None
@@ -189,6 +190,8 @@ EVERY = term("*", "")
 """A term that every request has."""
 MORE = term("+", "")
 """On a request with more headers or JSON than was indexed."""
+OPEN = term("s", "?")
+"""On requests whose status may still change."""
 UNKNOWN = term("?", "")
 """On requests that are not identified yet, or whose provider cannot be a term."""
 
@@ -228,8 +231,11 @@ def _each_column(columns: ColumnValues) -> Iterator[str]:
     for kind, text in (("m", columns.method), ("a", columns.source)):
         yield term(kind, text) if is_indexable(text) else MORE
     yield from _of_address(columns.source)
-    yield term("s", str(columns.status))
-    yield term("s", f"{columns.status // 100}xx")
+    if columns.status is None:
+        yield OPEN
+    else:
+        yield term("s", str(columns.status))
+        yield term("s", f"{columns.status // 100}xx")
     if not columns.complete:
         yield term("i", "incomplete")
     names = (("p", columns.provider), ("e", None if columns.provider is None else columns.event or ""))
