@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Mapping
 from functools import cached_property, partial
@@ -19,10 +20,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from app import __version__
-from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreDriverError
+from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.providers import catalogue
 from app.core.resources import resource
+from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
 from app.core.settings import Settings, check
 from app.core.store import Store
@@ -50,16 +52,23 @@ from app.server.replay import ReplayService
 from app.server.target_responses import TargetResponses
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.system import installation
+from app.team_store import open_store as open_team_store
 from app.troubles import Troubles
 
 TUNNEL_FOLDER = "tunnels"
 """In the data folder: what tunnel programs keep, such as the keys of SSH servers."""
 
 
+def _free_port() -> int:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        return int(server.getsockname()[1])
+
+
 class Application:
     """All parts of one running Hookline.
 
-    `overrides` are settings of this run only (from the command line); `window` says whether it has one.
+    `overrides` are settings of this run only (from the command line); `window` says whether it has one, and `captures`
+    whether it may capture. `password` is that of the team's store, if the user typed one.
     """
 
     store: Store
@@ -67,10 +76,19 @@ class Application:
     token: str
 
     def __init__(
-        self, folder: Path, overrides: Mapping[str, Any] | None = None, *, window: bool = False, fsync: bool = True
+        self,
+        folder: Path,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        window: bool = False,
+        captures: bool = True,
+        password: str = "",
+        fsync: bool = True,
     ) -> None:
         self.folder = folder
-        self._window, self._fsync = window, fsync
+        self._window, self._may_capture, self._password, self._fsync = window, captures, password, fsync
+        self._captures = captures
+        """Whether it does, on the store that is open."""
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
         self._target_responses = TargetResponses()
@@ -119,6 +137,9 @@ class Application:
                 require_database(self.folder)
             self.token = load_or_create_token(self.folder)
             store = self.store = await (self._open_file() if address is None else self._open_team_store(address))
+            if self._window and store.role is Role.CAPTURE:
+                raise StoreAddressError(may_only_capture(store.place))
+            self._captures &= store.role is not Role.READER
             if store.file is not None:
                 self.current_settings.add_storage_limit(self.store.limits.use().used)
             self._set_limits(self.settings)
@@ -136,6 +157,7 @@ class Application:
         self._opened = True
 
     async def _open_file(self) -> Store:
+        self._captures, self.addresses.nodes = self._may_capture, None
         return await SqliteStore.open(
             self.folder,
             self.bus.publish,
@@ -146,24 +168,29 @@ class Application:
         )
 
     async def _open_team_store(self, address: str) -> Store:
-        try:
-            from app.db.postgres.store import Store as PostgresStore  # start-up time: few have one
-        except ImportError as error:
-            raise StoreDriverError from error
-        return await PostgresStore.open(
-            address, self.bus.publish, self.addresses.own_bases, identify=self.catalogue.identify
+        self._captures = self._may_capture and (not self._window or self.settings.window_captures)
+        store = await open_team_store(
+            address,
+            self._password,
+            self.bus.publish,
+            self.addresses.own_bases,
+            identify=self.catalogue.identify,
+            works=self._captures,
+            base_url=self.addresses.announced,
         )
+        self.addresses.nodes = store.nodes
+        return store
 
     async def listen(self) -> None:
         """Open both ports and start the background work. PortInUseError starts nothing; call again once it is
         resolved."""
         report_failed_accepts()
         self._keep_descriptors()
-        if self._capture is None:
+        if self._capture is None and self._captures:
             self._capture = await self._start_capture(self.settings)
             self.addresses.listening = self._capture.address
         await self.listen_api(self.settings.api_port, self.settings.api_host)
-        self._record_free_ports(self._capture, self._api)
+        self._record_free_ports()
         self._forwarder = Forwarder(self.store, self.bus, self._target_responses)
         await self._forwarder.start()
         self.store.retention.start()
@@ -185,18 +212,19 @@ class Application:
     async def _start_tunnel(self) -> None:
         """Start the tunnel that starts with Hookline; that it cannot be started is no reason not to start."""
         program = self.settings.tunnel_program
-        if self.settings.tunnel_autostart and program is not None:
+        if self.settings.tunnel_autostart and program is not None and self._captures:
             try:
                 await self.tunnels.start(program, persistent=True)
             except HooklineError as error:
                 self.tunnels.could_not_start(program, str(error))
 
-    def _record_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
-        """Record the ports that port 0 took: 0 itself is not a valid setting, and no other could be saved with it."""
-        taken = {"port": capture.address[1]} | ({"api_port": api.address[1]} if api is not None else {})
-        self.current_settings.override(
-            **{name: port for name, port in taken.items() if getattr(self.settings, name) == 0}
-        )
+    def _record_free_ports(self) -> None:
+        """Record the ports that port 0 took, or would take: 0 itself is no valid setting, and no other could be saved
+        with it."""
+        for name, server in (("port", self._capture), ("api_port", self._api)):
+            if getattr(self.settings, name) == 0:
+                port = server.address[1] if server is not None else _free_port()
+                self.current_settings.override(**{name: port})
 
     async def listen_api(self, port: int, host: str = LOOPBACK) -> str:
         """Serve only the local API (0: any free port); returns its address."""

@@ -20,7 +20,7 @@ class CurrentSettings:
     """`now` is what applies. `overrides` are of this run only (from the command line)."""
 
     def __init__(self, folder: Path, overrides: Mapping[str, Any]) -> None:
-        self._folder, self._overrides = folder, dict(overrides)
+        self._folder, self.overrides = folder, dict(overrides)
         self._saved = Settings()
         self.now = Settings()
 
@@ -34,13 +34,13 @@ class CurrentSettings:
 
     def override(self, **values: Any) -> None:
         """Use `values` for this run alone, without saving them."""
-        self._overrides.update(values)
+        self.overrides.update(values)
         self.now = replace(self.now, **values)
 
     @property
     def store(self) -> str | None:
         """The address of a team's store; None: the database is the file in the data folder."""
-        return self._overrides.get("store") or store_of(self.now)
+        return self.overrides["store"] if "store" in self.overrides else store_of(self.now)
 
     @property
     def overridden(self) -> dict[str, Any]:
@@ -56,12 +56,12 @@ class CurrentSettings:
         if saved.port == saved.api_port:
             raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changes else "api_port")])
         await asyncio.to_thread(settings_file.save, self._folder, saved)
-        self._overrides = {key: value for key, value in self._overrides.items() if key not in changes}
+        self.overrides = {key: value for key, value in self.overrides.items() if key not in changes}
         self._saved, self.now = saved, replace(self.now, **changes)
 
     def _use(self, saved: Settings) -> None:
         self._saved = saved
-        self.now = replace(saved, **self._overrides)
+        self.now = replace(saved, **self.overrides)
 
 
 def store_of(settings: Settings) -> str | None:

@@ -13,18 +13,28 @@ import gc
 import logging
 import socket
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from app import __version__
 from app.application import Application
 from app.cli.errors import Exit
 from app.cli.options import WindowOptions
-from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError, PortInUseError
+from app.core.errors import (
+    DamagedDatabaseError,
+    FolderInUseError,
+    HooklineError,
+    MissingDatabaseError,
+    PortInUseError,
+    StoreAddressError,
+)
 from app.core.launch_request import LaunchRequest
+from app.core.store_choice import StoreChoice
 from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
 from app.db.sqlite.backup.restore import restore_staged
@@ -70,6 +80,7 @@ STARTING_S = 10.0
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
 SET_ASIDE = DialogOption("Move it aside and start fresh", "primary")
+OWN_STORE = DialogOption("Use my own store")
 AGAIN = DialogOption("Try again")
 CONTINUE = DialogOption("Continue")
 
@@ -117,37 +128,51 @@ class GuiProgram:
         self._theme.apply(app)
         self._messages = Messages(app)
         self._log = contextlib.ExitStack()
-        self._closing = asyncio.Event()
+        self._closing, self._reopening = asyncio.Event(), asyncio.Event()
         app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
         self._program_file = updates.ProgramFile(installation.executable())
         self._restart_requested = self._restore_requested = False
         self._replaced: Path | None = None
         """Where the database is that a backup has replaced."""
+        self._password = ""
+        """That of the team's store, if the user typed one."""
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
         set_on_signals(self._closing)
         loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
         try:
-            if not await self._open():
-                return Exit.ENVIRONMENT
             if (replaced := self._options.replaced) is not None:
                 post_restored(self._messages, replaced)
-            self._log.enter_context(write_log(self._application.folder))
-            if not await self._listen():
+            while await self._run(loading, on_ready):
+                if self._closing.is_set():
+                    break
+                self._begin_again()
+            else:
                 return Exit.ENVIRONMENT
-            await loading
-            await self._show(on_ready)
         except FolderInUseError as error:
             return await self._hand_over(error)
         finally:
             self._collector.stop()
-            await self._application.close()
-            self._log.close()
         if self._restore_requested:
             await self._restore()
         return await self._start_again() if self._restart_requested else 0
+
+    async def _run(self, loading: Awaitable[object], on_ready: Callable[[Ready], None] | None) -> bool:
+        """Work on one store; False when the user quits before there is a window."""
+        try:
+            if not await self._open():
+                return False
+            self._log.enter_context(write_log(self._application.folder))
+            if not await self._listen():
+                return False
+            await loading
+            await self._show(on_ready)
+            return True
+        finally:
+            await self._application.close()
+            self._log.close()
 
     async def _open(self) -> bool:
         """Open the data folder; False when the user quits."""
@@ -171,7 +196,7 @@ class GuiProgram:
                 )
                 self._messages.post(Message(text=note, tone="info"))
             except HooklineError as error:
-                if await self._ask("Hookline cannot start", str(error), QUIT, AGAIN) is not AGAIN:
+                if not await self._tries_again(error):
                     return False
             else:
                 self._theme.set_choice(self._application.settings.theme)
@@ -198,10 +223,18 @@ class GuiProgram:
                 elif way is not AGAIN:
                     return False
             except HooklineError as error:
-                if await self._ask("Hookline cannot start", str(error), QUIT, AGAIN) is not AGAIN:
+                if not await self._tries_again(error):
                     return False
             else:
                 return True
+
+    async def _tries_again(self, error: HooklineError) -> bool:
+        """Whether the user wants to start all the same, perhaps on their own store."""
+        ways = (QUIT, OWN_STORE, AGAIN) if isinstance(error, StoreAddressError) else (QUIT, AGAIN)
+        way = await self._ask("Hookline cannot start", str(error), *ways)
+        if way is OWN_STORE:
+            self._application.current_settings.override(store=None)
+        return way in (OWN_STORE, AGAIN)
 
     async def _ask(self, title: str, text: str, *ways: DialogOption) -> DialogOption | None:
         """The selected option; None when there was none, or the program has to end meanwhile."""
@@ -209,14 +242,18 @@ class GuiProgram:
             self._on_question(text)
             return None
         answer = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
+        await self._until_closing(answer)
+        return None if answer.cancelled() else answer.result()
+
+    async def _until_closing(self, other: asyncio.Task[Any]) -> None:
+        """Wait for the end of the program, or of the `other` task, which then ends in any case."""
         closing = asyncio.create_task(self._closing.wait(), name="end of the program")
         try:
-            await asyncio.wait((answer, closing), return_when=asyncio.FIRST_COMPLETED)
-            return answer.result() if answer.done() else None
+            await asyncio.wait((other, closing), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            answer.cancel()
+            other.cancel()
             closing.cancel()
-            await asyncio.gather(answer, closing, return_exceptions=True)
+            await asyncio.gather(other, closing, return_exceptions=True)
 
     async def _show(self, on_ready: Callable[[Ready], None] | None) -> None:
         from app.window_session import WindowSession  # start-up time: loaded meanwhile, see `main`
@@ -229,6 +266,7 @@ class GuiProgram:
             tasks,
             on_close=self._closing.set,
             restart_restored=self._restart_restored,
+            reopen=self._reopen,
         )
         self._application.troubles.repeat()
         session.show(self._options)
@@ -239,8 +277,9 @@ class GuiProgram:
             on_ready(Ready(self._application, session.window, self._theme, self._messages))
         if installation.is_bundle():
             tasks.start(self._watch_program(), "program file")
+        self._reopening.clear()
         try:
-            await self._closing.wait()
+            await self._until_closing(asyncio.create_task(self._reopening.wait(), name="another store"))
         finally:
             await session.close()
 
@@ -251,6 +290,23 @@ class GuiProgram:
             self._messages.post(
                 Message(text=change.text, advice=change.advice, tone="info", actions=restart, key="program file")
             )
+
+    def _reopen(self, choice: StoreChoice | None) -> None:
+        """Close the window and its store, and open one on `choice`, whatever command line and environment say; None:
+        on the same store, with other settings."""
+        if choice is not None:
+            self._options = replace(self._options, store=choice.address)
+            self._application.current_settings.override(store=choice.address)
+            self._password = choice.password
+        self._reopening.set()
+
+    def _begin_again(self) -> None:
+        """Without what was said of the store before, and without what the first window was to open."""
+        self._options = replace(self._options, link=None, new_endpoint=False, minimized=False, replaced=None)
+        overrides = self._application.current_settings.overrides
+        self._application = Application(self._application.folder, overrides, window=True, password=self._password)
+        self._messages.deleteLater()
+        self._messages = Messages(self._app)
 
     def _restart(self) -> None:
         self._restart_requested = True

@@ -29,6 +29,7 @@ from app.core.errors import (
 from app.core.events import Captured, DeliveryChanged, StorageLimitChanged, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
+from app.core.role import NOT_ALLOWED
 from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.data_folder import runtime_file
@@ -144,7 +145,8 @@ async def _serve(options: ServeOptions) -> int:
         await application.listen()
         if options.forward_url is not None:
             endpoints[:] = await _forward(application, endpoints, options.forward_url, report)
-        _say(f"listening on {application.addresses.local_base()}")
+        address = application.addresses.listening_url
+        _say(f"listening on {address}" if address else f"not capturing: {NOT_ALLOWED[application.store.role]}")
         if options.exit_when_unused:
             _say(f"lease port {await leases.listen()}")
         _print_endpoints(application, endpoints)

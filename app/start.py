@@ -18,7 +18,7 @@ from app.cli.main import main as run_command_line
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
-from app.core.errors import HooklineError, StoreDriverError
+from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
 from app.core.role import Role
 from app.core.store_copy import CopiedStore
@@ -103,10 +103,8 @@ def _doctor(folder: Path, full: bool) -> Iterable[Finding]:
 
 
 def _init_team(address: str) -> Mapping[Role, str]:
-    try:
-        from app.db.postgres.roles import init  # start-up time, as in `_serve`
-    except ImportError as error:
-        raise StoreDriverError from error
+    from app.team_store import init  # start-up time, as in `_serve`
+
     return init(address)
 
 
@@ -208,7 +206,7 @@ async def _open_api(folder: Path) -> AsyncIterator[ApiAddress]:
     with _loading():
         from app.application import Application  # start-up time: only a command that needs the store pays for it
 
-    application = Application(folder)
+    application = Application(folder, captures=False)
     try:
         await application.open()
         url = await application.listen_api(0)

@@ -11,10 +11,13 @@ from app import __version__
 from app.application import Application
 from app.cli.options import WindowOptions
 from app.core.launch_request import LaunchAction
+from app.core.settings import store_error
+from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
 from app.system.autostart.autostart import autostart_for
+from app.team_store import check as check_team_store
 from app.ui.gui_application import GuiApplication
 from app.ui.services import Services
 from app.ui.shell.deep_links import DeepLinks
@@ -25,12 +28,17 @@ from app.ui.theme.theme import Theme
 from hookline.running import usual_folder
 
 
-def _keep_running() -> None:
-    """The default for `restart_restored`."""
+def _do_nothing(*_: object) -> None:
+    """The default for what ends the window."""
 
 
-def services_of(application: Application, restart_restored: Callable[[], None] = _keep_running) -> Services:
-    """`application` must be open. `restart_restored` restarts the program with the backup that was staged."""
+def services_of(
+    application: Application,
+    restart_restored: Callable[[], None] = _do_nothing,
+    reopen: Callable[[StoreChoice | None], None] = _do_nothing,
+) -> Services:
+    """`application` must be open. `restart_restored` restarts the program with the backup that was staged; `reopen`
+    opens a store in place of this one."""
     store, refused = application.store, application.refused
 
     def listening() -> str | None:
@@ -40,8 +48,12 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
+    address = application.current_settings.store
     return Services(
         store=store,
+        store_address=address if store_error(address) is None else None,
+        check_team_store=check_team_store,
+        reopen=reopen,
         deletes=store.trash,
         replays=application.replays,
         tunnels=application.tunnels,
@@ -75,7 +87,8 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
 
 class WindowSession:
     """Created once the application listens; `show` it, and `close` it at the end. `on_close`: the user closed it;
-    `restart_restored`: the user wants to restart with a staged backup."""
+    `restart_restored`: the user wants to restart with a staged backup; `reopen`: to work on another store, or (None) on
+    this one with other settings."""
 
     def __init__(
         self,
@@ -86,10 +99,11 @@ class WindowSession:
         *,
         on_close: Callable[[], None],
         restart_restored: Callable[[], None],
+        reopen: Callable[[StoreChoice | None], None],
     ) -> None:
         self._app, self._tasks = app, tasks
         self._instance = SingleInstance(application.folder, __version__)
-        services = services_of(application, restart_restored)
+        services = services_of(application, restart_restored, reopen)
         with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
         self._deep_links = DeepLinks(self.window.services, tasks, self.window)

@@ -718,10 +718,13 @@ class Status(Record, frozen=True):
     """The program's status. `storage` is `ok`, or says why storing fails; `warnings` are other problems, such as paused
     targets. `tunnel` is the state of the tunnel whose URL `base_url` is, None if it is another.
 
-    `database_bytes` is None while the database cannot be read.
+    `store` is the file's path, or the address of a team's store without its password. `captures` says whether this
+    program captures, or another node does. `database_bytes` is None while the database cannot be read.
     """
 
     version: str
+    store: str
+    captures: bool
     capture_url: str | None
     base_url: str
     tunnel: TunnelState | None

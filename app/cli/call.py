@@ -30,8 +30,8 @@ class CliServices(Record, frozen=True):
     """`serve`, `listen`, `window` and `selftest` run until they end and return the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
-    that folder open. `names_team_store` says whether a folder's settings, or the environment, do, and
-    `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
+    that folder open. `names_team_store` says whether a folder's settings, or the environment, name a team's store in
+    place of a file; `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
     backup in the place of a folder's database, once the last of its arguments has accepted what it holds; it returns
     where the old one is, None without one. `copy_store` copies the first store to the second, each a data folder or the
     address of a team's store. `doctor` checks a folder and the system, the whole database if the second argument says

@@ -180,6 +180,10 @@ class StorageTrouble(Event, frozen=True):
     reason: str | None
 
 
+class NodesChanged(Event, frozen=True):
+    """Another number of nodes captures into the store, or at another address."""
+
+
 class RetentionWaiting(Event, frozen=True):
     """Retention waits because the clock may be wrong, or deletes again (`problem` None)."""
 

@@ -14,6 +14,14 @@ class Role(StrEnum):
     MEMBER = "member"
 
 
+def may_only_capture(place: str) -> str:
+    """Why a window cannot work on the store at `place`."""
+    return (
+        f"Your role in the team's store at {place} may only capture, so a window has nothing to show. Use another role,"
+        " or capture without a window: hookline serve."
+    )
+
+
 NOT_ALLOWED = {
     Role.CAPTURE: "Your role in the team's store may only capture.",
     Role.READER: "Your role in the team's store may only read.",

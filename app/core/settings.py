@@ -59,6 +59,14 @@ class Settings(Record, frozen=True):
             " folder. It applies at the next start.",
         ),
     ] = None
+    window_captures: Annotated[
+        bool,
+        Field(
+            title="Capture on this machine",
+            help="Whether the window captures into a team's store, too; without that, hookline serve does, here or"
+            " elsewhere. It applies at the next start.",
+        ),
+    ] = False
     tunnel_program: Annotated[
         str | None,
         Field(title="Tunnel program", help="The tunnel that Hookline starts, as hookline tunnel list names it."),
@@ -102,8 +110,7 @@ class Settings(Record, frozen=True):
         int,
         Field(
             title="Limit of responses",
-            help="The most that responses of targets may take, besides the storage limit. The oldest are removed; their"
-            " attempts stay.",
+            help="The most that responses of targets may take. The oldest are removed; their attempts stay.",
             low=TOTAL_LIMIT_MIN,
             high=TIB,
             unit="bytes",
@@ -186,7 +193,7 @@ def _proxies_error(text: str | None) -> str | None:
 
 
 def store_error(address: str | None) -> str | None:
-    """Why that is no address of a store; None if it is one, or none is given."""
+    """Why this is no address of a team's store that others may see; None if it is one, or none is given."""
     if address is None:
         return None
     if not is_store_address(address):

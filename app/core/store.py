@@ -33,7 +33,7 @@ from app.core.model import (
     Summary,
     WhenFull,
 )
-from app.core.node import Node
+from app.core.node import Node, OtherNodes
 from app.core.redaction.secret import SecretHeaders
 from app.core.replay.spec import EarlierResults, Replay
 from app.core.role import Role
@@ -594,6 +594,11 @@ class NodeRepository(Protocol):
         """Those that are alive, by number. Raises StorageUnavailableError."""
         ...
 
+    @property
+    def others(self) -> OtherNodes:
+        """From memory. When they change, NodesChanged is published."""
+        ...
+
 
 class IntegrityCheck(Protocol):
     """Looks for damage in the database in the background."""
@@ -672,4 +677,14 @@ class Store(Protocol):
     @property
     def works(self) -> bool:
         """Whether it does the work that one node does for all: forwarding, retention, storage limits."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """The file's path, or the database's address without anything secret."""
+        ...
+
+    @property
+    def slow_search(self) -> str | None:
+        """Why searches are slow, and what helps, in sentences; None if they are not."""
         ...

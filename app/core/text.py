@@ -24,6 +24,11 @@ def sender_line(provider: str | None, event: str | None, providers: Mapping[str,
     return f"{escape(event)} · {name}" if event else name
 
 
+def capturing_text(nodes: int) -> str:
+    """`2 nodes capture`."""
+    return f"{count_of(nodes, 'node')} {'captures' if nodes == 1 else 'capture'}" if nodes else "no node captures"
+
+
 def count_of(number: int, one: str, many: str | None = None) -> str:
     """`1 request`, `3,204 requests`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from app.core.model import Endpoint
@@ -12,6 +13,7 @@ from app.core.tunnel.spec import AddressHeader
 from app.server.tunnel.current_tunnel import CurrentTunnel
 
 if TYPE_CHECKING:
+    from app.core.store import NodeRepository
     from app.current_settings import CurrentSettings
 
 LOOPBACK = "127.0.0.1"
@@ -31,6 +33,13 @@ class Addresses:
         """Those of the local API."""
         self.tunnel: CurrentTunnel | None = None
         """None until the store is open."""
+        self.nodes: NodeRepository | None = None
+        """Those of a team's store."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether nodes of a team's store capture, and this program does not."""
+        return self.nodes is not None and self.listening is None
 
     @property
     def client_header(self) -> AddressHeader | None:
@@ -51,7 +60,10 @@ class Addresses:
         return f"http://{self.api[0]}:{self.api[1]}"
 
     def local_base(self) -> str:
-        """The capture port's own address, as a program on this machine reaches it."""
+        """The capture port's own address, as a program on this machine reaches it. If it is elsewhere, what nodes tell;
+        "" if they tell nothing."""
+        if self.is_elsewhere:
+            return self.public_base() or ""
         settings = self._settings.now
         host, port = self.listening or (settings.host, settings.port)
         return f"http://{_of_this_machine(host)}:{port}"
@@ -62,12 +74,22 @@ class Addresses:
         return self.local_base() if self.listening else None
 
     def public_base(self) -> str | None:
-        """The tunnel's URL while it is up, else the public base URL of the settings; None without either."""
+        """The tunnel's URL while it is up, else the public base URL of the settings; None without either. What nodes
+        tell, if they capture elsewhere."""
+        if self.nodes is not None and self.listening is None:
+            return self.nodes.others.base_url
         return (self.tunnel.base if self.tunnel is not None else None) or self._settings.now.base_url
 
     def base_url(self) -> str:
         """What capture URLs begin with: the public base, or else the capture port's own address."""
         return self.public_base() or self.local_base()
+
+    def announced(self) -> str | None:
+        """What this node tells others who do not capture: an address by which they, too, reach it; None if it knows of
+        none. A tunnel may be gone by the time that they use it."""
+        settings = self._settings.now
+        is_for_others = settings.host not in (*ALL_ADDRESSES, "localhost") and not ip_address(settings.host).is_loopback
+        return settings.base_url or (self.local_base() if is_for_others and self.listening is not None else None)
 
     def capture_url(self, endpoint: Endpoint) -> str:
         """The URL to give to senders of `endpoint`."""
@@ -80,14 +102,17 @@ class Addresses:
     def own_bases(self) -> tuple[str, ...]:
         """The prefixes of Hookline's own URLs, on the capture port and the API port, which no forward URL may have."""
         settings, listening = self._settings.now, self.listening
-        bases = [self.local_base(), f"http://{LOOPBACK}:{listening[1] if listening else settings.port}"]
-        if settings.base_url:
-            bases.append(settings.base_url)
-        bases.extend(self.tunnel.bases if self.tunnel is not None else ())
+        bases = [
+            self.local_base(),
+            f"http://{LOOPBACK}:{listening[1] if listening else settings.port}",
+            settings.base_url,
+            *(self.tunnel.bases if self.tunnel is not None else ()),
+            self.nodes.others.base_url if self.nodes is not None else None,
+        ]
         api_ports = {settings.api_port} | ({self.api[1]} if self.api is not None else set())
         api_hosts = dict.fromkeys((LOOPBACK, _of_this_machine(settings.api_host)))
         return (
-            *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
+            *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases if base),
             *(f"http://{host}:{port}/" for host in api_hosts for port in sorted(api_ports - {0})),
         )
 

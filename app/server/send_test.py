@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
+from app.core.node import ADDRESS_ADVICE, NOT_CAPTURING
 from app.core.store import CaptureRepository
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
@@ -38,6 +39,8 @@ class SendTest:
         await load("app.server.test_request")
         from app.server.test_request import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
 
+        if self._addresses.is_elsewhere and self._addresses.public_base() is None:
+            raise HooklineError(f"{NOT_CAPTURING}, and no node says where senders reach it. {ADDRESS_ADVICE}")
         timeout_ms = TIMEOUT_MS + endpoint.response.delay_ms
         base, local = self._addresses.public_base(), self._addresses.local_base().partition("://")[2]
         request = ProbeRequest()
@@ -58,6 +61,8 @@ class SendTest:
             expected = await arrival.status(ARRIVAL_S)
         if expected is None:
             text = f"{base} responded to the test request with {status}, but it did not arrive here."
+            if self._addresses.is_elsewhere:
+                raise HooklineError(f"{text} Check that it leads to a node on this store.")
             advice = f"Check that the tunnel is running and points to {local}."
             raise HooklineError(f"{text} {advice} {await self._local_state(local)}")
         if expected != status:
@@ -66,6 +71,8 @@ class SendTest:
         return SentTest(status=status, place=base, public=True)
 
     async def _local_state(self, local: str) -> str:
+        if self._addresses.is_elsewhere:
+            return f"{NOT_CAPTURING}, so where it failed is not known here."
         from app.server.test_request import accepts  # loaded by now
 
         address = self._addresses.listening

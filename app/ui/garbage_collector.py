@@ -25,13 +25,18 @@ class GuiCollector(QObject):
         super().__init__(parent)
         gc.disable()
         gc.freeze()
-        self._turn = 0
+        self._turn, self._frozen = 0, False
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._collect)
         self._timer.start(YOUNG_MS)
 
     def freeze(self) -> None:
-        """Exclude all present objects from later collections."""
+        """Exclude all present objects from later collections. The next time, those are collected first that were for a
+        window that is gone."""
+        if self._frozen:
+            gc.unfreeze()
+            gc.collect()
+        self._frozen = True
         gc.freeze()
 
     def stop(self) -> None:

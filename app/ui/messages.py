@@ -10,6 +10,8 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal
 
 MessageTone = Literal["danger", "warning", "info"]
+STORAGE_KEY, UNAVAILABLE_KEY = "storage", "unavailable"
+"""Of the message that nothing can be stored, and of what therefore failed: it goes with the other."""
 _numbers = count(1)
 
 
@@ -60,6 +62,10 @@ class Messages(QObject):
             return
         self._waiting[message.key] = message
         self.changed.emit()
+
+    def has(self, key: str) -> bool:
+        """Whether the message with this key is waiting."""
+        return key in self._waiting
 
     def withdraw(self, key: str) -> None:
         """Remove the message with this key, if there is one."""

@@ -17,6 +17,7 @@ from app.core.events import (
     EndpointSaved,
     EndpointsReordered,
     FileTrouble,
+    NodesChanged,
     PlanChanged,
     Purged,
     Refused,
@@ -31,7 +32,7 @@ from app.core.events import (
 from app.core.model import Endpoint, StorageUse
 from app.core.store import ActivityRepository
 from app.core.text import limit_text, unsent_text
-from app.ui.messages import Message, MessageAction, Messages, MessageTone
+from app.ui.messages import STORAGE_KEY, UNAVAILABLE_KEY, Message, MessageAction, Messages, MessageTone
 from app.ui.session_stats import SessionStats
 from app.ui.throttle import Throttle
 
@@ -43,7 +44,9 @@ DAMAGE_ADVICE = (
     "Other requests may be damaged too: compare their SHA-256. Close Hookline and copy the data folder; then put an"
     " older copy of hookline.db in its place, or move it away to start with an empty database."
 )
-STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
+STORAGE_ADVICE = "Senders get a 503 response and can retry; capturing resumes as soon as storing works."
+ELSEWHERE_ADVICE = "The lists show what was known before. Hookline tries again by itself, and keeps what you type."
+FILE_KEY, DAMAGE_KEY = "file", "damage"
 
 
 class QtEvents(QObject):
@@ -58,12 +61,19 @@ class QtEvents(QObject):
     limit_change_requested = Signal(object)
     """The user asked to change a storage limit: that of an endpoint, or the overall one (None)."""
     purged = Signal()
+    storage_changed = Signal()
     tunnel_changed = Signal()
     capture_urls_changed = Signal()
-    """The tunnel's URL changed; a change of the settings is reported by `settings_changed`."""
+    """The tunnel's URL changed, or what other nodes capture; a change of the settings is reported by
+    `settings_changed`."""
 
-    def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
+    def __init__(
+        self, bus: Bus, messages: Messages, parent: QObject | None = None, *, storage_advice: str = STORAGE_ADVICE
+    ) -> None:
         super().__init__(parent)
+        self._storage_advice = storage_advice
+        self.storage_trouble: str | None = None
+        """Why nothing can be stored."""
         self.session_stats = SessionStats()
         self._began = now_us()
         self._messages = messages
@@ -85,6 +95,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Refused, self._refuse)
         self._subscriptions.add(SettingsChanged, self._settings)
         self._subscriptions.add(TunnelChanged, self._tunnel)
+        self._subscriptions.add(NodesChanged, self._nodes)
         self._subscriptions.add(StorageTrouble, self._storage)
         self._subscriptions.add(FileTrouble, self._file)
         self._subscriptions.add(DatabaseDamaged, self._damage)
@@ -185,12 +196,17 @@ class QtEvents(QObject):
         if event.url_changed:
             self.capture_urls_changed.emit()
 
+    def _nodes(self, event: NodesChanged) -> None:
+        self.capture_urls_changed.emit()
+
     def _storage(self, event: StorageTrouble) -> None:
+        self.storage_trouble = event.reason
+        self.storage_changed.emit()
         if event.reason is None:
             self._messages.withdraw(STORAGE_KEY)
+            self._messages.withdraw(UNAVAILABLE_KEY)
             return
-        advice = "Senders get a 503 response and can retry; capturing resumes as soon as storing works."
-        self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
+        self._messages.post(Message(text=event.reason, advice=self._storage_advice, key=STORAGE_KEY))
 
     def _file(self, event: FileTrouble) -> None:
         if event.reason is None:

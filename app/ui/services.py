@@ -11,8 +11,10 @@ from app.core.deletion import Mark
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
 from app.core.providers.provider import ProviderMark
+from app.core.role import NOT_ALLOWED, Role
 from app.core.settings import Settings
 from app.core.store import Store
+from app.core.store_choice import StoreChoice
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.restore import RestoreStaging
@@ -37,6 +39,9 @@ class Services:
 
     `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
     `restart_restored` closes Hookline and starts it with the staged backup.
+    `store_address` is that of a team's store, None if it has a password. `check_team_store` is given an address and a
+    password; it raises StoreAddressError when they cannot be used. `reopen` closes the store and opens the chosen one,
+    or (None) the same with other settings.
     `listening` is the capture port's `host:port`, None while it is not accepting. `overridden` has the saved values of
     the settings that have another one until Hookline is closed. `change_settings` applies and saves some, by name; it
     raises InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the
@@ -44,6 +49,9 @@ class Services:
     """
 
     store: Store
+    store_address: str | None
+    check_team_store: Callable[[str, str], Awaitable[None]]
+    reopen: Callable[[StoreChoice | None], None]
     deletes: DeleteControl
     replays: ReplayService
     tunnels: TunnelService
@@ -64,3 +72,13 @@ class Services:
     autostart: Autostart
     data_folder: Path
     version: str
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing in the store can be changed; None if it can."""
+        return None if self.store.role is Role.MEMBER else NOT_ALLOWED[self.store.role].replace("'", "’")
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether nodes of a team capture, and this machine does not."""
+        return self.store.file is None and self.listening() is None

@@ -16,10 +16,13 @@ from weakref import ref
 from PySide6.QtCore import QObject
 from shiboken6 import isValid
 
-from app.core.errors import HooklineError, NotFoundError
-from app.ui.messages import Message, Messages
+from app.core.errors import HooklineError, NotAllowedError, NotFoundError, StorageUnavailableError
+from app.ui.messages import STORAGE_KEY, UNAVAILABLE_KEY, Message, Messages
 
 log = logging.getLogger(__name__)
+
+AGAIN_S = 2.0
+"""How soon what could not be read is read again."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,6 +64,24 @@ class Tasks:
         cancel_unless_there(owner)
         return result
 
+    async def until_read(self, read: Callable[[], Awaitable[None]]) -> None:
+        """Read again while the store cannot be read, which the user is told once."""
+        told = False
+        while True:
+            try:
+                await read()
+            except NotAllowedError:
+                raise
+            except StorageUnavailableError as error:
+                if not told and not self.messages.has(STORAGE_KEY):
+                    self._tell(error, "")
+                told = True
+                await asyncio.sleep(AGAIN_S)
+            else:
+                if told:
+                    self.messages.withdraw(UNAVAILABLE_KEY)
+                return
+
     def running(self) -> int:
         """The number of tasks that have not ended."""
         return len(self._running)
@@ -84,7 +105,9 @@ class Tasks:
             self._tell(error, task.get_name())
 
     def _tell(self, error: BaseException, name: str) -> None:
-        if isinstance(error, HooklineError):
+        if isinstance(error, StorageUnavailableError) and not isinstance(error, NotAllowedError):
+            self.messages.post(Message(text=str(error), key=UNAVAILABLE_KEY))
+        elif isinstance(error, HooklineError):
             self.messages.post(Message(text=str(error)))
         else:
             log.error("task %r failed", name, exc_info=error)
@@ -98,12 +121,13 @@ class Tasks:
 
 class Latest:
     """Runs only the newest of the operations it is given, until `owner` is deleted: skipping through rows does not
-    accumulate work. The one before is cancelled, and has ended before the next begins.
+    accumulate work. The one before is cancelled, and has ended before the next begins. One that `only_reads` is run
+    again while the store cannot be read.
     """
 
-    def __init__(self, owner: QObject, tasks: Tasks, name: str) -> None:
+    def __init__(self, owner: QObject, tasks: Tasks, name: str, *, only_reads: bool = True) -> None:
         # A reference would be a cycle: the collector clears attributes of a widget before Qt deletes it.
-        self._owner, self._tasks, self._name = ref(owner), tasks, name
+        self._owner, self._tasks, self._name, self._only_reads = ref(owner), tasks, name, only_reads
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
@@ -125,7 +149,7 @@ class Latest:
         async with self._turn:
             # Deleted while it was being read: the page receives the event and clears itself.
             with suppress(NotFoundError):
-                await work()
+                await (self._tasks.until_read(work) if self._only_reads else work())
 
 
 def cancel_unless_there(owner: QObject) -> None:

@@ -36,10 +36,12 @@ def test_it_gives_up_and_makes_no_folder(folder: Path, run: Run, seconds: str, t
 
 
 @pytest.mark.usefixtures("empty_store")
-def test_without_waiting_it_says_what_is_stored(run: Run) -> None:
+def test_without_waiting_it_says_what_is_stored_and_where(run: Run, folder: Path) -> None:
     done = run("status")
     assert done.code == 0
-    assert done.out.startswith("Running: no; start it with hookline, or hookline serve\n")
+    assert done.out.startswith(
+        f"Running: no; start it with hookline, or hookline serve\nStore: {folder / 'hookline.db'}\n"
+    )
 
 
 def test_a_time_that_is_none_is_a_usage_error(run: Run) -> None:

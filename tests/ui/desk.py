@@ -17,6 +17,7 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
+from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
@@ -78,6 +79,8 @@ class Desk:
     place: str | None = "127.0.0.1:8787"
     tests_sent: list[int] = field(default_factory=list)
     restarts: int = 0
+    checked: list[tuple[str, str]] = field(default_factory=list)
+    reopened: list[StoreChoice | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.messages = Messages()
@@ -87,6 +90,9 @@ class Desk:
         self.tunnels = FakeTunnels(self.bus)
         self.services = Services(
             store=self.store,
+            store_address=None,
+            check_team_store=self.check_team_store,
+            reopen=self.reopened.append,
             deletes=self.store.trash,
             replays=self.replays,
             tunnels=self.tunnels,
@@ -125,6 +131,9 @@ class Desk:
         self.settings = new
         self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
+
+    async def check_team_store(self, address: str, password: str) -> None:
+        self.checked.append((address, password))
 
     def restart_restored(self) -> None:
         self.restarts += 1

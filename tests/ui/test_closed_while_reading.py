@@ -52,6 +52,7 @@ from app.ui.requests.page.own_window import OwnWindow
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, TUNNEL
+from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question
 from tests import deliveries, factories
 from tests.stored import store_request
@@ -61,7 +62,16 @@ from tests.ui.waiting import settle
 
 T = TypeVar("T")
 
-READ_NOTHING = {ChoiceDialog, EditDialog, EndpointDialog, IgnoredDialog, NameDialog, Question, ShortcutsDialog}
+READ_NOTHING = {
+    ChoiceDialog,
+    EditDialog,
+    EndpointDialog,
+    IgnoredDialog,
+    NameDialog,
+    OpenStoreDialog,
+    Question,
+    ShortcutsDialog,
+}
 """Dialogs that show what they are given."""
 READS_MAX = 40
 """More than anything here reads."""

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from shiboken6 import isValid
 
-from app.core.errors import NotFoundError, StorageUnavailableError
+from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError
 from app.ui.messages import Messages
 from app.ui.tasks import Latest, Tasks, cancel_unless_there, in_thread, unless_cancelled
 from tests.ui.waiting import until
@@ -270,7 +270,7 @@ class TestLatest:
         ("error", "told"),
         [
             (NotFoundError("This request is no longer stored."), []),
-            (StorageUnavailableError("The disk is gone."), ["The disk is gone."]),
+            (NotAllowedError("Your role may not."), ["Your role may not."]),
         ],
     )
     async def test_what_was_deleted_while_it_was_read_is_no_error(
@@ -287,6 +287,33 @@ class TestLatest:
         latest.run(partial(gate.read, "next"))
         await until(lambda: gate.shown)
         assert texts(tasks) == told
+
+    async def test_what_cannot_be_read_now_is_read_again_and_told_once(
+        self, tasks: Tasks, latest: Latest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+        failures, seen = [1, 2, 3], list[list[str]]()
+
+        async def read() -> None:
+            seen.append(texts(tasks))
+            if failures:
+                raise StorageUnavailableError(f"The server is gone: {failures.pop()}.")
+
+        latest.run(read)
+        await until(lambda: not latest.running)
+        assert seen == [[], *[["The server is gone: 3."]] * 3]
+        assert texts(tasks) == []
+
+    async def test_what_does_more_than_read_is_not_done_again(self, tasks: Tasks, owner: QObject) -> None:
+        latest, done = Latest(owner, tasks, "send", only_reads=False), list[int]()
+
+        async def send() -> None:
+            done.append(1)
+            raise StorageUnavailableError("The server is gone.")
+
+        latest.run(send)
+        await until(lambda: not latest.running)
+        assert (done, texts(tasks)) == ([1], ["The server is gone."])
 
 
 class TestCompleting:

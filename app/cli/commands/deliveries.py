@@ -337,7 +337,7 @@ async def send_now(call: Call) -> int:
 
 async def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
     """Say what keeps deliveries from being sent; the exit code."""
-    if changed and (await call.api.status()).capture_url is None:
+    if changed and not (await call.api.status()).captures:
         call.out.message("Hookline is not running, so nothing is sent yet. Start it with hookline, or hookline serve.")
     for refusal in refusals:
         call.out.message(str(refusal))

@@ -137,7 +137,7 @@ async def make(call: Call) -> int:
         await (_ensured(call, fields) if ensured else call.api.answer(call.api.endpoints.asked.create(**fields))),
         _describe,
     )
-    if (await call.api.status()).capture_url is None:
+    if not (await call.api.status()).captures:
         call.out.message(
             "Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve."
         )

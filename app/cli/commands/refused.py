@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ async def list_refused(call: Call) -> int:
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
     if not await call.show_list(call.api.asked.refused(call.options.count), COLUMNS) and not call.out.as_json:
-        is_running = (await call.api.status()).capture_url is not None
+        is_running = (await call.api.status()).pid != os.getpid()
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,8 +109,8 @@ async def _fields(call: Call) -> dict[str, Any]:
 
 
 async def is_running(call: Call) -> bool:
-    """Whether a program has the data folder open and captures, rather than this command alone."""
-    return (await call.api.status()).capture_url is not None
+    """Whether a program has the data folder open, rather than this command alone."""
+    return (await call.api.status()).pid != os.getpid()
 
 
 async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:

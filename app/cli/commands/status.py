@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -59,15 +60,17 @@ async def show_status(call: Call) -> int:
 def _print(out: Output, status: Status) -> None:
     """With uptime and addresses only while a program runs."""
     counts = status.counts
-    if status.capture_url is None:
+    if status.pid == os.getpid():
         out.field("Running", "no; start it with hookline, or hookline serve")
     else:
         uptime = timedelta(seconds=int(status.uptime_seconds))
         out.field("Running", f"process {status.pid}, version {status.version}, for {uptime}")
-        out.field("Captures at", status.capture_url)
-        if status.base_url != status.capture_url:
+        here = status.capture_url or ("not here, but on other nodes" if status.captures else "nowhere")
+        out.field("Captures at", here)
+        if status.base_url and status.base_url != status.capture_url:
             out.field("Base URL", marked_url(status.base_url, status.tunnel))
         out.field("Refused", f"{counts.refused:,}")
+    out.field("Store", status.store)
     out.field("Plan", status.plan)
     out.field("Endpoints", endpoints_text(status.endpoints))
     out.field("Requests", f"{counts.requests:,}, {counts.unread:,} unread")

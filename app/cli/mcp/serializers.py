@@ -35,7 +35,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class StatusShape(Shape):
-    """`running`: whether Hookline runs and captures requests. `capture_url` is None while it does not."""
+    """`running`: whether requests are captured, by this Hookline or another node of a team's store. `capture_url` is
+    None while this one does not capture."""
 
     version: str
     running: bool
@@ -251,7 +252,7 @@ class Serializer:
         return _shape(
             StatusShape,
             status,
-            running=status.capture_url is not None,
+            running=status.captures,
             requests=status.counts.requests,
             problems=[self.text(problem) for problem in problems],
         )

@@ -135,7 +135,7 @@ class ReadTools:
         """Wait until a request that matches is captured; one that is there already does not count. Pass the `position`
         of one call as `after` to the next, and none is missed between them."""
         async with calling(self._connect) as api:
-            if (await api.status()).capture_url is None:
+            if not (await api.status()).captures:
                 raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
             slug = endpoint and slug_given(endpoint)
             redacted = not self._serializer.show_secrets

@@ -24,10 +24,7 @@ def connection_text(address: str) -> str:
     try:
         given = conninfo_to_dict(address)
     except psycopg.ProgrammingError:  # its text may quote the password
-        raise StoreAddressError(
-            "What is given as the store is not an address. Write it as postgresql://USER@HOST/DATABASE, or as"
-            " service=NAME; a % within it is written %25."
-        ) from None
+        raise _no_address() from None
     if not {"host", "hostaddr", "service", "dbname"} & given.keys():
         raise StoreAddressError(
             f"{shown(address)} names no database. Write the store as postgresql://USER@HOST/DATABASE, or service=NAME."
@@ -66,6 +63,14 @@ def _said_elsewhere(given: Mapping[str, Any]) -> dict[str, str]:
         connection.finish()
 
 
+def with_password(address: str, password: str) -> str:
+    """The address with a password that the user typed; as it is without one. Raises StoreAddressError."""
+    try:
+        return make_conninfo(address, password=password) if password else address
+    except psycopg.ProgrammingError:
+        raise _no_address() from None
+
+
 def shown(address: str) -> str:
     """The address without anything secret, as messages and the window name it."""
     try:
@@ -79,6 +84,13 @@ def shown(address: str) -> str:
     ports = str(given.get("port", "")).split(",")
     pairs = [f"{host}:{ports[min(place, len(ports) - 1)]}".rstrip(":") for place, host in enumerate(hosts)]
     return f"postgresql://{user}{','.join(pairs)}/{given.get('dbname', '')}"
+
+
+def _no_address() -> StoreAddressError:
+    return StoreAddressError(
+        "What is given as the store is not an address. Write it as postgresql://USER@HOST/DATABASE, or as service=NAME;"
+        " a % within it is written %25."
+    )
 
 
 _ADVICE = (

@@ -14,12 +14,13 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from peewee import Database
 
 from app import __version__
 from app.core.errors import StorageUnavailableError
-from app.core.node import Node
+from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
 from app.db.part import Readers, Writer
@@ -36,10 +37,12 @@ KEPT_S = 600.0
 TRIM_EACH = 40
 """Beats."""
 
-_REGISTER = "INSERT INTO node (version) VALUES (?) RETURNING number"
+_REGISTER = "INSERT INTO node (version, captures) VALUES (?, ?) RETURNING number"
 _USE = "SELECT set_config('hookline.node', ?, false)"
 _BEAT = "UPDATE node SET seen_at = clock_timestamp() WHERE number = ?"
-_SEEN = "SELECT number, extract(epoch FROM seen_at)::float8 FROM node"
+_ANNOUNCE = "UPDATE node SET base_url = ? WHERE number = ? AND base_url IS DISTINCT FROM ?"
+_SEEN = """SELECT number, extract(epoch FROM seen_at)::float8,
+    captures = 1 AND seen_at >= clock_timestamp() - make_interval(secs => ?), base_url FROM node ORDER BY number"""
 _END = "DELETE FROM node WHERE number = ? AND extract(epoch FROM seen_at)::float8 = ?"
 _LEAVE = "DELETE FROM node WHERE number = ?"
 _OF_NOBODY = "NOT IN (SELECT number FROM node)"
@@ -75,6 +78,15 @@ class Beat(Record, frozen=True):
     free_targets: tuple[int, ...]
 
 
+class Seen(NamedTuple):
+    """A node, when it last said that it lives, and what it says of itself."""
+
+    number: int
+    at: float
+    captures: bool
+    base_url: str | None
+
+
 class Nodes:
     """This node among the others. Used on the loop's thread."""
 
@@ -85,12 +97,19 @@ class Nodes:
         on_number: Callable[[int], None],
         on_beat: Callable[[Beat], None],
         look: Callable[[], Awaitable[None]],
+        *,
+        on_others: Callable[[], None],
+        captures: bool,
+        base_url: Callable[[], str | None],
     ) -> None:
-        """`on_number` is called with this node's number, and `on_beat` when a node has died or a target has nobody;
-        `look` takes over what other nodes did."""
+        """`on_number` is called with this node's number, `on_beat` when a node has died or a target has nobody, and
+        `on_others` when `others` has changed; `look` takes over what other nodes did. `base_url` is what this node
+        tells them of itself."""
         self._look = look
         self._writer, self._readers, self._on_number, self._on_beat = writer, readers, on_number, on_beat
+        self._on_others, self._captures, self._base_url = on_others, captures, base_url
         self.number = 0
+        self.others = OtherNodes()
         self._owned: set[str] = set()
         self._lost: set[str] = set()
         self._denied: dict[str, float] = {}
@@ -103,12 +122,13 @@ class Nodes:
     async def start(self, role: Role, *, works: bool) -> None:
         """Register, and say that it lives from now on; unless it `works`, it claims no job. One that only captures
         judges nobody, and one that only reads is no node."""
-        self._works = works
-        if role is Role.READER:
-            return
-        self._judges = role is Role.MEMBER
-        self.number = await self._writer.run(_register, self._on_number)
-        self._task = asyncio.get_running_loop().create_task(self._live(), name="hookline-node")
+        self._works, self._judges = works, role is Role.MEMBER
+        if role is not Role.READER:
+            self.number = await self._writer.run(self._register, self._on_number)
+        if role is not Role.CAPTURE:
+            self._notice(await self._readers.run(_seen))
+        live = self._watch() if role is Role.READER else self._live()
+        self._task = asyncio.get_running_loop().create_task(live, name="hookline-node")
 
     async def stop(self) -> None:
         """Leave: what it owned is free at once."""
@@ -116,7 +136,8 @@ class Nodes:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             with contextlib.suppress(StorageUnavailableError):
-                await self._writer.run(partial(_leave if self._judges else _fall_silent, number=self.number))
+                if self.number:
+                    await self._writer.run(partial(_leave if self._judges else _fall_silent, number=self.number))
 
     def owns(self, job: str) -> bool:
         """Whether it does the job already."""
@@ -167,7 +188,7 @@ class Nodes:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
                 trim = self._judges and beats % TRIM_EACH == 0
-                number = await self._writer.run(partial(_beat, number=self.number, trim=trim))
+                number = await self._writer.run(partial(self._beat, number=self.number, trim=trim))
                 if number != self.number:
                     log.warning("other nodes took this one for dead; it registers again")
                     self.number = number
@@ -180,16 +201,54 @@ class Nodes:
                 if last - before > BEAT_S + LATE_S:
                     self._watched.clear()
                 seen, free = await self._readers.run(_survey)
+                self._notice(seen)
                 silent = self._silent(seen, time.monotonic())
                 dead = await self._writer.run(partial(_bury, silent=silent)) if silent else 0
                 if dead or free:
                     self._denied.clear()
                     self._on_beat(Beat(dead=dead, free_targets=free))
 
-    def _silent(self, seen: Sequence[tuple[int, float]], now: float) -> list[tuple[int, float]]:
+    async def _watch(self) -> None:
+        """See who captures, as one that is no node."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with contextlib.suppress(StorageUnavailableError):
+                self._notice(await self._readers.run(_seen))
+
+    def _register(self, database: Database) -> int:
+        (number,) = execute(database, _REGISTER, (__version__, self._captures)).fetchone()
+        use_number(database, number)
+        self._announce(database, number)
+        return int(number)
+
+    def _beat(self, database: Database, *, number: int, trim: bool) -> int:
+        """The node's number from now on."""
+        if trim:
+            execute(database, _TRIM, (KEPT_S,))
+        if not touch(database, number):
+            return self._register(database)
+        self._announce(database, number)
+        return number
+
+    def _announce(self, database: Database, number: int) -> None:
+        """One that only captures may not: whoever broke into it could have requests sent elsewhere."""
+        if self._judges:
+            base_url = self._base_url()
+            execute(database, _ANNOUNCE, (base_url, number, base_url))
+
+    def _notice(self, seen: Sequence[Seen]) -> None:
+        """What the others say of themselves."""
+        capturing = [one for one in seen if one.captures and one.number != self.number]
+        base_url = next((one.base_url for one in capturing if one.base_url), self.others.base_url)
+        others = OtherNodes(capturing=len(capturing), base_url=base_url)
+        if others != self.others:
+            self.others = others
+            self._on_others()
+
+    def _silent(self, seen: Sequence[Seen], now: float) -> list[tuple[int, float]]:
         """Those that have not said for long enough that they live."""
         before, self._watched = self._watched, {}
-        for number, at in seen:
+        for number, at, *_ in seen:
             known = before.get(number)
             self._watched[number] = known if known is not None and known[0] == at else (at, now)
         return [
@@ -210,27 +269,18 @@ def living(database: Database) -> int:
     return int(number)
 
 
-def _register(database: Database) -> int:
-    (number,) = execute(database, _REGISTER, (__version__,)).fetchone()
-    use_number(database, number)
-    return int(number)
-
-
 def use_number(database: Database, number: int) -> None:
     """What this connection writes is that node's."""
     execute(database, _USE, (str(number),))
 
 
-def _beat(database: Database, *, number: int, trim: bool) -> int:
-    """The node's number from now on."""
-    if trim:
-        execute(database, _TRIM, (KEPT_S,))
-    return number if touch(database, number) else _register(database)
+def _seen(database: Database) -> list[Seen]:
+    return [Seen(*row) for row in execute(database, _SEEN, (DEAD_S,)).fetchall()]
 
 
-def _survey(database: Database) -> tuple[list[tuple[int, float]], tuple[int, ...]]:
-    """When each node was last seen, and the targets that nobody sends to."""
-    return execute(database, _SEEN).fetchall(), tuple(one for (one,) in execute(database, _FREE).fetchall())
+def _survey(database: Database) -> tuple[list[Seen], tuple[int, ...]]:
+    """All nodes, and the targets that nobody sends to."""
+    return _seen(database), tuple(one for (one,) in execute(database, _FREE).fetchall())
 
 
 def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> int:

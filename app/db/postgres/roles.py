@@ -43,7 +43,8 @@ GRANT EXECUTE ON FUNCTION make_partition, complete_body, queue_deliveries TO {ca
 GRANT SELECT ON migration, account, unfinished_copy, endpoint, storage_use, loose_body, node, owner TO {capture};
 GRANT SELECT (id, endpoint_id, position, url, active, paused) ON target TO {capture};
 GRANT SELECT, UPDATE ON SEQUENCE capture_seq_seq TO {capture};
-GRANT INSERT ON capture, capture_body, capture_response, loose_body, node, notice TO {capture};
+GRANT INSERT ON capture, capture_body, capture_response, loose_body, notice TO {capture};
+GRANT INSERT (version, captures) ON node TO {capture};
 GRANT SELECT (seq) ON capture TO {capture};
 GRANT SELECT, UPDATE (ms) ON capture_response TO {capture};
 GRANT SELECT, INSERT, UPDATE, DELETE ON tunnel_url TO {capture};

@@ -290,6 +290,8 @@ CREATE FUNCTION this_node() RETURNS bigint STABLE LANGUAGE sql
 CREATE TABLE node (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     version text NOT NULL,
+    captures smallint NOT NULL,
+    base_url text,
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );

@@ -10,13 +10,15 @@ from peewee import Database, PeeweeException
 
 from app.core.clock import now_us
 from app.core.doctor import Finding, ok, problem, warning
+from app.core.errors import StoreAddressError
+from app.core.role import Role, may_only_capture
 from app.core.text import count_of, size_text
 from app.db.deliveries.targets import TROUBLES
 from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
-from app.db.postgres.address import refusal
+from app.db.postgres.address import refusal, shown
 from app.db.postgres.database import PostgresDatabase, cause_of
 from app.db.postgres.nodes import living
-from app.db.postgres.roles import role_of
+from app.db.postgres.roles import enter, role_of
 from app.db.postgres.schema import check_server, check_version, is_empty
 from app.db.postgres.search.indexing import MISSING, operators_of
 from app.db.raw_sql import execute, raw
@@ -45,6 +47,17 @@ def check_database(address: str) -> Finding:
     except (psycopg.Error, PeeweeException) as error:
         return problem(DATABASE, str(refusal(address, cause_of(error))))
     return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running; your role is {role}")
+
+
+def check_use(address: str) -> None:
+    """StoreAddressError when a window could not work on the store. What it needs is created, as by opening it."""
+    try:
+        with closing(PostgresDatabase(address)) as database:
+            database.connect()
+            if enter(database, address) is Role.CAPTURE:
+                raise StoreAddressError(may_only_capture(shown(address)))
+    except (psycopg.Error, PeeweeException) as error:
+        raise refusal(address, cause_of(error)) from error
 
 
 def check_index(address: str) -> Finding:

@@ -18,6 +18,7 @@ from app.core.events import (
     EndpointSaved,
     EndpointsReordered,
     Event,
+    NodesChanged,
     PlanChanged,
     StorageTrouble,
 )
@@ -35,6 +36,7 @@ from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.inserts import Inserts
 from app.db.part import Shared
+from app.db.postgres.address import shown
 from app.db.postgres.cleanup import Cleanup
 from app.db.postgres.database import PostgresDatabase, is_lost, trouble
 from app.db.postgres.deliveries import Deliveries
@@ -73,8 +75,9 @@ class Store:
         purge_interval_s: float,
         identify: Identify | None,
         works: bool,
+        base_url: Callable[[], str | None],
     ) -> None:
-        self._publish, self._may_work = publish, works
+        self.place, self._publish, self._may_work = shown(url), publish, works
         self._evicting: asyncio.Task[None] | None = None
         self._taking_over: asyncio.Task[None] | None = None
         self._reading_plan: asyncio.Task[None] | None = None
@@ -97,7 +100,16 @@ class Store:
             self._reading[0], trouble, is_lost=is_lost, not_allowed=lambda error: not_allowed(error, self.role)
         )
         self._index = Index(self._reading[1])
-        self.nodes = Nodes(self._writer, self._readers, self._numbered, self._node_changed, self._writer.look)
+        self.nodes = Nodes(
+            self._writer,
+            self._readers,
+            self._numbered,
+            self._node_changed,
+            self._writer.look,
+            on_others=self._others_changed,
+            captures=works,
+            base_url=base_url,
+        )
         self._listener = Listener(url, self._follower, self._writer.follow)
         self._notices = Notices(self._writer)
         shared = Shared(
@@ -148,14 +160,23 @@ class Store:
         purge_interval_s: float = PURGE_INTERVAL_S,
         identify: Identify | None = None,
         works: bool = True,
+        base_url: Callable[[], str | None] = lambda: None,
     ) -> Store:
         """Open the store at `url`, created or upgraded if need be. `identify` finds the provider of a request. With
-        `works` it does what one node does for all, as far as its role allows.
+        `works` it captures, and does what one node does for all, as far as its role allows; `base_url` is what its
+        capture URLs begin with.
 
         StoreAddressError when it cannot be used; then it is left unchanged.
         """
         store = cls(
-            url, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify, works=works
+            url,
+            publish,
+            own_bases,
+            clock=clock,
+            purge_interval_s=purge_interval_s,
+            identify=identify,
+            works=works,
+            base_url=base_url,
         )
         try:
             await store._load()
@@ -257,6 +278,9 @@ class Store:
 
     def _numbered(self, number: int) -> None:
         self._follower.number = number
+
+    def _others_changed(self) -> None:
+        self._publish(NodesChanged())
 
     def _node_changed(self, beat: Beat) -> None:
         """Let the forwarder take what nobody sends; end what nobody can."""

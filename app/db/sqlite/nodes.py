@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from app import __version__
-from app.core.node import Node
+from app.core.node import Node, OtherNodes
 
 
 class SingleNode:
     """This program."""
+
+    others = OtherNodes()
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock, self._started_at = clock, clock()

@@ -79,6 +79,7 @@ class Store:
         fsync: bool,
     ) -> None:
         self._path, self._publish = path, publish
+        self.place = str(path)
         self._closing = asyncio.Lock()
         self._trouble: str | None = None
         self._rescuing: asyncio.Task[None] | None = None
@@ -132,6 +133,8 @@ class Store:
         self.senders = ProviderStats(shared)
         self.nodes = SingleNode(clock)
         self.role, self.works = Role.MEMBER, True
+
+    slow_search = None
 
     @property
     def file(self) -> Store:

@@ -53,6 +53,8 @@ class StateCalls(Calls):
                 records.Status,
                 None,
                 version=services.version,
+                store=services.store.place,
+                captures=services.addresses.listening is not None or services.store.nodes.others.capturing > 0,
                 capture_url=services.addresses.listening_url,
                 base_url=services.addresses.base_url(),
                 tunnel=services.tunnels.url_state,
@@ -68,7 +70,12 @@ class StateCalls(Calls):
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=services.troubles.storage or "ok",
-                warnings=(*services.troubles.warnings, *self._tunnel_trouble(), *await self._target_troubles()),
+                warnings=(
+                    *services.troubles.warnings,
+                    *filter(None, (services.store.slow_search,)),
+                    *self._tunnel_trouble(),
+                    *await self._target_troubles(),
+                ),
                 retention=retention_out(problem),
             )
         )

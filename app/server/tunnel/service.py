@@ -11,6 +11,7 @@ from typing import NamedTuple
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
+from app.core.node import NOT_CAPTURING
 from app.core.store import Store
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
 from app.core.tunnel.spec import FoundProgram, ProgramSpec
@@ -100,6 +101,8 @@ class TunnelService(CurrentTunnel):
         """
         spec = self._spec(program_id)
         values = values_to_run(spec, self._saved.get(program_id, {}))
+        if self._addresses.is_elsewhere:
+            raise HooklineError(f"{NOT_CAPTURING}, so a tunnel would lead nowhere.")
         if self._addresses.listening is None:
             raise HooklineError("Hookline is not listening, so a tunnel would lead nowhere. Start Hookline first.")
         launch = await asyncio.to_thread(Launch.find, spec, values, self._folder)

@@ -186,14 +186,23 @@ class Command(_Action):
 
 
 class Commands(QObject):
-    """Commands of one place, in the order in which they were made. Those that name no `group` are of this one."""
+    """Commands of one place, in the order in which they were made. Those that name no `group` are of this one.
+    `read_only` is why none can be run that changes something in the store, None if they can.
+    """
 
     group = CommandGroup.PROGRAM
     context = _IN_WIDGET
 
-    def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        say: Callable[[str], object] | None,
+        parent: QObject,
+        *,
+        read_only: str | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._theme, self._say = theme, say
+        self._theme, self._say, self._read_only = theme, say, read_only
         self.commands: list[Command] = []
 
     def command(
@@ -204,9 +213,10 @@ class Commands(QObject):
         unavailable: Callable[..., str | None] | None = None,
         *keys: str,
         group: CommandGroup | None = None,
+        changes: bool = False,
         **options: Any,
     ) -> Command:
-        """A further command, with the `options` of `Command`."""
+        """A further command, with the `options` of `Command`. `changes`: it changes something in the store."""
         command = Command(
             text,
             self._theme,
@@ -216,7 +226,7 @@ class Commands(QObject):
             keys=keys,
             group=group or self.group,
             context=self.context,
-            unavailable=partial(self._reason, unavailable),
+            unavailable=partial(self._refusal, unavailable, changes),
             say=self._say,
             **options,
         )
@@ -227,6 +237,9 @@ class Commands(QObject):
     def refresh(self) -> None:
         for command in self.commands:
             command.refresh()
+
+    def _refusal(self, unavailable: Callable[..., str | None] | None, changes: bool) -> str | None:
+        return (self._read_only if changes else None) or self._reason(unavailable)
 
     def _run(self, run: Callable[..., object]) -> None:
         """Overridden where commands are given what they are about."""

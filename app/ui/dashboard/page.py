@@ -10,7 +10,7 @@ from app.core.clock import now_us
 from app.core.model import Endpoint, Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import exact_size
-from app.core.text import ago, count_of, size_text, use_text
+from app.core.text import ago, capturing_text, count_of, size_text, use_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import CommandButton
 from app.ui.dashboard.row import RowContents
@@ -243,6 +243,8 @@ class DashboardPage(QWidget):
         )
         action = f"Create “{FIRST_NAME}”"
         empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)
+        if empty.button is not None:
+            empty.button.set_refusal(self._services.read_only)
         own = Button("Custom endpoint…", self._theme, empty, kind="link")
         own.clicked.connect(self._actions.new.trigger)
         empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -261,6 +263,7 @@ class DashboardPage(QWidget):
             activity=tuple(self._qt_events.session_stats.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
             use=self._services.store.limits.use_of(endpoint.id),
+            read_only=self._services.read_only,
         )
 
     @Slot()
@@ -280,7 +283,13 @@ class DashboardPage(QWidget):
     def _refresh_place(self) -> None:
         place = self._services.listening()
         mark = url_mark(self._services.tunnels.url_state)
-        here = f"Capturing at {self._services.about.base_url}" if place else "Not capturing: the port is closed"
+        base = self._services.about.base_url
+        here = f"Capturing at {base}" if place else "Not capturing: the port is closed"
+        if self._services.is_elsewhere:
+            where = f"Captured at {base}" if base else "The address for senders is not known"
+            nodes = capturing_text(self._services.store.nodes.others.capturing)
+            may = "" if self._services.read_only is None else " · read-only"
+            here = f"{where} · {nodes}, this machine does not{may}"
         self._place.setText(f"{mark.capitalize()} · {here}" if mark else here)
 
     @Slot(object)

@@ -104,7 +104,7 @@ OUTCOMES = {
 @dataclass(frozen=True)
 class RowContents:
     """The contents of a row. `mark` says why `url` may not work, `last` is the age of the latest request as text, `use`
-    the endpoint's use of its own storage limit.
+    the endpoint's use of its own storage limit, and `read_only` why it cannot be switched.
     """
 
     endpoint: Endpoint
@@ -115,6 +115,7 @@ class RowContents:
     activity: tuple[int, ...]
     last: str
     use: StorageUse
+    read_only: str | None = None
 
 
 class UrlLine:
@@ -267,6 +268,8 @@ class DashboardRow(PaintedButton):
         self.switch.setAccessibleName(f"{endpoint.name} active")
         self.menu_button.setAccessibleName(f"More actions for {endpoint.name}")
         self.switch.setChecked(endpoint.active)
+        self.switch.setEnabled(contents.read_only is None)
+        self.switch.setToolTip(plain_tooltip(contents.read_only or ""))
         self.copy_button.text_to_copy = contents.url
         self._url = UrlLine(contents.url, marked=bool(contents.mark))
         self._place()

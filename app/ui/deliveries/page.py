@@ -46,17 +46,23 @@ class DeliveryCommands(Commands):
     announced = Signal(str)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(theme, None, parent)
+        super().__init__(theme, None, parent, read_only=services.read_only)
         self._say = self.announced.emit
         self._services, self._tasks, self._window = services, tasks, parent
         self.selected: Callable[[], Sequence[Delivery]] = tuple
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.open = self.command("Open request\tEnter", "body", self._open)
-        self.retry = self.command("Retry", "retry", self._retry, self._no_retry, "Ctrl+R")
-        self.send_now = self.command("Send now", "send", self._send_now, self._no_send_now)
+        self.retry = self.command("Retry", "retry", self._retry, self._no_retry, "Ctrl+R", changes=True)
+        self.send_now = self.command("Send now", "send", self._send_now, self._no_send_now, changes=True)
         name = "Retry all failed deliveries…"
         self.retry_all = self.command(
-            "Retry all failed…", "retry", self._retry_all, self._no_retry_all, group=CommandGroup.LIST, name=name
+            "Retry all failed…",
+            "retry",
+            self._retry_all,
+            self._no_retry_all,
+            group=CommandGroup.LIST,
+            name=name,
+            changes=True,
         )
         self.copy_url = self.command("Copy target URL", "copy", self._copy_url)
         self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")

@@ -355,7 +355,9 @@ class Desktop(QObject):
             if self._icon.isNull() or state != self._icon_state:
                 self._icon, self._icon_state = tray_icon(unread, paused=paused, mask=IS_MAC), state
             tunnel = self._services.tunnels.tunnel.state
-            self._tray.show(self._icon, tooltip(unread, self._services.listening(), tunnel, paused=paused))
+            place, others = self._services.listening(), self._services.store.nodes.others
+            nodes = others.capturing if self._services.is_elsewhere else None
+            self._tray.show(self._icon, tooltip(unread, place, tunnel, paused=paused, nodes=nodes))
 
     def _hide_minimized(self) -> None:
         """At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now."""
@@ -372,6 +374,7 @@ class Desktop(QObject):
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
         qt_events.settings_changed.connect(self._show_icon)
+        qt_events.capture_urls_changed.connect(self._show_icon)
         qt_events.tunnel_changed.connect(self.refresh)
         qt_events.endpoint_removed.connect(self.choices.forget)
         qt_events.endpoint_removed.connect(self.notices.endpoint_deleted)

@@ -11,7 +11,7 @@ from app.core.raw_request import below_slug
 from app.core.record import Record
 from app.core.target import Target
 from app.core.target_text import paused_text
-from app.core.text import count_of, sender_line
+from app.core.text import capturing_text, count_of, sender_line
 from app.core.tunnel.tunnel import TunnelState
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
@@ -57,14 +57,18 @@ def paused_notice(endpoint: Endpoint, target: Target) -> Notice:
     return Notice(key=endpoint.slug, title=shortened(escape(endpoint.name), NAME_MAX), text=text)
 
 
-def tooltip(unread: int, listening: str | None, tunnel: TunnelState, *, paused: bool) -> str:
-    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787 · tunnel: up`."""
+def tooltip(unread: int, listening: str | None, tunnel: TunnelState, *, paused: bool, nodes: int | None = None) -> str:
+    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787 · tunnel: up`. `nodes` is how many capture where
+    this machine does not."""
     parts = ["Hookline"]
     if unread:
         parts.append(f"{unread:,} unread")
     if paused:
         parts.append("paused")
-    parts.append(f"listening on {listening}" if listening else "not listening")
+    if nodes is not None:
+        parts.append(capturing_text(nodes))
+    else:
+        parts.append(f"listening on {listening}" if listening else "not listening")
     if tunnel is not TunnelState.OFF:
         parts.append(f"tunnel: {tunnel}")
     return " · ".join(parts)[:TOOLTIP_MAX]

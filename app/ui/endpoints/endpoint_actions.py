@@ -106,7 +106,9 @@ class EndpointActions(QObject):
 
     def refusal(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
-        return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
+        return self._services.read_only or create_refusal(
+            self._services.store.account.plan, len(self._services.store.endpoints.all())
+        )
 
     @Slot(str)
     def create_with_slug(self, slug: str) -> None:

@@ -35,7 +35,7 @@ class EndpointCommands(Commands):
         theme: Theme,
         parent: QObject,
     ) -> None:
-        super().__init__(theme, None, parent)
+        super().__init__(theme, None, parent, read_only=services.read_only)
         self._endpoint, self._services, self._actions = endpoint, services, actions
         self.open = self.command("Open", "all", actions.open, name="Open endpoint")
         self.edit = self.command("Edit…", "edit", actions.edit, name="Edit endpoint…")
@@ -46,17 +46,19 @@ class EndpointCommands(Commands):
         self.copy_link = self.command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self.command("Send test request", "send", actions.send_test)
         self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal, always_listed=True)
-        self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
+        self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off", changes=True)
         pause, resume = "Pause forwarding", "Resume forwarding"
-        self.pause_forwarding = self.command(pause, "paused", actions.targets.pause, pause_refusal)
-        self.resume_forwarding = self.command(resume, "play", actions.targets.resume, resume_refusal)
-        self.mark_read = self.command("Mark all as read", "read", actions.mark_all_read, self._none_unread)
-        self.clear = self.command("Delete all requests…", "delete", actions.clear, self._is_empty)
+        self.pause_forwarding = self.command(pause, "paused", actions.targets.pause, pause_refusal, changes=True)
+        self.resume_forwarding = self.command(resume, "play", actions.targets.resume, resume_refusal, changes=True)
+        self.mark_read = self.command(
+            "Mark all as read", "read", actions.mark_all_read, self._none_unread, changes=True
+        )
+        self.clear = self.command("Delete all requests…", "delete", actions.clear, self._is_empty, changes=True)
         move_up, move_down = partial(self._move, -1), partial(self._move, 1)
         up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
-        self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up")
-        self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down")
-        self.delete = self.command("Delete endpoint…", "delete", actions.delete)
+        self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up", changes=True)
+        self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down", changes=True)
+        self.delete = self.command("Delete endpoint…", "delete", actions.delete, changes=True)
         self.refresh()
 
     @Slot()

@@ -69,6 +69,10 @@ class EndpointDialog(EditDialog):
         self._refresh()
         self.resize(self.sizeHint())
         self.form["name"].setFocus()
+        if services.read_only is not None:
+            self.form.more_button.setChecked(True)
+            self.form.setEnabled(False)
+            self.cancel.setText("Close")
 
     def sizeHint(self) -> QSize:
         """Tall enough for the form, within the screen."""
@@ -185,8 +189,8 @@ class EndpointDialog(EditDialog):
     def _refresh(self) -> None:
         errors = self.errors()
         self.form.show_errors(errors)
-        refusal = None
-        if self._endpoint is None:
+        refusal = self._services.read_only
+        if self._endpoint is None and refusal is None:
             refusal = create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
         if refusal:
             self.problem.setText(refusal)

@@ -43,6 +43,8 @@ class NotePanel(QFrame):
         self._previous_focus: QWidget | None = None
         self._unsaved_for = ""
         self.writing = False
+        self.read_only = False
+        """Whether the user may write none."""
         self.text = _NoteEdit(self)
         self.text.done.connect(self.save)
         self.text.cancelled.connect(self.cancel)
@@ -162,7 +164,7 @@ class NotePanel(QFrame):
         self.text.setReadOnly(not self.writing)
         self.text.setProperty("frameless", not self.writing)
         restyle(self.text)
-        self.edit.setVisible(not self.writing)
+        self.edit.setVisible(not self.writing and not self.read_only)
         self._footer.setVisible(self.writing)
         self.author.setVisible(not self.writing and bool(self.author.text()))
         self.setVisible(self.writing or bool(self._note))

@@ -180,6 +180,7 @@ class RequestPane(QFrame):
         self._latest_check = Latest(self, tasks, "detail: check")
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
+        self.header.note.read_only = services.read_only is not None
         self.deleted_bar = NoticesBar(theme, self)
         self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
@@ -276,7 +277,7 @@ class RequestPane(QFrame):
 
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
-        if self._capture_id is not None and not self.deleted:
+        if self._capture_id is not None and not self.deleted and self._services.read_only is None:
             self._tasks.start(self._services.store.captures.mark_read([self._capture_id]), "detail: mark read")
 
     def clear(self) -> None:
@@ -350,7 +351,7 @@ class RequestPane(QFrame):
                 self.placeholder.say(NOT_STORED, HOW_DELETED)
             return
         self._show(capture)
-        if not capture.read and mark_read:
+        if not capture.read and mark_read and self._services.read_only is None:
             await self._services.store.captures.mark_read([capture_id])
 
     def _show(self, capture: Capture) -> None:

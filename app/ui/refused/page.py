@@ -43,7 +43,7 @@ class RefusedCommands(Commands):
     announced = Signal(str)
 
     def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, None, parent)
+        super().__init__(theme, None, parent, read_only=services.read_only)
         self._say = self.announced.emit
         self._services, self._window = services, parent
         self.selected: Callable[[], Sequence[Refusal]] = tuple
@@ -53,7 +53,9 @@ class RefusedCommands(Commands):
         self.copy_curl = self.command("Copy as curl", "code", self._copy_curl, self._no_curl)
         self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")
         self.open = self.command("Open endpoint", "hook", self._open, self._no_endpoint)
-        self.create = self.command("Create endpoint with this slug…", "add", self._create, self._plan_is_full)
+        self.create = self.command(
+            "Create endpoint with this slug…", "add", self._create, self._plan_is_full, changes=True
+        )
 
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
         """The endpoint that has the slug of the request now, if any."""
@@ -318,6 +320,8 @@ class RefusedPage(QWidget):
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
             " is switched off, wrong credentials, a body too large, malformed HTTP."
         )
+        if services.is_elsewhere:
+            text = "This machine does not capture. Each node lists what it refused itself: hookline refused, there."
         self.empty = EmptyState("check-circle", "No refused requests", text, theme, self)
         self.clear_button = Button("Clear list", theme, self)
         self.clear_button.clicked.connect(self.clear)

@@ -447,14 +447,14 @@ class ReplayProgressArea(Commands):
     context = IN_WINDOW
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
-        super().__init__(theme, None, window)
+        super().__init__(theme, None, window, read_only=services.read_only)
         self._services, self._tasks, self._window = services, tasks, window
         self.tracker = ReplayTracker(services, tasks, self)
         self.bar = ReplayBar(self.tracker, theme, window)
         opening, go_to = self.open_dialog, CommandGroup.GO_TO
         self.open = self.command("Replays", "replays", opening, None, "Ctrl+Alt+R", group=go_to)
-        self.pause = self.command("Pause replay", "pause", self.bar.pause.click, self._cannot_pause)
-        self.cancel = self.command("Cancel replay", "close", self.bar.cancel.click, self._cannot_cancel)
+        self.pause = self.command("Pause replay", "pause", self.bar.pause.click, self._cannot_pause, changes=True)
+        self.cancel = self.command("Cancel replay", "close", self.bar.cancel.click, self._cannot_cancel, changes=True)
         self.open.add_to(window)
         self.bar.details_requested.connect(self.open_dialog)
         self.tracker.changed.connect(self._follow)

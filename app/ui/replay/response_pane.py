@@ -83,7 +83,7 @@ class ResponsePane(QWidget):
         super().__init__(parent)
         self._services = services
         self._results: list[SendResult] = []
-        self._latest = Latest(self, tasks, "replay: response")
+        self._latest = Latest(self, tasks, "replay: response", only_reads=False)
         self.state = Pill("", "neutral", self)
         self.facts = ElidedLabel("", "small", self)
         self.sends = ChoiceField({}, self)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
@@ -34,7 +34,7 @@ from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.labels import label, plain_tooltip, restyle
 from app.ui.widgets.layout import fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
 from app.ui.widgets.switch import Switch
@@ -205,6 +205,7 @@ class WindowForm(SettingsForm):
         await self._services.change_settings(changes)
 
 
+NOT_HERE = "This machine does not capture. The menu below the store’s name in the sidebar changes that."
 NONE = "None"
 PROGRAM_TEXT = "The program that Hookline starts. Its options are on the Tunnel page."
 NO_PROGRAM = "Choose a tunnel program first."
@@ -264,6 +265,8 @@ class SettingsDialog(EditDialog):
     """The window's settings take effect at once, the others when saved; then the dialog says what changed."""
 
     unsaved = "Your changes to the settings have not been saved."
+    store_requested = Signal()
+    """The user wants to open another store."""
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
@@ -276,8 +279,11 @@ class SettingsDialog(EditDialog):
         self.window_form = WindowForm(services, theme, tasks, self, desktop=desktop)
         self.form = SettingsForm(self)
         self.network = self._network_section()
+        read_only = services.read_only
         plans = {Plan.FREE: f"Free: up to {FREE_ENDPOINTS} endpoints", Plan.PRO: "Pro: unlimited endpoints"}
         self.account = SettingsSection("Account", self.form, self.form.row("plan", ChoiceField(plans, self.form)))
+        self.form["plan"].setEnabled(read_only is None)
+        self.form["plan"].setToolTip(plain_tooltip(read_only or ""))
         self.storage = StorageSection(self.form, services, theme, tasks)
         self._loaded = saved_settings(services)
         """Those in force when the fields were loaded, or last changed, here or by others."""
@@ -293,6 +299,7 @@ class SettingsDialog(EditDialog):
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
         self.save_button.clicked.connect(self.save)
+        self.storage.open_button.clicked.connect(self._open_store)
         self.form.changed.connect(self._edited)
         self.form.keep_changed.connect(self._edited)
         self._subscriptions = Subscriptions(services.bus)
@@ -338,6 +345,15 @@ class SettingsDialog(EditDialog):
     def show_about(self) -> None:
         """Open the About dialog above this one."""
         AboutDialog(self._services, self.theme, self._tasks, self).open()
+
+    @Slot()
+    def _open_store(self) -> None:
+        """Ask for another store, instead of this dialog."""
+        if self.has_changes():
+            self.ask_to_discard(self.store_requested.emit)
+        else:
+            self.reject()
+            self.store_requested.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter in a field saves; Esc closes."""
@@ -467,6 +483,7 @@ class SettingsDialog(EditDialog):
             form.row("tunnel_autostart", autostart, width=0),
             form.row("api_port"),
             form.row("body_limit"),
+            text=NOT_HERE if self._services.is_elsewhere else "",
         )
 
     def _lay_out(self) -> None:

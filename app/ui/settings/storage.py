@@ -268,6 +268,7 @@ WHEN_FULL: Mapping[WhenFull, str] = {
     "stop_capturing": "Stop capturing",
 }
 COUNTED = "Counts bodies, headers and targets. Responses of targets and the search index take extra space."
+OWN_STORE = "Your own: a file in the data folder."
 REFRESH_MS = 10_000
 RUN = "Clean up now"
 
@@ -278,15 +279,20 @@ class StorageSection(SettingsSection):
     def __init__(self, form: SettingsForm, services: Services, theme: Theme, tasks: Tasks) -> None:
         super().__init__("Storage", form)
         self._services, self._tasks = services, tasks
+        self.open_button = Button("Open team store…", theme, self)
+        place = OWN_STORE if services.store.file is not None else services.store.place
+        self.store_row = SettingsRow("Store", place, self.open_button, self, width=0)
         self.used = label("", "strong", self)
         self.meter = Meter("Storage", theme, self)
         self.reached = label("", "error", self, wrap=True)
         self.run_button = Button(RUN, theme, self)
         self.run_button.clicked.connect(self.run_now)
+        self.run_button.set_refusal(services.read_only)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.response_row = form.row("response_limit", step=64)
         self.folder = FolderField(services.data_folder, theme, self)
         counted, title = label(COUNTED, "small", self, wrap=True), label("Data folder", "strong", self)
+        self.column.addWidget(self.store_row)
         self.column.addLayout(_close_together(self.used, self.meter, self.reached, counted))
         least = f"{exact_size(TOTAL_LIMIT_MIN)} or more"
         of_file = (

@@ -26,7 +26,7 @@ class DeepLinks(QObject):
     def __init__(self, services: Services, tasks: Tasks, window: MainWindow) -> None:
         super().__init__(window)
         self._services, self._messages, self._window = services, tasks.messages, window
-        self._latest = Latest(self, tasks, "open a link")
+        self._latest = Latest(self, tasks, "open a link", only_reads=False)
 
     @Slot(object)
     def handle_launch(self, launch: LaunchRequest) -> None:

@@ -25,7 +25,7 @@ from app.ui.desktop.tray import SystemTray, Tray
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
-from app.ui.qt_events import QtEvents
+from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.requests.activity.chart import ActivityStrip
@@ -35,6 +35,8 @@ from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
+from app.ui.stores.address_notice import AddressNotice
+from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
@@ -120,7 +122,8 @@ class MainWindow(QMainWindow):
         """The widths of the sidebar before and since it was narrowed on a small screen."""
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
-        self.qt_events = QtEvents(services.bus, tasks.messages, self)
+        advice = ELSEWHERE_ADVICE if services.is_elsewhere else STORAGE_ADVICE
+        self.qt_events = QtEvents(services.bus, tasks.messages, self, storage_advice=advice)
         self._retention_notice = RetentionNotice(services, tasks, self)
         for endpoint, use in services.store.limits.reached():
             self.qt_events.show_limit_message(endpoint, use)
@@ -131,7 +134,11 @@ class MainWindow(QMainWindow):
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         actions = self.endpoint_actions
         self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
-        self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, menus=menus, parent=self)
+        self.stores = StoreCommands(services, theme, tasks, self)
+        AddressNotice(services, tasks.messages, self.qt_events, self)
+        self.sidebar = Sidebar(
+            services, theme, self.qt_events, actions=actions, menus=menus, stores=self.stores, parent=self
+        )
         self.dashboard = DashboardPage(
             services, theme, tasks, self.qt_events, actions=actions, menus=menus, parent=self
         )
@@ -155,7 +162,7 @@ class MainWindow(QMainWindow):
             window=self,
         )
         self.commands.registry.add(self.undo_bar.command, *self.replays.commands, self.deliveries.commands.retry_all)
-        self.commands.registry.add(*self.tunnel.actions.commands)
+        self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._connect()
         order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
@@ -204,7 +211,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def open_settings(self) -> None:
         """Open the settings, once."""
-        new = partial(SettingsDialog, self._services, self._theme, self._tasks, self, self.desktop)
+
+        def new() -> SettingsDialog:
+            dialog = SettingsDialog(self._services, self._theme, self._tasks, self, self.desktop)
+            dialog.store_requested.connect(self.stores.show_dialog)
+            return dialog
+
         open_once(self, SettingsDialog, new)
 
     @Slot()
@@ -365,14 +377,14 @@ class MainWindow(QMainWindow):
         self.sidebar.settings_requested.connect(self.open_settings)
         self.sidebar.about_requested.connect(self.open_about)
         self.sidebar.shortcuts_requested.connect(self.commands.open_shortcuts)
-        self.sidebar.palette_requested.connect(self.commands.palette.open)
+        self.sidebar.head.palette_requested.connect(self.commands.palette.open)
         self.commands.page_requested.connect(self.enter_page)
         self.commands.endpoint_requested.connect(self.enter_endpoint)
         self.commands.settings_requested.connect(self.open_settings)
         self.commands.about_requested.connect(self.open_about)
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
-            self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
+            self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
         self.dashboard.opened.connect(self.enter_endpoint)
         self.deliveries.open_requested.connect(self.commands.sources.open_deliveries)
         self.deliveries.announced.connect(self._say)

@@ -168,7 +168,7 @@ class PaletteSources(QObject):
         super().__init__(parent)
         self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
         self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
-        self._latest = Latest(self, tasks, "palette: open a request")
+        self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
 
     def entries(self) -> list[PaletteEntry]:
         return [

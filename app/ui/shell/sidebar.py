@@ -1,10 +1,9 @@
-"""The sidebar: selects pages and endpoints, and shows whether Hookline listens and what the plan allows."""
+"""The sidebar: selects pages and endpoints, and shows the store, who captures, and what the plan allows."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
@@ -15,48 +14,17 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
+from app.ui.shell.sidebar_head import SidebarHead
 from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow, TunnelRow
+from app.ui.stores.store_commands import StoreCommands
 from app.ui.theme import metrics
-from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, label
+from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
-
-
-class StatusDot(QWidget):
-    """Whether Hookline listens: filled and green if so, else a hollow red ring; told apart without colours, too."""
-
-    accessible_role = QAccessible.Role.Graphic
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme, self._on = theme, False
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
-
-    def set_on(self, on: bool) -> None:
-        self._on = on
-        self.setAccessibleName("Listening" if on else "Not listening")
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(8, 8)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._theme.tokens
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self._on:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.success_fill))
-        else:
-            painter.setPen(QPen(QColor(tokens.danger), 1.5))
-        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
-
 
 DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
 MINIMUM_WIDTH = 220
@@ -74,7 +42,6 @@ class Sidebar(QFrame):
     settings_requested = Signal()
     about_requested = Signal()
     shortcuts_requested = Signal()
-    palette_requested = Signal()
 
     def __init__(
         self,
@@ -84,6 +51,7 @@ class Sidebar(QFrame):
         *,
         actions: EndpointActions,
         menus: EndpointMenus,
+        stores: StoreCommands,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -91,6 +59,7 @@ class Sidebar(QFrame):
         self.setProperty("part", "sidebar")
         self.setMinimumWidth(MINIMUM_WIDTH)
         self.setMaximumWidth(400)
+        self.head = SidebarHead(services, theme, qt_events, stores, self)
         self.list = EndpointList(theme, self)
         self.filter = EndpointFilter(theme, self)
         self._pages = {
@@ -118,7 +87,6 @@ class Sidebar(QFrame):
         qt_events.plan_changed.connect(self._refresh_plan)
         qt_events.counts_changed.connect(self._refresh_counts)
         qt_events.refused_changed.connect(self._refresh_counts)
-        qt_events.settings_changed.connect(self._refresh_listening)
         actions.switch_refused.connect(self.refresh)
         self.refresh()
 
@@ -143,14 +111,13 @@ class Sidebar(QFrame):
 
     @Slot()
     def refresh(self) -> None:
-        """Update endpoints, plan and status."""
+        """Update endpoints and plan."""
         endpoints = self._services.store.endpoints.all()
         if self.list.show_endpoints(endpoints):
             order_tabs(self)
         self.filter.offer(len(endpoints))
         self._refresh_counts()
         self._refresh_plan()
-        self._refresh_listening()
 
     def _mark(self, row: SidebarRow) -> None:
         """Check this row and no other."""
@@ -167,6 +134,8 @@ class Sidebar(QFrame):
 
     @Slot(object)
     def _connect_endpoint_row(self, row: EndpointRow) -> None:
+        if self._services.read_only is not None:
+            row.refuse_switching(self._services.read_only)
         row.selected.connect(self._endpoint_selected)
         row.menu_requested.connect(self._menus.show)
         row.edit_requested.connect(self._actions.edit)
@@ -180,7 +149,7 @@ class Sidebar(QFrame):
         pages = vbox(*self._pages.values(), spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2))
         tunnel = vbox(self.tunnel, margins=(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, 0))
         vbox(
-            self._header(),
+            self.head,
             pages,
             self._endpoints_header(),
             self.filter,
@@ -191,23 +160,6 @@ class Sidebar(QFrame):
             inside=self,
             spacing=0,
             margins=0,
-        )
-
-    def _header(self) -> QHBoxLayout:
-        badge = QLabel(self)
-        badge.setPixmap(mark(32))
-        self._dot = StatusDot(self._theme, self)
-        self.listening = FittingLabel("small", self)
-        state = hbox(self._dot, (self.listening, 1), spacing=6)
-        words = vbox(label("Hookline", "heading", self), state, spacing=0)
-        self.palette_button = IconButton("search", "Find anything (Ctrl+K)", self._theme, self)
-        self.palette_button.clicked.connect(self.palette_requested)
-        return hbox(
-            badge,
-            (words, 1),
-            self.palette_button,
-            spacing=10,
-            margins=(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4),
         )
 
     def _endpoints_header(self) -> QHBoxLayout:
@@ -250,15 +202,6 @@ class Sidebar(QFrame):
         self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
         self._actions.new.refresh()
-
-    @Slot()
-    def _refresh_listening(self) -> None:
-        place = self._services.listening()
-        self._dot.set_on(place is not None)
-        if place is None:
-            self.listening.set_wordings(("Not listening",), "Requests cannot be received.")
-        else:
-            self.listening.set_wordings((place, f"Port {place.rpartition(':')[2]}"), f"Listening on {place}")
 
     @Slot(object)
     def _page_selected(self, row: SidebarRow) -> None:

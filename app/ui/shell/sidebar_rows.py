@@ -238,6 +238,11 @@ class EndpointRow(SidebarRow):
             self._switch.setChecked(endpoint.active) if self.isVisible() else self._switch.set_now(endpoint.active)
         self.update()
 
+    def refuse_switching(self, reason: str) -> None:
+        """The endpoint cannot be switched, for this reason."""
+        self._switch.setEnabled(False)
+        self._switch.setToolTip(plain_tooltip(reason))
+
     def holds_focus(self) -> bool:
         """Whether the row or its switch has the focus, or gets it back when a dialog closes."""
         return self.window().focusWidget() in (self, self._switch)

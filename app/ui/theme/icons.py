@@ -143,6 +143,7 @@ NAMES = {
     "starred": "star-fill",
     "starting": "hourglass-medium",
     "stop": "stop",
+    "store": "database",
     "terminal": "terminal-window",
     "text": "text-align-left",
     "theme": "moon",

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
+from app.core.node import NOT_CAPTURING
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.commands.command import Commands
 from app.ui.services import Services
@@ -141,6 +142,8 @@ class TunnelActions(Commands):
         self.changed.emit()
 
     def _is_running(self) -> str | None:
+        if self._services.is_elsewhere:
+            return f"{NOT_CAPTURING}, so a tunnel would lead nowhere."
         state = self._tunnels.tunnel.state
         if state is TunnelState.STOPPING:
             return "The tunnel is being stopped."

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 from app.core.errors import NotAllowedError, StorageUnavailableError, StoreAddressError
-from app.core.events import Event, RequestNoted, RequestsStarred
+from app.core.events import Event, NodesChanged, RequestNoted, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Endpoint
+from app.core.node import OtherNodes
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.role import Role
 from app.core.target import TargetDraft
@@ -295,3 +296,28 @@ def test_a_role_of_others_is_not_taken(postgres_url: str) -> None:
             init(postgres_url)
         assert connection.execute("SELECT to_regnamespace('hookline')").fetchone() == (None,)
         connection.execute(f"DROP ROLE {name}_reader")
+
+
+# -- who captures where ----------------------------------------------------------------------------------------------
+
+
+async def test_a_capture_node_cannot_say_where_requests_are_to_be_sent(open_as: Open, member: Store, team: str) -> None:
+    await open_as(Role.CAPTURE, base_url=lambda: "https://other.example.com")
+    await until(lambda: member.nodes.others.capturing == 1)
+    assert member.nodes.others.base_url is None
+    with psycopg.connect(as_user(team, USERS[Role.CAPTURE]), autocommit=True) as connection:
+        for text in (
+            "UPDATE hookline.node SET base_url = 'https://other.example.com'",
+            "INSERT INTO hookline.node (version, captures, base_url) VALUES ('1', 1, 'https://other.example.com')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(text)
+
+
+async def test_a_reader_knows_who_captures_and_where(open_as: Open, member: Store) -> None:
+    changes: list[Event] = []
+    reader = await open_as(Role.READER, changes.append)
+    assert reader.nodes.others == OtherNodes(capturing=1)
+    await open_as(Role.MEMBER, base_url=lambda: "https://hooks.example.com")
+    await until(lambda: reader.nodes.others == OtherNodes(capturing=2, base_url="https://hooks.example.com"))
+    assert NodesChanged() in changes

@@ -184,6 +184,8 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
     )
     assert status == {
         "version": "1.2.3",
+        "store": desk.store.place,
+        "captures": True,
         "capture_url": "http://127.0.0.1:8787",
         "base_url": "https://hooks.example",
         "tunnel": None,

@@ -76,6 +76,9 @@ SCRIPTS = {
     "Show as received": Script("GET /refused/{id}/raw", "refused --raw"),
     # The program
     "Settings": Script("PATCH /settings", "settings"),
+    "Open team store…": Script("PATCH /settings", "settings"),
+    "Use my own store": Script("PATCH /settings", "settings"),
+    "Stop capturing on this machine": Script("PATCH /settings", "settings"),
     "About Hookline": Script("GET /status", "version"),
 }
 """By the commands' names in a window with one endpoint and no requests."""

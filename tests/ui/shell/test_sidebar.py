@@ -76,7 +76,7 @@ class TestKeys:
             press(window, "Shift+Tab")
             assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")
             press(window, "Shift+Tab")
-            assert window.focusWidget() is sidebar.palette_button
+            assert window.focusWidget() is sidebar.head.palette_button
 
     async def test_arrows_lead_through_the_rows_and_to_a_switch(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=3) as (desk, window):
@@ -292,12 +292,12 @@ async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(desk: Desk
     sidebar = window.sidebar
     place = desk.services.listening()
     assert place is not None
-    whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
+    whole = sidebar.head.listening.fontMetrics().horizontalAdvance(place)
     for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
-        sidebar.listening.setFixedWidth(width)
+        sidebar.head.listening.setFixedWidth(width)
         await settle()
-        assert sidebar.listening.shown_text() == text
-        assert sidebar.listening.accessibleName() == f"Listening on {place}"
+        assert sidebar.head.listening.shown_text() == text
+        assert sidebar.head.listening.accessibleName() == f"Listening on {place}"
 
 
 class TestMany:

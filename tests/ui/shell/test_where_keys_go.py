@@ -163,13 +163,13 @@ class TestTab:
             while len(visited) < 80 and (not visited or visited[-1] is not page.list):
                 press(window, "Tab")
                 visited.append(window.focusWidget())
-            begin = visited.index(window.sidebar.palette_button)
+            begin = visited.index(window.sidebar.head.palette_button)
             visited = visited[begin:] + visited[:begin]
             sidebar, detail, strip = window.sidebar, page.detail, page.activity
             chosen = next(one for one in detail.body.views.findChildren(QAbstractButton) if one.isChecked())
             hour = next(one for one in strip.spans.findChildren(QAbstractButton) if one.isChecked())
             wanted = [
-                sidebar.palette_button,
+                sidebar.head.palette_button,
                 sidebar.add_button,
                 sidebar.row(ids[0]),  # the one shown; the arrows lead to the others
                 sidebar.settings_button,

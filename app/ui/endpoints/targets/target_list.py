@@ -159,6 +159,11 @@ class TargetColumn(QWidget):
         self.up.clicked.connect(self._move_up)
         self.down.clicked.connect(self._move_down)
 
+    def only_list(self) -> None:
+        """Offer no changes."""
+        for button in (self.add, self.duplicate, self.up, self.down, self.remove):
+            button.hide()
+
     def show_rows(self, rows: Sequence[TargetRow], selected: int) -> None:
         """Show these, and which buttons can be pressed; `selected` is -1 for none."""
         self.list.show_rows(rows, selected)

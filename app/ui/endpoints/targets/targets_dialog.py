@@ -74,6 +74,12 @@ class TargetsDialog(EditDialog):
         self.counts.watch(endpoint.targets)
         self._select(self.edits.items[0] if self.edits.items else None)
         (self.column.list if self.edits.items else self.column.add).setFocus()
+        if services.read_only is not None:
+            self.column.only_list()
+            self.forms.setEnabled(False)
+            self.problem.setText(services.read_only)
+            self.cancel.setText("Close")
+            self._refresh()
 
     def has_changes(self) -> bool:
         """Whether saving would change anything, or something typed cannot be saved."""
@@ -256,7 +262,8 @@ class TargetsDialog(EditDialog):
             form.show_errors(form.errors_with(self.edits.errors_of(selected)))
             form.state.show_state(selected.draft, selected.stored, self.counts.of([selected.stored]))
         refused = next(iter(form.refused.values()), None) if form is not None else None
-        self.save_button.set_refusal("Saving…" if self._busy else self.edits.refusal() or refused)
+        refusal = self._services.read_only or self.edits.refusal() or refused
+        self.save_button.set_refusal("Saving…" if self._busy else refusal)
         removed = self.edits.removed
         self.removed.setText(f"Removed {escape(removed[-1][1].draft.url) or 'a target'}." if removed else "")
         failed = bool(self.problem.text())

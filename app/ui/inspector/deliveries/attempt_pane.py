@@ -66,7 +66,7 @@ class AttemptPane(QWidget):
         self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
         self._latest_body = Latest(self, tasks, "deliveries: body")
-        self._latest_copy = Latest(self, tasks, "deliveries: copy")
+        self._latest_copy = Latest(self, tasks, "deliveries: copy", only_reads=False)
         self.title = ElidedLabel("", "strong", self)
         self.retry = Button("Retry", theme, self, icon="retry")
         self.retry.setProperty("compact", True)

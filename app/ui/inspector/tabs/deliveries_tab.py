@@ -59,6 +59,7 @@ class DeliveriesTab(QWidget):
         self._pane: AttemptPane | None = None
         self.notice = label("", "", self, wrap=True)
         self.resume = Button("Resume target", theme, self, icon="play")
+        self.resume.set_refusal(services.read_only)
         self._notice_bar = QFrame(self)
         self._split = QSplitter(Qt.Orientation.Vertical, self)
         self._pages = QStackedWidget(self)
@@ -177,6 +178,8 @@ class DeliveriesTab(QWidget):
 
     def _not_again(self, row: Row) -> str | None:
         """Why the delivery can be neither sent now, if it waits, nor retried."""
+        if self._services.read_only is not None:
+            return self._services.read_only
         if row.delivery.state is DeliveryState.QUEUED:
             return no_send_now(row.delivery, row.target, now_us())
         return no_retry(row.delivery, self._target)

@@ -12,6 +12,7 @@ from app.core.search.spellings import pattern_of
 from app.core.text import unexamined_text
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.inspector.tabs.tabs import BODY
+from app.ui.messages import Message
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
 from app.ui.requests.filter.stored_values import StoredValues
@@ -131,6 +132,8 @@ class PageFilter(QObject):
         self._tasks, self._theme, self._page = tasks, theme, parent
         self._feed, self._list, self._detail = feed, rows, detail
         self._texts: dict[int | None, str] = {}
+        self._slow_search = services.store.slow_search
+        """What to tell once a search takes long."""
         self._saved = SavedFilters(services.data_folder)
         self.search_status = SearchStatus(feed)
         self._stored = StoredValues(services, tasks, self)
@@ -233,6 +236,10 @@ class PageFilter(QObject):
     def _show_progress(self) -> None:
         self.bar.progress.set_running(self._feed.search.busy)
         self.bar.line.searching = self.search_status.long
+        if self._slow_search is not None and self.search_status.long:
+            text, _, advice = self._slow_search.partition(". ")
+            self._tasks.messages.post(Message(text=f"{text}.", advice=advice, tone="info"))
+            self._slow_search = None
         self.changed.emit()
 
     @Slot()

@@ -117,8 +117,9 @@ class ListCommands(Commands):
         clear_selection: Callable[[], None],
         replay_many: Callable[[], None],
         say: Callable[[str], object],
+        read_only: str | None,
     ) -> None:
-        super().__init__(theme, say, rows)
+        super().__init__(theme, say, rows, read_only=read_only)
         self._list, self._selected, self._pause, self._select_all = rows, selected, pause, select_all
         self._page = page
         self._menu: QMenu | None = None
@@ -130,7 +131,9 @@ class ListCommands(Commands):
         self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
         self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
         self.pause = self.command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
-        self.replay = self.command("Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY)
+        self.replay = self.command(
+            "Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY, changes=True
+        )
         self.select_loaded = self.command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
         self.select_all = self.command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
         self.clear = self.command("Clear selection", "close", clear_selection, self._not_many)
@@ -263,6 +266,7 @@ class PageCommands(QObject):
             clear_selection=self.clear_selection,
             replay_many=self._replay_many,
             say=actions.say,
+            read_only=actions.read_only,
         )
         self.selected.add_to(rows)
         self.opened.add_to(detail)

@@ -96,6 +96,7 @@ class RequestActions:
         self, services: Services, theme: Theme, tasks: Tasks, over: QWidget, toast: Toast, *, batch: BatchJob
     ) -> None:
         self._services, self._theme, self._over, self._toast, self.batch = services, theme, over, toast, batch
+        self.read_only = services.read_only
         self.replays = ReplayActions(services, theme, tasks, over, toast)
 
     def say(self, text: str) -> None:

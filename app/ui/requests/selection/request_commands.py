@@ -32,21 +32,23 @@ class RequestCommands(Commands):
         theme: Theme,
         parent: QObject,
     ) -> None:
-        super().__init__(theme, actions.say, parent)
+        super().__init__(theme, actions.say, parent, read_only=actions.read_only)
         self._requests, self._actions, self._tasks = requests, actions, tasks
         self._refreshing: SelectedRequests | None = None
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
         self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
-        self.replay = self.command("Replay", "replay", self._replay, self._not_any, "R")
-        self.edit_replay = self.command("Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R")
+        self.replay = self.command("Replay", "replay", self._replay, self._not_any, "R", changes=True)
+        self.edit_replay = self.command(
+            "Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R", changes=True
+        )
         self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C")
         self.link = self.command("Copy link", "link", self._copy_link, _not_one, "L")
-        self.star = self.command("Star", "star", self._toggle_star, self._not_any, "S")
-        self.note = self.command("Add note…", "note", self._edit_note, _not_one, "N")
-        self.toggle_read = self.command("Mark as unread", "unread", self._toggle_read, self._not_any, "U")
-        self.delete = self.command("Delete…", "delete", self._delete, self._not_any, "Del")
-        self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread)
-        self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read)
+        self.star = self.command("Star", "star", self._toggle_star, self._not_any, "S", changes=True)
+        self.note = self.command("Add note…", "note", self._edit_note, _not_one, "N", changes=True)
+        self.toggle_read = self.command("Mark as unread", "unread", self._toggle_read, self._not_any, "U", changes=True)
+        self.delete = self.command("Delete…", "delete", self._delete, self._not_any, "Del", changes=True)
+        self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread, changes=True)
+        self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read, changes=True)
         self.refresh()
 
     def with_keys(self) -> list[Command]:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
+from app.db.sqlite.store import Store
 from app.ui.requests.list.pager import TimeRange
 from tests.codings import zeros_brotli
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -49,6 +50,21 @@ async def test_it_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, shown: Pag
     await until(lambda: not shown.feed.search.busy, 20)
     assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
     assert not page.filter.bar.progress.is_showing()
+
+
+async def test_what_would_make_it_faster_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Store, "slow_search", "Searches are slow: there is no pg_trgm. Create it.")
+    async with open_page(tmp_path) as shown:
+        await shown.fill(ROWS)
+        messages = shown.desk.messages
+        assert messages.waiting() == ()
+        await begin(shown, "needle")
+        await until(messages.waiting)
+        (message,) = messages.waiting()
+        assert (message.text, message.advice) == ("Searches are slow: there is no pg_trgm.", "Create it.")
+        messages.withdraw(message.key)
+        await begin(shown, "another", reload=False)
+        assert messages.waiting() == ()
 
 
 async def test_it_says_how_many_it_could_not_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,7 +268,7 @@ async def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
             await until(lambda: note.writing)
             assert note.text.toPlainText() == "kept"
             shown.list.select_row(2)
-            await until(lambda: len(messages.waiting()) == 2)
+            await until(lambda: [message.text for message in messages.waiting()] == ["The disk is full: 2."])
         shown.list.select_row(1)
         await until(lambda: note.writing and note.text.toPlainText() == "kept")
         note.save()

@@ -1,0 +1,103 @@
+"""The commands that open another store, and the menu of the sidebar's head that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.store_choice import StoreChoice
+from app.ui.commands.command import IN_WINDOW, Commands, menu_of
+from app.ui.services import Services
+from app.ui.stores.open_dialog import OpenStoreDialog
+from app.ui.stores.recent_stores import RecentStore, RecentStores, where
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import confirm_discard, open_once
+
+OWN_NAME = "My own store"
+
+
+class StoreCommands(Commands):
+    """`recent` has the store in use, if that is a team's."""
+
+    context = IN_WINDOW
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(theme, None, window, read_only=services.read_only)
+        self._services, self._tasks, self._window = services, tasks, window
+        self.recent = RecentStores(services.data_folder)
+        self.is_own = services.store.file is not None
+        captures = services.listening() is not None
+        if services.store_address is not None:
+            self.recent.use(RecentStore(services.store_address, captures))
+        self.open = self.command("Open team store…", "store", self.show_dialog)
+        self.own = self.command("Use my own store", "store", partial(self.use, StoreChoice()), self._own_in_use)
+        text = "Stop capturing on this machine" if captures else "Capture on this machine, too"
+        self.capture = self.command(
+            text, "hook", partial(self._capture, not captures), self._always_captures, changes=True
+        )
+        self.refresh()
+
+    def menu(self) -> QMenu:
+        """It deletes itself when closed."""
+        menu, recent, used = menu_of(self._window), self.recent.all(), self._services.store_address
+        self._add_store(menu, OWN_NAME, StoreChoice(), in_use=self.is_own)
+        for one in recent:
+            choice = StoreChoice(address=one.address, captures=one.captures)
+            self._add_store(menu, where(one.address), choice, in_use=one.address == used)
+        menu.addSeparator()
+        menu.addActions([self.open] if self.is_own else [self.open, self.capture])
+        others = [one for one in recent if one.address != used]
+        if others:
+            remove = menu.addMenu("Remove from this list")
+            for one in others:
+                remove.addAction(_title(where(one.address)), partial(self.recent.forget, one.address))
+        return menu
+
+    def show_dialog(self, given: StoreChoice | None = None) -> OpenStoreDialog:
+        """For a store that is `given`, it is checked at once."""
+
+        def new() -> OpenStoreDialog:
+            dialog = OpenStoreDialog(self._services, self._theme, self._tasks, self._window, given or StoreChoice())
+            dialog.checked.connect(self.use)
+            return dialog
+
+        dialog = open_once(self._window, OpenStoreDialog, new)
+        if given is not None:
+            dialog.submit()
+        return dialog
+
+    def use(self, choice: StoreChoice) -> None:
+        """Close the window and open one on this store, from now on."""
+        if confirm_discard(self._window, partial(self.use, choice)):
+            changes = {"store": choice.address, "window_captures": choice.captures}
+            self._tasks.start(self._reopen(changes, choice), "open a store")
+
+    def _add_store(self, menu: QMenu, text: str, choice: StoreChoice, *, in_use: bool) -> None:
+        action = menu.addAction(_title(text))
+        action.setCheckable(True)
+        action.setChecked(in_use)
+        if not in_use:
+            action.triggered.connect(partial(self.use if choice.address is None else self.show_dialog, choice))
+
+    def _capture(self, on: bool) -> None:
+        if confirm_discard(self._window, partial(self._capture, on)):
+            self._tasks.start(self._reopen({"window_captures": on}, None), "open the store again")
+
+    async def _reopen(self, changes: Mapping[str, object], choice: StoreChoice | None) -> None:
+        await self._services.change_settings(changes)
+        self._services.reopen(choice)
+
+    def _own_in_use(self) -> str | None:
+        return "Your own store is already in use." if self.is_own else None
+
+    def _always_captures(self) -> str | None:
+        return "This machine always captures into your own store." if self.is_own else None
+
+
+def _title(text: str) -> str:
+    """A menu takes `&` for a shortcut."""
+    return escape(text).replace("&", "&&")

@@ -1,0 +1,37 @@
+"""The desk over a team's store: other nodes capture, and this machine does not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QApplication
+
+from app.core.events import Bus
+from app.db.postgres.store import Store
+from app.server.refused import RefusedLog
+from tests.ui.desk import BASE, Desk
+
+ADDRESS = "postgresql://ann@db.example.com/team"
+
+
+@asynccontextmanager
+async def open_team_desk(folder: Path, url: str) -> AsyncIterator[Desk]:
+    """What the window keeps of the store is `ADDRESS`."""
+    bus = Bus()
+    store: Any = await Store.open(url, bus.publish, lambda: (BASE + "/catch/",), works=False)
+    desk = Desk(store=store, bus=bus, refused=RefusedLog(bus.publish), folder=folder, place=None)
+    desk.services = replace(desk.services, store_address=ADDRESS)
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    desk.theme.apply(app)
+    desk.theme.set_choice("light")
+    try:
+        yield desk
+    finally:
+        await desk.tasks.cancel_all()
+        await desk.replays.stop()
+        await store.close()
