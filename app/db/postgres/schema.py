@@ -322,6 +322,7 @@ SELECT make_partition(0);
 CREATE TABLE search_text (capture_seq bigint PRIMARY KEY, always boolean NOT NULL, text text COLLATE "C" NOT NULL,
     keys bigint[] NOT NULL) PARTITION BY RANGE (capture_seq);
 CREATE INDEX search_text_always ON search_text (capture_seq) WHERE always;
+CREATE INDEX search_text_keys ON search_text USING gin (keys) WITH (gin_pending_list_limit = 256);
 CREATE TABLE search_group (first bigint PRIMARY KEY, upto bigint NOT NULL, oldest bigint NOT NULL,
     newest bigint NOT NULL, indexed boolean NOT NULL DEFAULT false, paths text[], common text[] NOT NULL DEFAULT '{}');
 CREATE TABLE search_count (first bigint, key bigint, requests bigint NOT NULL, PRIMARY KEY (first, key));

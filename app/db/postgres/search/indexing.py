@@ -1,8 +1,9 @@
 """Stores the text and the keys of requests for searches, in the background: in small batches on its own thread and
 connection, one node at a time.
 
-They are in groups, by the numbers of their requests: each a table of its own, which gets its index once it is full
-(to build it takes a third of the time that adding each text takes) and is dropped when all its requests are deleted.
+They are in groups, by the numbers of their requests: each a table of its own, which gets the index of its texts once it
+is full (to build it takes a third of the time that adding each text takes) and is dropped when all its requests are
+deleted.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ class Index:
         execute(self._database, f"DROP INDEX CONCURRENTLY IF EXISTS {texts}_text")
         execute(
             self._database,
-            f"CREATE INDEX CONCURRENTLY {texts}_text ON {texts} USING gin (text {operators}.gin_trgm_ops, keys)",
+            f"CREATE INDEX CONCURRENTLY {texts}_text ON {texts} USING gin (text {operators}.gin_trgm_ops)",
         )
         with self._database.atomic():
             execute(self._database, _COUNT.format(texts=texts), (first,))
