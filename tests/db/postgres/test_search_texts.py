@@ -21,6 +21,7 @@ from tests import factories
 from tests.db.helpers import OpenStore, add, add_many
 from tests.db.search.index import has_groups, indexed, make_small, upto
 from tests.db.search.test_search import search
+from tests.support import until
 
 PARTS = "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'search_text_%'"
 BUILT = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'search_text_%_text'"
@@ -95,6 +96,25 @@ async def test_one_node_stores_texts_at_a_time(store: Store, endpoint: Endpoint,
     execute(other, f"SELECT pg_advisory_unlock({INDEX_LOCK})")
     await add_many(store, endpoint.id, 20)
     await indexed(store, 48)
+
+
+async def test_texts_are_stored_without_a_pause_while_another_node_captures(
+    store: Store, endpoint: Endpoint, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "REST", 1e6)
+    other = await open_store(works=False)
+    await until(lambda: other.endpoints.by_id(endpoint.id))
+
+    async def capture() -> None:
+        while True:
+            await add_many(other, endpoint.id, 5)
+
+    capturing = asyncio.create_task(capture(), name="captures")
+    try:
+        await indexed(store, 300)
+    finally:
+        capturing.cancel()
+        await asyncio.gather(capturing, return_exceptions=True)
 
 
 async def test_without_the_extension_searches_work_and_the_store_says_so(

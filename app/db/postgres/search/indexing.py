@@ -43,7 +43,7 @@ BATCH = 64
 MOST_WAITING = 1_000
 """Maximum requests whose texts wait to be stored: searches examine them one by one."""
 REST = 16.0
-"""The pause between steps while requests come in, as a multiple of the time a step took."""
+"""The pause between steps while this node captures, as a multiple of the time a step took."""
 MISSING = (
     "Searches are slower than they could be: the database lacks the extension pg_trgm. Have an administrator of the"
     " database server run CREATE EXTENSION pg_trgm in it, then restart Hookline."
@@ -112,7 +112,7 @@ class Index:
 
     def handle_event(self, event: Event) -> None:
         if isinstance(event, Captured):
-            self._captured += len(event.summaries)
+            self._captured += event.own  # what others capture takes nothing of this process
             self._waiting += len(event.summaries)
             if self._waiting > MOST_WAITING:
                 self._worker.wake()
