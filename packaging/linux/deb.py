@@ -17,7 +17,7 @@ from pathlib import Path
 
 import project
 from linux.needed import needed_packages
-from linux.share import packed, put, set_modes, sorted_version, stage_program, stage_share, write
+from linux.share import packed, put, set_modes, sorted_version, stage_program, stage_share, stage_unit, write
 from whole import made_whole
 
 HERE = Path(__file__).resolve().parent
@@ -74,6 +74,7 @@ def make_deb(bundle: Path, icons: Path, out: Path, version: str | None = None, *
 def _stage(tree: Path, bundle: Path, icons: Path, version: str, licences: Path | None) -> None:
     """Lay out everything under `tree` as it is to lie on the system."""
     stage_program(tree / "usr", bundle)
+    stage_unit(tree / "usr")
     stage_share(tree / "usr", icons, licences=licences)
     put(OVERRIDES, tree / "usr/share/lintian/overrides/hookline")
     write(tree / DOC / "changelog.gz", packed(_changelog(version)))

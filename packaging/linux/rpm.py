@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from linux.share import set_modes, sorted_version, stage_program
+from linux.share import UNIT, set_modes, sorted_version, stage_program, stage_unit
 from linux.sonames import Needs
 from project import DESCRIPTION, HOME, SUMMARY, run
 from whole import made_whole
@@ -26,6 +26,7 @@ def file_name(version: str) -> str:
 def stage(bundle: Path, share: Path, papers: Iterable[Path], tree: Path) -> None:
     """Lay out everything under `tree` as it is to lie on the system; `papers` become the licences."""
     stage_program(tree / "usr", bundle)
+    stage_unit(tree / "usr")
     shutil.copytree(share, tree / "usr/share", symlinks=True)
     (tree / LICENCES).mkdir(parents=True)
     for paper in papers:
@@ -35,7 +36,7 @@ def stage(bundle: Path, share: Path, papers: Iterable[Path], tree: Path) -> None
 
 def file_list(tree: Path) -> str:
     """The lines of `%files`: the package owns its own folders, of those that others use too only its files."""
-    lines = ["/usr/bin/hookline", f"/{LIB}", f"%license /{LICENCES}"]
+    lines = ["/usr/bin/hookline", f"/usr/lib/systemd/system/{UNIT.name}", f"/{LIB}", f"%license /{LICENCES}"]
     if (tree / DOC).is_dir():
         lines.append(f"%doc /{DOC}")
     for path in sorted((tree / "usr/share").rglob("*")):

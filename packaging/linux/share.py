@@ -14,6 +14,7 @@ from project import ROOT
 
 HERE = Path(__file__).resolve().parent
 DESKTOP_ENTRY = HERE / "hookline.desktop"
+UNIT = HERE / "hookline@.service"
 METAINFO = HERE / "io.hookline.Hookline.metainfo.xml"
 DRAWINGS = ROOT / "resources/icons"
 DEBIAN_ZSH = "vendor-completions"
@@ -32,6 +33,11 @@ def stage_program(usr: Path, bundle: Path) -> None:
     shutil.copytree(bundle, usr / "lib/hookline", symlinks=True)
     (usr / "bin").mkdir()
     (usr / "bin/hookline").symlink_to("../lib/hookline/hookline")
+
+
+def stage_unit(usr: Path) -> None:
+    """Put the unit for systemd where packages have theirs. Nothing starts it."""
+    put(UNIT, usr / "lib/systemd/system" / UNIT.name)
 
 
 def stage_share(usr: Path, icons: Path, *, zsh: str = DEBIAN_ZSH, licences: Path | None = None) -> None:
