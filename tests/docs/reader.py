@@ -12,7 +12,8 @@ A page follows these rules, which read as instructions to people:
 The guide says 8787 and 3000, and no test may rely on a fixed port. So the `hookline` on PATH starts `serve` on free
 ports, servers in Python blocks get port 0 instead of 3000, and the port that they print replaces the guide's from then
 on: a `text` block captures it, or the file `runtime.json` tells it. There is no network either: what a page installs is
-left out. packaging/guide_test.py follows the pages on a bare system instead, where all is as printed.
+left out. packaging/guide_test.py follows the pages on a bare system instead, where all is as printed. The page about a
+team's server needs PostgreSQL: `db.example.com` is one that runs here, whose administrator the reader is.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import shlex
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 
@@ -32,8 +33,12 @@ from hookline.instance import PROGRAM
 from tests.docs.pages import FILE_NAME, Block, read
 from tests.docs.terminal import Terminal
 
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
+
 ROOT = Path(__file__).parents[2]
 CAPTURE_PORT, API_PORT, TARGET_PORT = "8787", "8788", "3000"
+DATABASE_HOST = "db.example.com"
 PORTS = re.compile(rf"\b({CAPTURE_PORT}|{API_PORT}|{TARGET_PORT})\b")
 OWN_TERMINAL = "in a terminal of its own"
 OUTPUT_OF = re.compile(r"[Ii]n the terminal of `([^`]+)`")
@@ -55,6 +60,13 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder, self.data = folder, folder / "data"
         self.environment = environment(folder)
+        self.database_host = DATABASE_HOST
+
+    def use_database(self, server: PostgresServer, programs: Path) -> None:
+        """The guide's database server is this one."""
+        self.database_host = str(server.folder)
+        path = f"{self.environment['PATH']}{os.pathsep}{programs}"
+        self.environment |= {"PATH": path, "PGHOST": self.database_host, "PGUSER": "postgres"}
 
     def command(self, words: list[str]) -> list[str]:
         """What runs them here."""
@@ -113,11 +125,11 @@ class Reader:
             compile(code, path.name, "exec")
             if not self._place.as_printed:
                 code = re.sub(rf"\b{TARGET_PORT}\b", "0", code)
-            code = self._with_ports(code)
-        path.write_text(code, "utf-8")
+            code = self._as_here(code)
+        path.write_text(self._with_database(code), "utf-8")
 
     def _run(self, block: Block) -> None:
-        code = self._with_ports(block.code)
+        code = self._as_here(block.code)
         if block.before.endswith("fails:"):
             code = f"! {code}"
         if OWN_TERMINAL not in block.before.lower():
@@ -161,7 +173,7 @@ class Reader:
             lines.append(r"(?:.*\n)*" if line.strip() == "…" else PORTS.sub(port, escaped) + r" *\n")
         return "^" + "".join(lines)
 
-    def _with_ports(self, code: str) -> str:
+    def _as_here(self, code: str) -> str:
         runtime = self._place.data / "runtime.json"
         if runtime.exists() and not self._place.as_printed:
             told: dict[str, Any] = json.loads(runtime.read_bytes())
@@ -169,7 +181,10 @@ class Reader:
                 self._ports[port] = str(told[key]).rpartition(":")[2]
         unknown = set(PORTS.findall(code)) - self._ports.keys()
         assert not unknown, f"the page has not shown the server on port {', '.join(unknown)} before"
-        return PORTS.sub(lambda found: self._ports[found[1]], code)
+        return PORTS.sub(lambda found: self._ports[found[1]], self._with_database(code))
+
+    def _with_database(self, code: str) -> str:
+        return code.replace(DATABASE_HOST, self._place.database_host)
 
     def _run_workflow(self, block: Block) -> None:
         """Run the scripts of a CI file, in the page's terminal, and look at the rest only for its shape."""
@@ -177,7 +192,7 @@ class Reader:
         for number, step in enumerate(step for job in jobs.values() for step in job["steps"]):
             assert ("run" in step) != ("uses" in step)
             sets_up = step.get("uses", "").startswith("actions/setup-python@")
-            code = SET_UP_PYTHON if sets_up else self._with_ports(step.get("run", ""))
+            code = SET_UP_PYTHON if sets_up else self._as_here(step.get("run", ""))
             self._output = self._type(f"step-{block.line}-{number}.sh", code)
 
 

@@ -16,19 +16,26 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from app.cli.parser import parse
+from app.core.events import Bus
 from tests.docs.pages import FILE_NAME, PAGES, read
+
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
 
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 ALL = sorted(PAGES.glob("*.md"))
-LANGUAGES = {"sh", "text", "python", "yaml", "ini", "json", "nginx", "console"}
+LANGUAGES = {"sh", "text", "python", "yaml", "ini", "cfg", "json", "nginx", "console"}
+TEAM = "team.md"
 each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
 
 
@@ -39,11 +46,25 @@ each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
 def test_what_a_page_says_works(page: Path, tmp_path: Path) -> None:
     from tests.docs.reader import Place, Reader  # Windows has no pseudo-terminals
 
-    reader = Reader(page, Place(tmp_path))
-    try:
+    with ExitStack() as stack:
+        place = Place(tmp_path)
+        if page.name == TEAM:
+            place.use_database(*stack.enter_context(database()))
+        reader = Reader(page, place)
+        stack.callback(reader.close)
         reader.follow()
-    finally:
-        reader.close()
+
+
+@contextmanager
+def database() -> Iterator[tuple[PostgresServer, Path]]:
+    """A server, and the folder with PostgreSQL's programs."""
+    from tests.postgres import PostgresServer, programs, why_no_server  # where the driver is installed
+
+    folder = programs()
+    if folder is None:
+        pytest.skip(str(why_no_server()))
+    with closing(PostgresServer()) as server:
+        yield server, folder
 
 
 def test_the_workflows_are_what_github_reads(tmp_path: Path) -> None:
@@ -175,6 +196,55 @@ def test_the_service_runs_a_command_that_was_tried() -> None:
     (unit,) = (block.code for block in blocks if block.language == "ini")
     (command,) = re.findall(r"^ExecStart=/usr/bin/(.+)$", unit, re.MULTILINE)
     assert command in [block.code.strip() for block in blocks if block.language == "sh"]
+
+
+def block_of(page: str, file: str) -> str:
+    """The file that a page says to save."""
+    (code,) = (
+        block.code for block in read(PAGES / page) if (found := FILE_NAME.search(block.before)) and found[1] == file
+    )
+    return code
+
+
+def test_a_node_gets_the_files_that_its_unit_reads() -> None:
+    unit = (ROOT / "packaging" / "linux" / "hookline@.service").read_text("utf-8")
+    console = "".join(block.code for block in read(PAGES / TEAM) if block.language == "console")
+    assert "systemctl enable --now hookline@edge\n" in console
+    assert "install -m 600 edge.conf edge.env /etc/hookline\n" in console
+    for kind in ("conf", "env"):
+        assert f"/etc/hookline/%i.{kind}\n" in unit
+        assert block_of(TEAM, f"edge.{kind}")
+    variable, _, options = block_of(TEAM, "edge.env").partition("=")
+    assert f"${variable}\n" in unit
+    assert parse(["serve", *options.split()]).api_host == "0.0.0.0"
+    service = re.search(r"HOOKLINE_STORE=service=(\w+)", unit)
+    assert service
+    assert block_of(TEAM, "edge.conf").startswith(f"[{service[1]}]\n")
+
+
+HAPROXY = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+@pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed")
+def test_haproxy_takes_the_configuration_on_the_page(tmp_path: Path) -> None:
+    import trustme
+
+    certificate, config = tmp_path / "hooks.pem", tmp_path / "haproxy.cfg"
+    trustme.CA().issue_cert("hooks.example.com").private_key_and_cert_chain_pem.write_to_path(certificate)
+    config.write_text(block_of(TEAM, "haproxy.cfg").replace("/etc/haproxy/hooks.pem", str(certificate)), "utf-8")
+    assert HAPROXY is not None
+    done = subprocess.run([HAPROXY, "-c", "-f", config], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_metric_that_is_worth_an_alert_exists() -> None:
+    from app.server.api.exposition import GAUGES, text
+    from app.server.node_counts import NodeCounts
+
+    told = text("1", NodeCounts(Bus()), dict.fromkeys(GAUGES, 1.0)).decode()
+    named = {re.sub(r"\{.*", "", span) for span in spans(PAGES / TEAM) if span.startswith("hookline_")}
+    assert len(named) > 3
+    assert not [name for name in named if f"\n{name}" not in told]
 
 
 def test_an_agent_is_told_a_command_that_exists() -> None:
