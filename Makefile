@@ -55,6 +55,7 @@ bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=
 	$(BIN)/python -m benchmarks.fixture
 
 bench-team: set-up-dev ## cost of a node on PostgreSQL, and kills of nodes and servers under load (needs haproxy)
+	$(BIN)/python -m benchmarks.team_cost
 	$(BIN)/python -m benchmarks.team $(ARGS)
 	$(BIN)/python -m benchmarks.failover
 

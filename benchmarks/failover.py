@@ -125,11 +125,11 @@ class Server:
         return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def wait_until(condition: Any) -> None:
-    end = time.monotonic() + READY_S
+def wait_until(condition: Any, seconds: float = READY_S) -> None:
+    end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise BenchError("PostgreSQL did not become ready")
+            raise BenchError(f"PostgreSQL did not become ready within {seconds:.0f} s")
         time.sleep(0.05)
 
 

@@ -54,12 +54,12 @@ def measure(folder: Path, rounds: int) -> list[Line]:
 
 def microseconds(process_id: int, url: str, connections: int) -> float:
     """What all threads of the process worked for one request, while it was under load."""
-    before = _worked_ns(process_id)
+    before = worked_ns(process_id)
     answered = load(url, connections=connections, seconds=ROUND_S).requests
-    return (_worked_ns(process_id) - before) / answered / 1_000
+    return (worked_ns(process_id) - before) / answered / 1_000
 
 
-def _worked_ns(process_id: int) -> int:
+def worked_ns(process_id: int) -> int:
     """As Linux counts it, to the nanosecond; threads of either program do not end meanwhile."""
     threads = (Path("/proc") / str(process_id) / "task").iterdir()
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
