@@ -209,11 +209,12 @@ def block_of(page: str, file: str) -> str:
 def test_a_node_gets_the_files_that_its_unit_reads() -> None:
     unit = (ROOT / "packaging" / "linux" / "hookline@.service").read_text("utf-8")
     console = "".join(block.code for block in read(PAGES / TEAM) if block.language == "console")
-    assert "systemctl enable --now hookline@edge\n" in console
-    assert "install -m 600 edge.conf edge.env /etc/hookline\n" in console
+    assert "systemctl enable --now hookline@worker\n" in console
+    assert "install -m 600 worker.conf worker.env /etc/hookline\n" in console
     for kind in ("conf", "env"):
         assert f"/etc/hookline/%i.{kind}\n" in unit
         assert block_of(TEAM, f"edge.{kind}")
+        assert block_of(TEAM, f"worker.{kind}")
     variable, _, options = block_of(TEAM, "edge.env").partition("=")
     assert f"${variable}\n" in unit
     assert parse(["serve", *options.split()]).api_host == "0.0.0.0"
