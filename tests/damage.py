@@ -13,8 +13,11 @@ from tests.db.helpers import Place, as_asked, connect, query
 
 def change_body(place: Place, capture_id: str, part: int = 0) -> None:
     """Change the last byte of a part of this request's body."""
-    last = "CAST(substr(data, 1, length(data) - 1) || x'58' AS BLOB)"
-    changed = last if isinstance(place, Path) else "set_byte(data, length(data) - 1, 88)"
+    other = "CASE substr(data, -1) WHEN x'58' THEN x'59' ELSE x'58' END"
+    last = f"CAST(substr(data, 1, length(data) - 1) || {other} AS BLOB)"
+    changed = (
+        last if isinstance(place, Path) else "set_byte(data, length(data) - 1, 255 - get_byte(data, length(data) - 1))"
+    )
     _change(place, f"UPDATE capture_body SET data = {changed} WHERE key = ? RETURNING key", capture_id, part)
 
 
