@@ -309,7 +309,8 @@ class DeliveryHand(Hand):
             ]
         state = self.dice.choice([DeliveryState.QUEUED, DeliveryState.FAILED, DeliveryState.DELIVERED])
         state = DeliveryState.NOT_SENT if outcome["failure"] is FailureKind.NOT_SENT else state
-        responded = outcome["status"] is not None and self.dice.random() < 0.3
+        waits = delivery.attempts == 0 and delivery.replay_id is None  # the sender, for the target's response
+        responded = waits and outcome["status"] is not None and self.dice.random() < 0.3
         due_at = NOW + self.dice.randrange(-9, 9) if state is DeliveryState.QUEUED else 0
         after = factories.after(
             delivery, made[-1], state, due_at, responded=responded, next_step=self.dice.choice(WORDS)

@@ -324,7 +324,8 @@ CREATE TABLE search_text (capture_seq bigint PRIMARY KEY, always boolean NOT NUL
 CREATE INDEX search_text_always ON search_text (capture_seq) WHERE always;
 CREATE INDEX search_text_keys ON search_text USING gin (keys) WITH (gin_pending_list_limit = 256);
 CREATE TABLE search_group (first bigint PRIMARY KEY, upto bigint NOT NULL, oldest bigint NOT NULL,
-    newest bigint NOT NULL, indexed boolean NOT NULL DEFAULT false, paths text[], common text[] NOT NULL DEFAULT '{}');
+    newest bigint NOT NULL, indexed boolean NOT NULL DEFAULT false, pairs bit varying NOT NULL, paths text[],
+    common text[] NOT NULL DEFAULT '{}');
 CREATE TABLE search_count (first bigint, key bigint, requests bigint NOT NULL, PRIMARY KEY (first, key));
 """
 

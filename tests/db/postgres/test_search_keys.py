@@ -55,6 +55,7 @@ async def store(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         *("-hello", "-ell", "-header:host", "-method:POST -method:PUT", "-status:200", "-json:hello"),
         *("-json:hello=world", "json:hello!=world", "-provider:stripe -provider:x -json:hello"),
+        *("zq", "订单", "path:/zq"),
     ],
 )
 async def test_no_request_is_looked_at_where_all_of_a_group_are_out_of_the_question(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from app.core.record import Record
-from app.db.postgres.search.keys import keys_between
+from app.db.postgres.search.keys import keys_between, pairs_of
 from app.db.raw_sql import json_list
 from app.db.search.index.group import SIZE, all_have_one_of, fits, terms_at
 from app.db.search.index.index_query import (
@@ -37,10 +37,12 @@ _PATH = "split_part(split_part(text, chr(10), 2), chr(63), 1)"
 
 
 class Facts(Record, frozen=True):
-    """What is known of the requests of a group: `common` occurs in each of their texts, their JSON has no other `paths`
-    (None: it may have), and so many of them have the keys in `counts`."""
+    """What is known of the requests of a group: `common` occurs in each of their texts, none of `lacking` (see
+    `pairs_of`) in any, their JSON has no other `paths` (None: it may have), and so many of them have the keys in
+    `counts`."""
 
     common: tuple[str, ...] = ()
+    lacking: frozenset[int] = frozenset()
     paths: frozenset[str] | None = None
     counts: Mapping[int, int] = {}
 
@@ -97,6 +99,15 @@ def counted_keys(query: IndexQuery, *, negated: bool = False) -> Iterator[int]:
         yield from map(key_of, Facts().terms(query) or ())
 
 
+def asked_pairs(query: IndexQuery) -> Iterator[int]:
+    """The pairs of characters that `Facts.lacking` is asked for."""
+    if isinstance(query, AllOf | AnyOf):
+        for part in query.parts:
+            yield from asked_pairs(part)
+    elif isinstance(query, Substring):
+        yield from pairs_of(stored(query.text))
+
+
 def _keys(query: IndexQuery, facts: Facts) -> Collection[int] | None:
     """Every match has one of these; None when that cannot be said."""
     if isinstance(query, AnyOf):
@@ -130,6 +141,8 @@ def _lacks(part: IndexQuery, facts: Facts) -> Sql:
 def _contains(text: str, facts: Facts) -> Sql:
     if facts.all_contain(text):
         return TRUE
+    if not facts.lacking.isdisjoint(pairs_of(stored(text))):
+        return FALSE
     escaped = _LIKE_SIGNS.sub(r"\\\1", stored(text))
     return "text LIKE ?", (f"%{escaped}%",)
 

@@ -25,7 +25,7 @@ from app.db.background_worker import BackgroundWorker
 from app.db.postgres.database import PostgresDatabase, trouble
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.postgres.search.group_filter import stored
-from app.db.postgres.search.keys import keys_of
+from app.db.postgres.search.keys import PAIRS, keys_of, pairs_of
 from app.db.raw_sql import execute, json_list, raw
 from app.db.search.candidate import Candidate
 from app.db.search.index.requests import json_leaves, requests_after
@@ -54,9 +54,11 @@ _OPERATORS = (
 )
 PATHS_MAX = 1_000
 """The most paths in the JSON of a group's requests that are known."""
-_EXTEND = f"""INSERT INTO search_group AS known (first, upto, oldest, newest, paths) VALUES (?, ?, ?, ?, names(?))
+_EXTEND = f"""INSERT INTO search_group AS known (first, upto, oldest, newest, pairs, paths)
+    VALUES (?, ?, ?, ?, CAST(? AS bit({PAIRS})), names(?))
     ON CONFLICT (first) DO UPDATE SET upto = excluded.upto,
         oldest = least(known.oldest, excluded.oldest), newest = greatest(known.newest, excluded.newest),
+        pairs = known.pairs | excluded.pairs,
         paths = CASE WHEN cardinality(known.paths) <= {PATHS_MAX}
             THEN ARRAY(SELECT unnest(known.paths) UNION SELECT unnest(excluded.paths)) END"""
 COUNTED = 16
@@ -199,8 +201,13 @@ class Index:
             for row in rows:
                 keys = ",".join(map(str, row.keys))
                 copy.write_row((row.seq, "t" if row.always else "f", row.text, f"{{{keys}}}"))
-        paths = json_list(frozenset[str]().union(*(row.paths for row in rows)))
-        execute(self._database, _EXTEND, (first, rows[-1].seq, min(times), max(times), paths))
+        pairs, paths = bytearray(b"0" * PAIRS), set[str]()
+        for row in rows:
+            paths |= row.paths
+        for place in pairs_of(*(row.text for row in rows)):
+            pairs[place] = ord("1")
+        values = first, rows[-1].seq, min(times), max(times), pairs.decode(), json_list(paths)
+        execute(self._database, _EXTEND, values)
 
     def _tidy(self) -> None:
         """Drop the groups whose requests are all deleted, and give those that are full their index."""

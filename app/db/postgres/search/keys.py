@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 from math import inf
 
 from app.core.record import Headers
@@ -57,6 +58,18 @@ def keys_between(path: int, low: float | None, high: float | None) -> Iterator[i
         first, last = first >> WIDTH, last >> WIDTH
     for one in range(first, last + 1):
         yield _key(path, SHIFTS[-1], one)
+
+
+PAIRS = 1 << 16
+"""Places for pairs of characters; several have the same."""
+
+
+def pairs_of(*texts: str) -> set[int]:
+    """The places of the pairs of characters that follow each other in the texts."""
+    found = set[tuple[str, str]]()
+    for text in texts:
+        found.update(pairwise(text))
+    return {(ord(first) * 257 + ord(second)) % PAIRS for first, second in found}
 
 
 def _bits(value: float) -> int:

@@ -15,7 +15,7 @@ from peewee import Database
 from app.core.model import PageKey
 from app.core.record import Record
 from app.core.search.query import Term
-from app.db.postgres.search.group_filter import FALSE, Facts, counted_keys, to_sql
+from app.db.postgres.search.group_filter import FALSE, Facts, asked_pairs, counted_keys, to_sql
 from app.db.postgres.search.indexing import GROUP
 from app.db.raw_sql import execute, json_list
 from app.db.search.index.index_query import IndexQuery
@@ -28,7 +28,8 @@ FEW_OF_ENDPOINT = 10_000
 """Of an endpoint with no more requests than that, each request's text is looked at."""
 MOST_TOGETHER = 8
 """Parts of the list that one statement looks through, while the last ones took no longer than a step."""
-_GROUPS = "SELECT first, upto, oldest, newest, common, paths FROM search_group"
+_GROUPS = """SELECT first, upto, oldest, newest, common, paths,
+    ARRAY(SELECT place FROM unnest(numbers(?)) AS place WHERE get_bit(pairs, place::integer) = 0) FROM search_group"""
 _COUNTS = "SELECT first, key, requests FROM search_count WHERE key IN numbers(?)"
 _UNINDEXED = "SELECT seq / ?, min(received_at), max(received_at) FROM capture WHERE seq > ? GROUP BY 1"
 _TEXTS = "SELECT capture_seq FROM search_text WHERE capture_seq >= ? AND capture_seq < ? AND "
@@ -81,9 +82,14 @@ def read_groups(database: Database, query: IndexQuery) -> list[Group]:
         if keys := set(counted_keys(query)):
             for first, key, requests in execute(database, _COUNTS, (json_list(keys),)):
                 counts.setdefault(first, {})[key] = requests
-        for first, upto, oldest, newest, common, paths in execute(database, _GROUPS):
-            known = None if paths is None else frozenset(paths)
-            facts = Facts(common=tuple(common), paths=known, counts=counts.get(first, {}))
+        pairs = json_list(set(asked_pairs(query)))
+        for first, upto, oldest, newest, common, paths, lacking in execute(database, _GROUPS, (pairs,)):
+            facts = Facts(
+                common=tuple(common),
+                lacking=frozenset(lacking),
+                paths=None if paths is None else frozenset(paths),
+                counts=counts.get(first, {}),
+            )
             found.append(Group(first=first, end=upto + 1, oldest=oldest, newest=newest, facts=facts))
             last = max(last, upto)
         for number, oldest, newest in execute(database, _UNINDEXED, (GROUP, last)):
