@@ -158,10 +158,6 @@ class RequestHand(Hand):
 class EndpointHand(Hand):
     """Changes endpoints, targets, limits, plan and tunnel."""
 
-    def __init__(self, store: Store, dice: random.Random) -> None:
-        super().__init__(store, dice)
-        self._made = 0
-
     def deeds(self) -> list[tuple[int, Deed]]:
         """With how often each is done."""
         return [
@@ -177,10 +173,10 @@ class EndpointHand(Hand):
         ]
 
     async def create(self) -> Endpoint:
-        self._made += 1
+        slug = f"endpoint-{self.dice.getrandbits(32):08x}"
         draft = factories.draft(
-            name=f"Endpoint {self._made}",
-            slug=f"endpoint-{self._made}",
+            name=slug,
+            slug=slug,
             description=self.dice.choice(ODD_TEXTS),
             retention_days=self.dice.randint(1, 4),
             forward_url=self.dice.choice((None, *URLS)),

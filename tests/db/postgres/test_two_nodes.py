@@ -10,8 +10,8 @@ import pytest
 from app.core.model import PART_SIZE, Plan
 from app.core.store import Store
 from tests import factories
+from tests.db.hands import NOW, Hands
 from tests.db.helpers import OpenStore, Place, add, add_many, kept_bytes, query, recount, recount_bytes
-from tests.db.test_counts import NOW, Hands
 from tests.support import until
 
 
@@ -34,7 +34,7 @@ async def agreed(stores: tuple[Store, Store], place: Place) -> None:
 async def test_both_know_the_numbers_whatever_each_does(open_store: OpenStore, place: Place, seed: int) -> None:
     stores = await open_store(clock=lambda: NOW), await open_store(clock=lambda: NOW)
     await stores[0].account.set_plan(Plan.PRO)
-    hands = [Hands(store, random.Random(seed), restoring=True) for store in stores]
+    hands = [Hands(store, random.Random(f"{seed} {number}")) for number, store in enumerate(stores)]
     for _ in range(6):
         await asyncio.gather(*(hand.act() for hand in hands for _ in range(3)))
         await agreed(stores, place)
