@@ -138,6 +138,6 @@ def _stay(settings: dict[str, Any]) -> None:
     for key in ("port", "api_port"):
         if type(settings.get(key)) in (int, float) and 1 <= settings[key] <= 65535:
             del settings[key]
-    for key in ("host", "api_host", "store"):
+    for key in ("host", "api_host", "proxies", "store"):
         if isinstance(settings.get(key), str):
             del settings[key]
