@@ -187,8 +187,7 @@ class Account(Part):
         copy."""
         row, unfinished = await self._writer.run(lambda database: (account_of(database), unfinished_copy(database)))
         if unfinished is not None:
-            copied = f"The store is an unfinished copy of {unfinished.name}."
-            raise StoreCopyError(f"{copied} Finish it (hookline store copy), or use another.")
+            raise StoreCopyError(f"The store is an unfinished copy of {unfinished.name}. {FINISH_COPY}")
         self.plan, self.instance_id = Plan(row.plan), row.instance_id
 
     async def set_plan(self, plan: Plan) -> None:
@@ -221,6 +220,9 @@ class Account(Part):
 def account_of(database: Database) -> AccountModel:
     row: AccountModel = next(iter(AccountModel.select().execute(database)))
     return row
+
+
+FINISH_COPY = "Finish it (hookline store copy), or use another."
 
 
 def unfinished_copy(database: Database) -> UnfinishedCopyModel | None:

@@ -14,6 +14,7 @@ from app.core.errors import StoreAddressError
 from app.core.role import Role, may_only_capture
 from app.core.text import count_of, size_text
 from app.db.deliveries.targets import TROUBLES
+from app.db.endpoints import FINISH_COPY, unfinished_copy
 from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
 from app.db.postgres.address import refusal, shown
 from app.db.postgres.database import PostgresDatabase, cause_of
@@ -43,6 +44,8 @@ def check_database(address: str) -> Finding:
                 return ok(DATABASE, f"{described}; the tables are created at the first start")
             role = role_of(raw(database), address)
             check_version(raw(database), name)
+            if (copied := unfinished_copy(database)) is not None:
+                return problem(DATABASE, f"{described}, is an unfinished copy of {copied.name}.", FINISH_COPY)
             nodes = living(database)
     except (psycopg.Error, PeeweeException) as error:
         return problem(DATABASE, str(refusal(address, cause_of(error))))

@@ -11,6 +11,9 @@ import psycopg
 import pytest
 
 from app.core.errors import StoreCopyError
+from app.db.endpoints import FINISH_COPY
+from app.db.postgres.server_checks import check_database
+from app.db.sqlite.backup import database_checks
 from app.db.store_copy import comparison, requests
 from app.db.store_copy.store_copy import copy_store
 from tests import damage, factories
@@ -99,6 +102,9 @@ async def test_no_hookline_starts_on_it_until_it_is_finished(
         with pytest.raises(StoreCopyError, match=r"unfinished copy of .*\. Finish it \(hookline store copy\)"):
             async with opened(target):
                 pass
+    found = database_checks.check_database(target, full=False) if isinstance(target, Path) else check_database(target)
+    assert (found.state, found.advice) == ("problem", FINISH_COPY)
+    assert " is an unfinished copy of " in found.text
     with pytest.raises(StoreCopyError, match=r"is itself an unfinished copy\. Finish that first"):
         copy_store(target, place, unreported)
     again = Reports()

@@ -16,6 +16,7 @@ from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDataba
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
+from app.db.endpoints import FINISH_COPY
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
@@ -48,6 +49,8 @@ def check_database(folder: Path, *, full: bool) -> Finding:
             names = applied(connection, path, [name for name, _ in MIGRATIONS])
             older = len(MIGRATIONS) - len([name for name in names if name != OLDEST])
             changed = None if older else schema_problem(connection)
+            sound = not older and changed is None
+            copied = connection.execute("SELECT name FROM unfinished_copy").fetchone() if sound else None
         found = _find_problem(path, report, changed, full=full)
     except _OutOfTimeError:
         advice = "To check all of it, however long that takes: hookline doctor --full"
@@ -58,6 +61,8 @@ def check_database(folder: Path, *, full: bool) -> Finding:
         return problem(DATABASE, str(error), None)
     if found is not None:
         return found
+    if copied is not None:
+        return problem(DATABASE, f"{path} is an unfinished copy of {copied[0]}.", FINISH_COPY)
     log_size = size_of(companions(path)[0]) or 0
     if log_size > LOG_LARGE:
         advice = "Close other programs that have the database open, then restart Hookline."
