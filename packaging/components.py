@@ -44,11 +44,15 @@ class Part:
     """The file in `resources/licences/`."""
 
 
+LIBPQ = "PostgreSQL AND OLDAP-2.8 AND BSD-4-Clause AND MIT AND LGPL-2.1-or-later"
 PARTS = (
     Part("Phosphor Icons", "phosphor-*.ttf", re.compile(r"-([\d.]+)\.ttf"), "MIT", "Phosphor.txt"),
     # Where Python brings it itself; on Linux the system does.
     Part("OpenSSL", "libcrypto-*.dll", re.compile(r"-(\d+)"), "Apache-2.0", "Apache-2.0.txt"),
     Part("OpenSSL", "libcrypto.*.dylib", re.compile(r"\.(\d+)"), "Apache-2.0", "Apache-2.0.txt"),
+    # What the wheel of psycopg's driver brings, each with a part of its hash in the name.
+    Part("OpenSSL", "libcrypto-*.so.*", re.compile(r"\.so\.([\d.]+)$"), "Apache-2.0", "Apache-2.0.txt"),
+    Part("libpq", "libpq[-.]*", re.compile(r"\.so\.([\d.]+)$"), LIBPQ, "libpq.txt"),
     # Relicensed with version 74.
     Part("ICU", "libicudata.so.7[0-3]", re.compile(r"(\d+)$"), "Unicode-DFS-2016", "Unicode-DFS-2016.txt"),
     Part("ICU", "libicudata.so.*", re.compile(r"(\d+)$"), "Unicode-3.0", "Unicode-3.0.txt"),

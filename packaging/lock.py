@@ -19,7 +19,12 @@ COMPILE = (
     *("--no-emit-index-url", "--no-header", "--no-annotate"),
 )
 
-EXTRAS = {"run": ("window",), "dev": ("window", "dev"), "bundle": ("window", "bundle"), "docs": ("docs",)}
+EXTRAS = {
+    "run": ("window", "team"),
+    "dev": ("window", "team", "dev"),
+    "bundle": ("window", "team", "bundle"),
+    "docs": ("docs",),
+}
 """Which extras of `pyproject.toml` each file has, with the packages to run."""
 
 

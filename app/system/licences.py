@@ -27,13 +27,16 @@ PACKAGES = (
     "msgspec",
     "peewee",
     "platformdirs",
+    "prometheus-client",
+    "psycopg",
+    "psycopg-binary",
     "pygments",
     "qasync",
     "segno",
     "sniffio",
     "wcwidth",
 )
-"""Hookline's direct dependencies, the window's among them; theirs are found through them."""
+"""Hookline's direct dependencies, with those of the window and of a team's store; theirs are found through them."""
 PHOSPHOR = "1.3.0"
 """The version of the font in `resources/fonts`."""
 QT = ("PySide6_Essentials", "shiboken6")

@@ -178,6 +178,7 @@ class TestLicences:
 
     def test_the_packages_asked_for_are_the_projects(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        lines = [*project["dependencies"], *project["optional-dependencies"]["window"]]
-        asked = {Requirement(line).name for line in lines}
+        extras = project["optional-dependencies"]
+        lines = [Requirement(line) for line in (*project["dependencies"], *extras["window"], *extras["team"])]
+        asked = {line.name for line in lines} | {f"{line.name}-{extra}" for line in lines for extra in line.extras}
         assert set(licences.PACKAGES) == asked
