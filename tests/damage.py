@@ -12,11 +12,12 @@ from tests.db.helpers import Place, as_asked, connect, query
 
 
 def change_body(place: Place, capture_id: str, part: int = 0) -> None:
-    """Change the last byte of a part of this request's body."""
+    """Make the last byte of a part of this request's body an X, or a Y where it is one."""
     other = "CASE substr(data, -1) WHEN x'58' THEN x'59' ELSE x'58' END"
-    last = f"CAST(substr(data, 1, length(data) - 1) || {other} AS BLOB)"
     changed = (
-        last if isinstance(place, Path) else "set_byte(data, length(data) - 1, 255 - get_byte(data, length(data) - 1))"
+        f"CAST(substr(data, 1, length(data) - 1) || {other} AS BLOB)"
+        if isinstance(place, Path)
+        else "set_byte(data, length(data) - 1, CASE get_byte(data, length(data) - 1) WHEN 88 THEN 89 ELSE 88 END)"
     )
     _change(place, f"UPDATE capture_body SET data = {changed} WHERE key = ? RETURNING key", capture_id, part)
 
