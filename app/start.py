@@ -41,10 +41,7 @@ def start(given: Sequence[str]) -> int:
     if given == [DRAW]:
         return _draw()
     child_environment.restore_environment()
-    # Where click and rich are installed, httpx loads its own command line: 40 ms of the 250 that a command takes.
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-    # Where psycopg is installed, peewee loads it: as long again. Only a team's store needs it, see `app.db.postgres`.
-    sys.modules.setdefault("psycopg", None)  # type: ignore[arg-type]
+    leave_out()
     services = CliServices(
         serve=_serve,
         listen=_listen,
@@ -61,6 +58,14 @@ def start(given: Sequence[str]) -> int:
         is_bundle=is_bundle(),
     )
     return run_command_line(given, services)
+
+
+def leave_out() -> None:
+    """Keep libraries from loading others that this process does not need."""
+    # Where click and rich are installed, httpx loads its own command line: 40 ms of the 250 that a command takes.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    # Where psycopg is installed, peewee loads it: as long again. Only a team's store needs it, see `app.db.postgres`.
+    sys.modules.setdefault("psycopg", None)  # type: ignore[arg-type]
 
 
 def _draw() -> int:

@@ -17,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from app.cli.options import WindowOptions
-from app.start import show_window
+from app.start import leave_out, show_window
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError
 from benchmarks.screen import with_screen
@@ -108,6 +108,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("began", type=float)
     options = parser.parse_args()
+    leave_out()
     start = Start(options.began)
     code = show_window(WindowOptions(data_dir=options.folder, port=0, api_port=0), start.begin)
     if start.result is not None:
