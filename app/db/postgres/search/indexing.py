@@ -58,7 +58,8 @@ _EXTEND = f"""INSERT INTO search_group AS known (first, upto, oldest, newest, pa
     VALUES (?, ?, ?, ?, CAST(? AS bit({PAIRS})), names(?))
     ON CONFLICT (first) DO UPDATE SET upto = excluded.upto,
         oldest = least(known.oldest, excluded.oldest), newest = greatest(known.newest, excluded.newest),
-        pairs = known.pairs | excluded.pairs,
+        pairs = CASE WHEN known.pairs & excluded.pairs = excluded.pairs THEN known.pairs
+            ELSE known.pairs | excluded.pairs END, -- a value that stays is not logged again
         paths = CASE WHEN cardinality(known.paths) <= {PATHS_MAX}
             THEN ARRAY(SELECT unnest(known.paths) UNION SELECT unnest(excluded.paths)) END"""
 COUNTED = 16
