@@ -149,6 +149,7 @@ def _own(connection: Any, database: str, member: str) -> None:
     of, role = sql.Identifier(database), sql.Identifier(member)
     connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
     connection.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(of, role))
+    connection.execute(sql.SQL("GRANT CREATE ON SCHEMA {} TO {}").format(sql.Identifier(SCHEMA), role))
     for (alter,) in connection.execute(_OWNED, {"schema": SCHEMA}).fetchall():
         connection.execute(sql.SQL(alter) + sql.SQL(" OWNER TO {}").format(role))
     connection.execute(sql.SQL("REVOKE CREATE ON DATABASE {} FROM {}").format(of, role))

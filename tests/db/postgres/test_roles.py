@@ -278,6 +278,25 @@ async def test_a_store_in_use_gets_roles_and_keeps_what_it_has(
         await again.close()
 
 
+async def test_the_owner_of_the_database_may_make_them(postgres_server: PostgresServer) -> None:
+    name = postgres_server.create()
+    address, owner = postgres_server.url(name), as_user(postgres_server.url(name), OUTSIDER)
+    with roles_dropped(postgres_server, name):
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {OUTSIDER} LOGIN CREATEROLE")
+            connection.execute(f"ALTER DATABASE {name} OWNER TO {OUTSIDER}")
+            connection.execute(f"CREATE ROLE {USERS[Role.MEMBER]} LOGIN")
+        roles = init(owner)
+        assert init(owner) == roles
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute(f"GRANT {roles[Role.MEMBER]} TO {USERS[Role.MEMBER]}")
+        store = await Store.open(as_user(address, USERS[Role.MEMBER]), lambda _: None)
+        try:
+            await add(store, (await store.endpoints.create(factories.draft())).id)
+        finally:
+            await store.close()
+
+
 def test_one_who_may_not_make_roles_is_told_so(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS plain")
