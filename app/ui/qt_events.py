@@ -158,7 +158,7 @@ class QtEvents(QObject):
         self._counts.call()
 
     def _delivered(self, event: DeliveryChanged) -> None:
-        self.session_stats.delivery_changed(event.delivery)
+        self.session_stats.delivery_changed(event)
         self._counts.call()
 
     def _saved(self, event: EndpointSaved) -> None:

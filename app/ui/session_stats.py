@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from app.core.activity import Bar
 from app.core.clock import now_us
-from app.core.delivery import Delivery
+from app.core.events import DeliveryChanged
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState, Summary
 
@@ -35,6 +35,8 @@ class SessionStats:
     def captured(self, summaries: Sequence[Summary]) -> None:
         self.stored += len(summaries)
         for summary in summaries:
+            if summary.delivery is DeliveryState.QUEUED:
+                self._waits(summary.endpoint_id)
             bucket = summary.received_at // BUCKET_US
             activity = self._activity[summary.endpoint_id]
             if activity and activity[-1][0] >= bucket:
@@ -42,15 +44,24 @@ class SessionStats:
             else:
                 activity.append((bucket, 1))
 
-    def delivery_changed(self, delivery: Delivery) -> None:
+    def delivery_changed(self, event: DeliveryChanged) -> None:
         """Count a delivery that has ended; not one that waits for its next attempt, and no replay."""
-        if delivery.state is DeliveryState.QUEUED or delivery.replay_id is not None:
+        delivery = event.delivery
+        if delivery.replay_id is not None:
             return
         if delivery.state is DeliveryState.DELIVERED:
             self.forwarded += 1
         elif delivery.state is DeliveryState.FAILED:
             self.failed += 1
-        self._outcomes[delivery.endpoint_id] = delivery.state
+        if event.state is DeliveryState.QUEUED:
+            self._waits(delivery.endpoint_id)
+        else:
+            self._outcomes[delivery.endpoint_id] = event.state
+
+    def _waits(self, endpoint_id: int) -> None:
+        """A request waits, which is worse than one that was delivered, but does not undo a failure."""
+        if self.last_outcome(endpoint_id) in (DeliveryState.DELIVERED, DeliveryState.NONE):
+            self._outcomes[endpoint_id] = DeliveryState.QUEUED
 
     @staticmethod
     def edges(before_us: int) -> list[int]:
@@ -72,7 +83,7 @@ class SessionStats:
         self._outcomes.setdefault(endpoint_id, state)
 
     def last_outcome(self, endpoint_id: int) -> DeliveryState:
-        """How the endpoint's latest delivery ended; NONE if none has."""
+        """The state of the endpoint's latest request, of the worst of its deliveries; NONE if none was forwarded."""
         return self._outcomes.get(endpoint_id, DeliveryState.NONE)
 
     def activity(self, endpoint_id: int, at_us: int | None = None) -> list[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Delivery
+from app.core.events import DeliveryChanged
 from app.core.ids import uuid7
 from app.core.model import DeliveryState
 from app.core.text import ago, count_of, exact_time, size_text, until
@@ -16,8 +16,12 @@ from tests import factories
 NOW = 1_800_000_000_000_000
 
 
-def delivery(state: DeliveryState, endpoint_id: int = 1) -> Delivery:
-    return Delivery(id="d", capture_id="c", endpoint_id=endpoint_id, url="http://x", state=state, queued_at=NOW)
+def changed(state: DeliveryState, shown: DeliveryState | None = None, replay_id: str | None = None) -> DeliveryChanged:
+    """`shown` is the state of its request, the same unless given."""
+    delivery = Delivery(
+        id="d", capture_id="c", endpoint_id=1, url="http://x", state=state, queued_at=NOW, replay_id=replay_id
+    )
+    return DeliveryChanged(delivery=delivery, state=shown or state)
 
 
 class TestSessionStats:
@@ -30,11 +34,24 @@ class TestSessionStats:
     def test_deliveries_count_by_outcome(self) -> None:
         stats = SessionStats()
         for state in (DeliveryState.DELIVERED, DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED):
-            stats.delivery_changed(delivery(state))
-        stats.delivery_changed(replace(delivery(DeliveryState.DELIVERED), replay_id="r"))
+            stats.delivery_changed(changed(state))
+        stats.delivery_changed(changed(DeliveryState.DELIVERED, replay_id="r"))
         assert (stats.forwarded, stats.failed) == (2, 1)
         assert stats.last_outcome(1) is DeliveryState.FAILED
         assert stats.last_outcome(2) is DeliveryState.NONE
+
+    def test_the_last_outcome_is_that_of_the_worst_target(self) -> None:
+        stats = SessionStats()
+        stats.delivery_changed(changed(DeliveryState.DELIVERED, DeliveryState.FAILED))
+        assert stats.last_outcome(1) is DeliveryState.FAILED
+
+    def test_what_waits_hides_what_was_delivered_but_no_failure(self) -> None:
+        stats = SessionStats()
+        summary = factories.capture(delivery=DeliveryState.QUEUED).summary()
+        for ended, shown in ((DeliveryState.DELIVERED, DeliveryState.QUEUED), (DeliveryState.FAILED,) * 2):
+            stats.delivery_changed(changed(ended))
+            stats.captured([summary])
+            assert stats.last_outcome(1) is shown
 
     def test_activity_is_the_last_hour_oldest_first(self) -> None:
         stats = SessionStats()
@@ -68,7 +85,7 @@ class TestSessionStats:
     def test_a_removed_endpoint_is_forgotten(self) -> None:
         stats = SessionStats()
         stats.captured([factories.capture(received_at=NOW).summary()])
-        stats.delivery_changed(delivery(DeliveryState.FAILED))
+        stats.delivery_changed(changed(DeliveryState.FAILED))
         stats.forget(1)
         assert sum(stats.activity(1, NOW)) == 0
         assert stats.last_outcome(1) is DeliveryState.NONE

@@ -19,6 +19,7 @@ from app.cli.table import Column
 from app.core.fields import fields_of
 from app.core.target import RETRY_ON, RetryRule, TargetDraft, is_retry_on
 from app.core.text import count_of, exact_duration, ms_text
+from app.core.worst_state import State, target_state, worst
 
 if TYPE_CHECKING:
     from hookline.calls import Call as ApiCall
@@ -44,8 +45,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "pause": (("Keep what comes in queued while your server is down", "hookline target pause 3"),),
 }
 CODES = {"on": GREEN, "off": DIM, "-": DIM}
-WORST = ("paused", "failing", "on", "off")
-"""The words for a target, the worst first. Failing: the last delivery to it failed."""
+WORDS = {State.PAUSED: "paused", State.FAILED: "failing", State.OK: "on", State.NONE: "off"}
+"""Of an endpoint's targets. Failing: the last delivery to one failed."""
 
 
 def state_text(target: Target) -> str:
@@ -204,13 +205,13 @@ def _kinds(text: str) -> list[str]:
 
 def worst_state(targets: Sequence[Target]) -> str:
     """The worst state of an endpoint's targets, in one word; `-` without any."""
-    words = {_word(target) for target in targets}
-    return next((word for word in WORST if word in words), "-")
+    if not targets:
+        return "-"
+    return WORDS[worst(map(_state, targets))]
 
 
-def _word(target: Target) -> str:
-    word = state_text(target).partition(" ")[0]
-    return "failing" if word == "on" and target.failures else word
+def _state(target: Target) -> State:
+    return target_state(active=target.active, paused=target.paused is not None, failures=target.failures)
 
 
 def retry_text(retry: RetryOut) -> str:

@@ -20,6 +20,7 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.session_stats import SessionStats
+from app.ui.state_look import state_of
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -259,7 +260,7 @@ class DashboardPage(QWidget):
             url=self._services.capture_url(endpoint),
             mark=url_mark(self._services.tunnels.url_state),
             counts=counts,
-            outcome=self._qt_events.session_stats.last_outcome(endpoint.id),
+            state=state_of(endpoint, self._services, self._qt_events.session_stats),
             activity=tuple(self._qt_events.session_stats.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
             use=self._services.store.limits.use_of(endpoint.id),

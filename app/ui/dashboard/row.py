@@ -20,9 +20,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.model import Counts, DeliveryState, Endpoint, StorageUse
+from app.core.model import Counts, Endpoint, StorageUse
 from app.core.text import count_of, exact_time, use_text
+from app.core.worst_state import State
 from app.ui.endpoints.targets.target_text import more_text
+from app.ui.state_look import LOOKS, Look
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -92,13 +94,6 @@ def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], to
 
 
 HEIGHT = 64
-OUTCOMES = {
-    DeliveryState.DELIVERED: ("check-circle", "success", "Last one delivered"),
-    DeliveryState.NOT_SENT: ("not-sent", "warning", "Last one not sent"),
-    DeliveryState.FAILED: ("failed", "danger", "Last one failed"),
-    DeliveryState.QUEUED: ("queued", "warning", "Waiting"),
-    DeliveryState.NONE: ("forward", "text_faint", "No deliveries yet"),
-}
 
 
 @dataclass(frozen=True)
@@ -111,11 +106,19 @@ class RowContents:
     url: str
     mark: str
     counts: Counts
-    outcome: DeliveryState
+    state: State
     activity: tuple[int, ...]
     last: str
     use: StorageUse
     read_only: str | None = None
+
+    @property
+    def look(self) -> Look | None:
+        """None if there is nothing to say: no target, and nothing wrong."""
+        if self.state in LOOKS or not self.endpoint.forward_url:
+            return LOOKS.get(self.state)
+        on = any(target.active for target in self.endpoint.targets)
+        return Look("No deliveries yet" if on else "Forwarding is off", "forward", "text_faint")
 
 
 class UrlLine:
@@ -181,12 +184,14 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
 
 def _paint_target(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
     tokens, target = theme.tokens, contents.endpoint.forward_url
-    if not target:
-        return
-    icon, colour, _ = OUTCOMES[contents.outcome]
-    theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
-    parts, more = urlsplit(target), more_text(contents.endpoint.targets)
+    if contents.look is not None:
+        icon = theme.icon(contents.look.icon, contents.look.colour)
+        icon.paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
     words, font = room.adjusted(22, 0, 0, 0), ui_font()
+    if not target:
+        _text(painter, words, contents.look.words if contents.look is not None else "", tokens.text_muted, font)
+        return
+    parts, more = urlsplit(target), more_text(contents.endpoint.targets)
     if more and QFontMetrics(font).horizontalAdvance(more) > words.width() // 2:
         more = f" +{len(contents.endpoint.targets) - 1}"
     needed = QFontMetrics(font).horizontalAdvance(more)
@@ -258,6 +263,7 @@ class DashboardRow(PaintedButton):
         endpoint = contents.endpoint
         self.setAccessibleName(endpoint.name)
         words = (
+            f"{contents.look.words}." if contents.look is not None else "",
             contents.mark,
             full_text(contents.use),
             endpoint.description,
@@ -300,9 +306,8 @@ class DashboardRow(PaintedButton):
     def tooltip_at(self, place: QPoint) -> str:
         """The tooltip of the column at `place`."""
         contents, columns = self._contents, self._columns()
-        if columns.target.contains(place) and contents.endpoint.forward_url:
-            urls = "\n".join(target.url for target in contents.endpoint.targets)
-            return f"{urls}\n{OUTCOMES[contents.outcome][2]}"
+        if columns.target.contains(place) and contents.look is not None:
+            return "\n".join((*(target.url for target in contents.endpoint.targets), contents.look.words))
         if columns.requests.contains(place) and contents.counts.last_received_at is not None:
             return f"Last request {exact_time(contents.counts.last_received_at)}"
         if columns.retention.contains(place) and contents.use.limit is not None:

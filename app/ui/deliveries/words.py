@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import NamedTuple
 
 from app.core.attempt_text import FAILURES, trigger_text
 from app.core.delivery import Attempt, Delivery, FailureKind, ended_state
 from app.core.ids import uuid7_us
-from app.core.model import DeliveryState
+from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import PausedBy, Target
 from app.core.text import clock_time, count_of, ms_text
 from app.core.waiting import WaitReason, wait_of
+from app.core.worst_state import State, delivery_state
+from app.ui.state_look import LOOKS, Look
 
-
-class Look(NamedTuple):
-    """A state in a word or two, its icon, and the token of its colour."""
-
-    words: str
-    icon: str
-    colour: str
-
-
-DELIVERED = Look("Delivered", "check-circle", "success")
-NOT_SENT = Look("Not sent", "not-sent", "warning")
-FAILED = Look("Failed", "failed", "danger")
-WAITING = Look("Waiting", "queued", "warning")
-PAUSED = Look("Paused", "pause", "warning")
 INTERRUPTED = Look("Interrupted", "warning", "warning")
-
-_STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.NOT_SENT: NOT_SENT, DeliveryState.FAILED: FAILED}
+_FORWARDING = {
+    State.PAUSED: "waiting for a paused target",
+    State.WAITING: "waiting to be forwarded",
+    State.OK: "forwarded",
+    State.NOT_SENT: "not sent",
+    State.FAILED: "forwarding failed",
+}
 UNTIMED = (FailureKind.INTERRUPTED, FailureKind.NOT_SENT)
 """Attempts without a duration, and without anything that was sent or came back."""
 INTERRUPTED_MEANS = (
@@ -43,17 +36,25 @@ REPLAY_ENDED = "Replays are not retried. Replay the request again."
 NOT_FAILED = "Only deliveries that failed or were not sent can be retried."
 
 
+def forwarding_words(state: State) -> str:
+    """How a request in this state was forwarded; empty if it was not."""
+    return _FORWARDING.get(state, "")
+
+
 def look_of(delivery: Delivery, target: Target | None) -> Look:
-    """How a delivery stands; one that waits for a paused target is paused."""
-    if delivery.state is DeliveryState.QUEUED:
-        return PAUSED if is_paused(delivery, target) else WAITING
-    return _STATES.get(delivery.state, WAITING)
+    return LOOKS[delivery_state(delivery.state, [target])]
 
 
 def look_of_attempt(attempt: Attempt) -> Look:
     if attempt.failure is FailureKind.INTERRUPTED:
         return INTERRUPTED
-    return _STATES[ended_state(attempt.failure)]
+    return LOOKS[delivery_state(ended_state(attempt.failure), ())]
+
+
+def counted(states: Iterable[DeliveryState]) -> list[tuple[int, str]]:
+    """How many are in each state, and its word: `(1, "failed"), (2, "delivered")`, the worst first."""
+    counts = Counter(states)
+    return [(counts[one], LOOKS[delivery_state(one, ())].words.lower()) for one in WORST_FIRST if counts[one]]
 
 
 def result_of(attempt: Attempt) -> str:

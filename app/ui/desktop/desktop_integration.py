@@ -17,7 +17,8 @@ from app.core.links import EndpointLink, RequestLink
 from app.core.model import Endpoint, Summary
 from app.core.record import Record
 from app.core.target import PausedBy, Target
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel.tunnel import DOWN, TunnelState
+from app.core.worst_state import GOOD, State, worst
 from app.ui.desktop.notifier import NotificationService, Notifier
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, notice_for, paused_notice, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu, UnreadCount, tray_icon
@@ -25,6 +26,7 @@ from app.ui.endpoints.notification_settings import NotificationSettings, NotifyW
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
+from app.ui.state_look import LOOKS, state_of
 from app.ui.tasks import Tasks
 
 
@@ -261,8 +263,9 @@ class Desktop(QObject):
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray
         self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
-        self._shown_state: tuple[int, bool, TunnelState] | None = None
-        self._icon, self._icon_state = QIcon(), ("", False)
+        self._session_stats = qt_events.session_stats
+        self._shown_state: tuple[int, bool, TunnelState, tuple[Endpoint, str] | None] | None = None
+        self._icon, self._icon_state = QIcon(), ("", False, False)
         self._has_tray, self._misses, self._awaiting_tray = False, 0, False
         self.choices = choices
         self.unread = UnreadCount(services.store.endpoints, services.store.captures, qt_events, self)
@@ -340,7 +343,7 @@ class Desktop(QObject):
     @Slot()
     def refresh(self) -> None:
         """Show the count in badge, title and icon."""
-        shown_state = (self.unread.total, self._pause.on, self._services.tunnels.tunnel.state)
+        shown_state = (self.unread.total, self._pause.on, self._services.tunnels.tunnel.state, self._wrong())
         if shown_state != self._shown_state:
             self._shown_state = shown_state
             self._window.setWindowTitle(window_title(self.unread.total))
@@ -350,14 +353,23 @@ class Desktop(QObject):
     @Slot()
     def _show_icon(self) -> None:
         if self._has_tray:
-            unread, paused = self.unread.total, self._pause.on
-            state = (badge_text(unread), paused)
-            if self._icon.isNull() or state != self._icon_state:
-                self._icon, self._icon_state = tray_icon(unread, paused=paused, mask=IS_MAC), state
+            unread, paused, wrong = self.unread.total, self._pause.on, self._wrong()
             tunnel = self._services.tunnels.tunnel.state
+            sign = wrong is not None or tunnel in DOWN
+            state = (badge_text(unread), paused, sign)
+            if self._icon.isNull() or state != self._icon_state:
+                self._icon, self._icon_state = tray_icon(unread, paused=paused, wrong=sign, mask=IS_MAC), state
             place, others = self._services.listening(), self._services.store.nodes.others
             nodes = others.capturing if self._services.is_elsewhere else None
-            self._tray.show(self._icon, tooltip(unread, place, tunnel, paused=paused, nodes=nodes))
+            self._tray.show(self._icon, tooltip(unread, place, tunnel, paused=paused, nodes=nodes, wrong=wrong))
+
+    def _wrong(self) -> tuple[Endpoint, str] | None:
+        """The endpoint in the worst state, and its words; None while all are well, or wait."""
+        found = {
+            state_of(one, self._services, self._session_stats): one for one in self._services.store.endpoints.all()
+        }
+        state = worst(found)
+        return None if state in (State.WAITING, *GOOD) else (found[state], LOOKS[state].words)
 
     def _hide_minimized(self) -> None:
         """At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now."""

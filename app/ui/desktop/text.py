@@ -16,6 +16,8 @@ from app.core.tunnel.tunnel import TunnelState
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
+WRONG_MAX = 30
+"""Of the endpoint's name in a tray icon's tooltip."""
 TOOLTIP_MAX = 127
 """Maximum characters that Windows shows of a tray icon's tooltip."""
 
@@ -57,14 +59,24 @@ def paused_notice(endpoint: Endpoint, target: Target) -> Notice:
     return Notice(key=endpoint.slug, title=shortened(escape(endpoint.name), NAME_MAX), text=text)
 
 
-def tooltip(unread: int, listening: str | None, tunnel: TunnelState, *, paused: bool, nodes: int | None = None) -> str:
-    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787 · tunnel: up`. `nodes` is how many capture where
-    this machine does not."""
+def tooltip(
+    unread: int,
+    listening: str | None,
+    tunnel: TunnelState,
+    *,
+    paused: bool,
+    nodes: int | None = None,
+    wrong: tuple[Endpoint, str] | None = None,
+) -> str:
+    """`Hookline · 12 unread · paused · Stripe: failed · listening on 127.0.0.1:8787 · tunnel: up`. `nodes` is how many
+    capture where this machine does not, `wrong` the endpoint in the worst state, and its words."""
     parts = ["Hookline"]
     if unread:
         parts.append(f"{unread:,} unread")
     if paused:
         parts.append("paused")
+    if wrong is not None:
+        parts.append(f"{shortened(escape(wrong[0].name), WRONG_MAX)}: {wrong[1].lower()}")
     if nodes is not None:
         parts.append(capturing_text(nodes))
     else:

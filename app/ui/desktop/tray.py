@@ -92,25 +92,27 @@ _RING = 1
 _PAUSED_OPACITY = 0.55
 
 
-def tray_icon(unread: int, *, paused: bool, mask: bool = False) -> QIcon:
+def tray_icon(unread: int, *, paused: bool, wrong: bool = False, mask: bool = False) -> QIcon:
     """The icon in all sizes. As a `mask` only its shape counts, and the system colours it, as on macOS."""
     icon = QIcon()
     for size in DIGITS:
-        icon.addPixmap(icon_pixmap(size, badge_text(unread), paused=paused, mask=mask))
+        icon.addPixmap(icon_pixmap(size, badge_text(unread), paused=paused, wrong=wrong, mask=mask))
     icon.setIsMask(mask)
     return icon
 
 
-def icon_pixmap(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixmap:
-    """The icon in one size, on a transparent background."""
+def icon_pixmap(size: int, text: str, *, paused: bool, wrong: bool = False, mask: bool = False) -> QPixmap:
+    """The icon in one size, on a transparent background. What is `wrong` hides that it is paused."""
     result = QPixmap(size, size)
     result.fill(Qt.GlobalColor.transparent)
     painter = QPainter(result)
     painter.setOpacity(_PAUSED_OPACITY if paused else 1.0)
     painter.drawImage(0, 0, _mark(size, mask))
     painter.setOpacity(1.0)
-    if paused:
-        _bars(painter, size, mask)
+    if wrong:
+        _sign(painter, size, mask, LIGHT.danger_fill, _EXCLAMATION)
+    elif paused:
+        _sign(painter, size, mask, LIGHT.accent, _BARS)
     if text:
         _badge(painter, size, text, mask)
     painter.end()
@@ -138,13 +140,18 @@ def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
 
 
-def _bars(painter: QPainter, size: int, mask: bool) -> None:
+_BARS = (QRect(1, 2, 2, 4), QRect(4, 2, 2, 4))
+_EXCLAMATION = (QRect(3, 1, 1, 4), QRect(3, 6, 1, 1))
+
+
+def _sign(painter: QPainter, size: int, mask: bool, colour: str, parts: tuple[QRect, ...]) -> None:
+    """A box at the top left, and in it what stands for what is so."""
     unit = max(1, size // 16)
-    _box(painter, QRect(0, 0, 7 * unit, 8 * unit), 2 * unit, QColor("black" if mask else LIGHT.accent))
+    _box(painter, QRect(0, 0, 7 * unit, 8 * unit), 2 * unit, QColor("black" if mask else colour))
     if mask:
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Clear)
-    for left in (1, 4):
-        painter.fillRect(left * unit, 2 * unit, 2 * unit, 4 * unit, QColor("white"))
+    for part in parts:
+        painter.fillRect(part.x() * unit, part.y() * unit, part.width() * unit, part.height() * unit, QColor("white"))
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
 
 

@@ -22,9 +22,12 @@ from app.core.text import (
     source_text,
     to_midnight_ms,
 )
+from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command
+from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.note import NotePanel
 from app.ui.inspector.title import title_of
+from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -39,8 +42,8 @@ FACTS_WIDTH = 84
 
 
 def response_tone(status: int) -> Tone:
-    """The tone of an HTTP status."""
-    return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
+    """Of the response to the sender: only an error stands out, as success would look like the delivery's."""
+    return "neutral" if status < 400 else "warning" if status < 500 else "danger"
 
 
 class FactsRow(QWidget):
@@ -87,15 +90,15 @@ class RequestHeader(QFrame):
         self.target = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.target.setFont(mono_font())
         self._copy = CopyButton("", "target", theme, self)
+        self.state = Pill("", "neutral", self)
         self.response = Pill("", "neutral", self)
         self.cut = Pill("cut off", "warning", self)
         self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
         self.title = ElidedLabel("", "strong", self)
         self.facts = FittingLabel("small", self)
         self.note = NotePanel(theme, self)
-        top = hbox(
-            self._badge, (self.target, 0), self._copy, Stretch(), self.cut, self.response, spacing=metrics.SPACE_2
-        )
+        signs = hbox(self.cut, self.state, self.response, spacing=metrics.SPACE_2)
+        top = hbox(self._badge, (self.target, 0), self._copy, Stretch(), signs, spacing=metrics.SPACE_2)
         self._theme = theme
         self._capture: Capture | None = None
         self._day = QTimer(self)
@@ -125,10 +128,24 @@ class RequestHeader(QFrame):
         self._copy.text_to_copy = capture.target
         time = f" · {ms_text(capture.response_ms)}" if capture.response_ms is not None else ""
         self.response.show_state(f"{capture.response_status}{time}", response_tone(capture.response_status))
+        meaning = f"The sender got a {capture.response_status} response"
+        self.response.setToolTip(meaning)
+        self.response.setAccessibleName(f"{meaning}{time}")
         self.cut.setVisible(not capture.complete)
         self._show_title(capture, providers)
         self._capture = capture
         self._show_facts()
+
+    @Slot(object)
+    def show_state(self, state: State) -> None:
+        """How the request stands, beside the response to its sender; nothing of one that is not forwarded."""
+        look = LOOKS.get(state)
+        self.state.setVisible(look is not None)
+        if look is not None:
+            self.state.show_state(look.words, look.tone)
+            meaning = forwarding_words(state).capitalize() or look.words
+            self.state.setToolTip(meaning)
+            self.state.setAccessibleName(meaning)
 
     def showEvent(self, event: QShowEvent) -> None:
         """The day may have changed while it was hidden."""

@@ -23,6 +23,7 @@ from app.ui.inspector.body.body_source import BodySource, of_capture
 from app.ui.inspector.body.source_pane import EMPTY_WIDTH
 from app.ui.inspector.header import RequestHeader
 from app.ui.inspector.pairs_view import PairsView
+from app.ui.inspector.request_state import RequestState
 from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
 from app.ui.inspector.tabs.raw_tab import RawTab
 from app.ui.inspector.tabs.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
@@ -181,6 +182,8 @@ class RequestPane(QFrame):
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
         self.header.note.read_only = services.read_only is not None
+        self._state = RequestState(services, self)
+        self._state.changed.connect(self.header.show_state)
         self.deleted_bar = NoticesBar(theme, self)
         self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
@@ -244,6 +247,7 @@ class RequestPane(QFrame):
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
         self.deliveries.stop()
+        self._state.stop()
         self._deletion.stop()
         self._subscriptions.end()
 
@@ -361,6 +365,7 @@ class RequestPane(QFrame):
         self._forget_deletion()
         self._deletion.watch(capture)
         self.header.show_capture(capture, self._services.providers)
+        self._state.watch(capture)
         query = query_rows(capture.target)
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
@@ -384,6 +389,7 @@ class RequestPane(QFrame):
             damage = await source.damage()
             if damage:
                 self.damaged_bar.say([damage, SHOWN_DAMAGED])
+                self._state.set_damaged()
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
         wanted, self._tab_wanted = self._tab_wanted, None

@@ -16,7 +16,7 @@ from app.core.events import ReplayChanged
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
-from app.ui.inspector.header import response_tone
+from app.ui.deliveries.words import look_of_attempt
 from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.text_edit import TextEdit
@@ -114,10 +114,8 @@ class ResponsePane(QWidget):
     def _show(self) -> None:
         result = self._results[len(self._results) - 1 - max(0, self.sends.currentIndex())]
         attempt = result.attempt
-        if attempt.status is None:
-            self.state.show_state("Failed", "danger")
-        else:
-            self.state.show_state(str(attempt.status), response_tone(attempt.status))
+        look = look_of_attempt(attempt)
+        self.state.show_state(look.words if attempt.status is None else str(attempt.status), look.tone)
         size = f" · {count_of(attempt.response_size, 'byte')}" if attempt.status is not None else ""
         self.facts.setText(f"{ms_text(attempt.ms)}{size} · {escape(attempt.url)}")
         if attempt.status is None:

@@ -15,7 +15,9 @@ from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_head import SidebarHead
-from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow, TunnelRow
+from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
+from app.ui.shell.tunnel_row import TunnelRow
+from app.ui.state_look import state_of
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -56,6 +58,7 @@ class Sidebar(QFrame):
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._actions, self._menus = services, theme, actions, menus
+        self._qt_events = qt_events
         self.setProperty("part", "sidebar")
         self.setMinimumWidth(MINIMUM_WIDTH)
         self.setMaximumWidth(400)
@@ -86,6 +89,7 @@ class Sidebar(QFrame):
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.plan_changed.connect(self._refresh_plan)
         qt_events.counts_changed.connect(self._refresh_counts)
+        qt_events.capture_urls_changed.connect(self._refresh_counts)
         qt_events.refused_changed.connect(self._refresh_counts)
         actions.switch_refused.connect(self.refresh)
         self.refresh()
@@ -191,7 +195,9 @@ class Sidebar(QFrame):
     @Slot()
     def _refresh_counts(self) -> None:
         for endpoint_id, row in self.list.rows.items():
-            row.set_count(self._services.store.captures.counts(endpoint_id).unread, "unread requests")
+            unread = self._services.store.captures.counts(endpoint_id).unread
+            state = state_of(row.endpoint, self._services, self._qt_events.session_stats)
+            row.set_count(unread, "unread requests", state)
         self._pages[REFUSED].set_count(len(self._services.refused.newest()), "refused requests")
 
     @Slot()

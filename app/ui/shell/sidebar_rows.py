@@ -5,9 +5,7 @@ Tab stops at one row of a list; the arrow keys lead to the others and to a row's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -23,24 +21,18 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
-from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.core.tunnel.tunnel import TunnelState
-from app.ui.qt_events import QtEvents
+from app.core.worst_state import GOOD, State
+from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.tunnel.words import mark_of, sentence, short_text
 from app.ui.widgets.badge import Tone, count_text, paint_pill, pill_width
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.painted import PaintedButton
 from app.ui.widgets.switch import Switch
 from app.ui.widgets.tags import paint_tags, tags_text
-
-if TYPE_CHECKING:
-    from app.server.tunnel.service import TunnelService
-
 
 PAD = 10
 _ALL = 1_000_000
@@ -63,6 +55,7 @@ class SidebarRow(PaintedButton):
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._count = 0
+        self.state = State.NONE
         self.by_mouse = False
         """Whether the current click was made with the mouse, not with a key."""
         self.setText(text)
@@ -85,12 +78,13 @@ class SidebarRow(PaintedButton):
         """The number in the badge; 0 shows none."""
         return self._count
 
-    def set_count(self, count: int, what: str) -> None:
-        """Show a number of `what`."""
-        if count != self._count:
-            self._count = count
+    def set_count(self, count: int, what: str, state: State = State.NONE) -> None:
+        """Show a number of `what`, and a mark before it if `state` is not good."""
+        if (count, state) != (self._count, self.state):
+            self._count, self.state = count, state
             self.update()
-        self.setAccessibleDescription(f"{count} {what}" if count else "")
+        wrong = "" if state in GOOD else f"{LOOKS[state].words}."
+        self.setAccessibleDescription(" ".join(filter(None, (wrong, f"{count} {what}" if count else ""))))
 
     def sizeHint(self) -> QSize:
         return QSize(metrics.SIDEBAR_WIDTH - 2 * metrics.SPACE_2, metrics.ROW)
@@ -134,6 +128,11 @@ class SidebarRow(PaintedButton):
                 painter, QRectF(right - width, self.height() / 2 - 9, width, 18), text, tokens, self.badge_tone()
             )
             right -= width + 6
+        if self.state not in GOOD:
+            look, size = LOOKS[self.state], metrics.ICON
+            place = QRect(right - size, (self.height() - size) // 2, size, size)
+            self.theme.icon(look.icon, look.colour).paint(painter, place)
+            right -= size + 6
         self._paint_text(painter, tokens, right)
         if self.ringed:
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -230,13 +229,24 @@ class EndpointRow(SidebarRow):
     def show_endpoint(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self.setText(endpoint.name)
-        name = endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"
-        self.setToolTip(plain_tooltip("\n".join(filter(None, (name, tags_text(endpoint.tags))))))
+        self._show_tooltip()
         self.setAccessibleName(endpoint.name)
         self._switch.setAccessibleName(f"{endpoint.name} active")
         if self._switch.isChecked() != endpoint.active:
             self._switch.setChecked(endpoint.active) if self.isVisible() else self._switch.set_now(endpoint.active)
         self.update()
+
+    def set_count(self, count: int, what: str, state: State = State.NONE) -> None:
+        before = self.state
+        super().set_count(count, what, state)
+        if state is not before:
+            self._show_tooltip()
+
+    def _show_tooltip(self) -> None:
+        endpoint = self._endpoint
+        name = endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"
+        wrong = "" if self.state in GOOD else LOOKS[self.state].words
+        self.setToolTip(plain_tooltip("\n".join(filter(None, (name, wrong, tags_text(endpoint.tags))))))
 
     def refuse_switching(self, reason: str) -> None:
         """The endpoint cannot be switched, for this reason."""
@@ -349,44 +359,3 @@ class EndpointRow(SidebarRow):
         self._pressed_at, self._dragging = None, False
         self.unsetCursor()
         self.update()
-
-
-COUNTDOWN_MS = 500
-
-
-class TunnelRow(SidebarRow):
-    """Follows the tunnel; a restart is counted down."""
-
-    def __init__(self, tunnels: TunnelService, theme: Theme, qt_events: QtEvents, parent: QWidget) -> None:
-        super().__init__("", theme, parent)
-        self._tunnels = tunnels
-        self._mark = mark_of(tunnels.tunnel)
-        self._timer = QTimer(self)
-        self._timer.setInterval(COUNTDOWN_MS)
-        self._timer.timeout.connect(self.refresh)
-        qt_events.tunnel_changed.connect(self.refresh)
-        self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        tunnel = self._tunnels.tunnel
-        text, mark = short_text(tunnel, now_us()), mark_of(tunnel)
-        if (text, mark) != (self.text(), self._mark):
-            self._mark = mark
-            self.setText(text)
-            self.update()
-        words = sentence(tunnel)
-        if words != self.accessibleName():
-            self.setAccessibleName(words)
-            self.setToolTip(plain_tooltip(words))
-        if tunnel.state is not TunnelState.RESTARTING:
-            self._timer.stop()
-        elif not self._timer.isActive():
-            self._timer.start()
-
-    def emphasised(self) -> bool:
-        """While it needs attention."""
-        return self._mark[1] in ("warning", "danger")
-
-    def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        self.theme.icon(*self._mark).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))

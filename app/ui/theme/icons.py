@@ -96,6 +96,7 @@ NAMES = {
     "compare": "git-diff",
     "copy": "copy",
     "dashboard": "squares-four",
+    "damaged": "file-x",
     "delete": "trash",
     "download": "download-simple",
     "down": "arrow-down",

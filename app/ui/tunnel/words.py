@@ -9,19 +9,11 @@ from app.core.bodies.escape import escape
 from app.core.text import ago, clock_time, count_of, day_text, span_text
 from app.core.tunnel.spec import FoundProgram
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.core.worst_state import tunnel_state
+from app.ui.state_look import LOOKS
 
 RUNNING = CONNECTED | {TunnelState.STARTING, TunnelState.RESTARTING}
 """Its program runs, or is about to run again."""
-_MARKS = {
-    TunnelState.OFF: ("off", "text_muted"),
-    TunnelState.STARTING: ("starting", "accent_text"),
-    TunnelState.CHECKING: ("starting", "accent_text"),
-    TunnelState.UP: ("check-circle", "success"),
-    TunnelState.UNREACHABLE: ("warning", "warning"),
-    TunnelState.RESTARTING: ("retry", "warning"),
-    TunnelState.FAILED: ("failed", "danger"),
-    TunnelState.STOPPING: ("starting", "text_muted"),
-}
 _PASSING = frozenset({TunnelState.STARTING, TunnelState.CHECKING, TunnelState.STOPPING})
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?= [a-z])")
 _TIMES = {1: "once", 2: "twice"}
@@ -29,7 +21,12 @@ _TIMES = {1: "once", 2: "twice"}
 
 def mark_of(tunnel: Tunnel) -> tuple[str, str]:
     """The icon and its colour token."""
-    return _MARKS[tunnel.state]
+    if tunnel.state in _PASSING:
+        return "starting", "text_muted" if tunnel.state is TunnelState.STOPPING else "accent_text"
+    look = LOOKS.get(tunnel_state(tunnel))
+    if look is None:
+        return "off", "text_muted"
+    return "retry" if tunnel.state is TunnelState.RESTARTING else look.icon, look.colour
 
 
 def is_usable(found: FoundProgram) -> bool:

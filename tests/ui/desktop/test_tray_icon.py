@@ -41,11 +41,12 @@ def test_the_digits_are_whole_pixels_of_white_on_the_badge(qapp: QApplication, s
 
 @pytest.mark.parametrize("size", sorted(DIGITS))
 def test_every_state_looks_different_by_its_shape(qapp: QApplication, size: int) -> None:
-    def shape(text: str, paused: bool) -> bytes:
-        image = icon_pixmap(size, text, paused=paused, mask=True).toImage()
+    def shape(text: str, paused: bool, wrong: bool) -> bytes:
+        image = icon_pixmap(size, text, paused=paused, wrong=wrong, mask=True).toImage()
         return bytes(image.convertToFormat(QImage.Format.Format_Alpha8).constBits())
 
-    states = [shape(text, paused) for text in ("", "3", "12", "99+") for paused in (False, True)]
+    signs = ((False, False), (True, False), (False, True))
+    states = [shape(text, *sign) for text in ("", "3", "12", "99+") for sign in signs]
     assert len(set(states)) == len(states)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.target import PausedBy, RetryRule, Target, TargetDraft
 from app.core.target_text import paused_text
-from app.ui.endpoints.targets.target_text import breakable, more_text, retry_text, sample_url, state_words
+from app.ui.endpoints.targets.target_text import breakable, more_text, retry_text, sample_url, target_look
 
 END = "until 10 min after the first attempt."
 CONNECTING = " Attempts that cannot connect do not count."
@@ -79,15 +79,16 @@ def test_a_sample_shows_what_a_short_url_means() -> None:
 
 
 def test_a_state_has_its_own_shape_and_words() -> None:
-    draft = TargetDraft(url="http://localhost/")
-    words = [
-        state_words(draft, None),
-        state_words(draft, PausedBy.USER),
-        state_words(draft, PausedBy.FAILURES),
-        state_words(TargetDraft(url="http://localhost/", active=False), PausedBy.FAILURES),
+    on, off = TargetDraft(url="http://localhost/"), TargetDraft(url="http://localhost/", active=False)
+    looks = [
+        target_look(on, None, 0),
+        target_look(on, None, 2),
+        target_look(on, PausedBy.USER, 0),
+        target_look(on, PausedBy.FAILURES, 10),
+        target_look(off, PausedBy.FAILURES, 10),
     ]
-    assert [one.text for one in words] == ["On", "Paused by you", "Paused after 10 failures", "Off"]
-    assert len({one.icon for one in words}) == len({one.colour for one in words}) == 4
+    assert [one.words for one in looks] == ["On", "Failing", "Paused by you", "Paused after 10 failures", "Off"]
+    assert len({one.icon for one in looks}) == len({one.colour for one in looks}) == 4
 
 
 @pytest.mark.parametrize(

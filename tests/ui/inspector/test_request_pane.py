@@ -204,6 +204,7 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     await until(lambda: detail.body.code.toPlainText() == "intact")
     shown.page.open_request(harmed.id)
     await until(detail.damaged_bar.isVisible)
+    assert detail.header.state.text() == "Damaged"
     assert detail.damaged_bar.text.text().startswith("The stored body is damaged: it does not match the SHA-256")
     await until(lambda: detail.body.code.toPlainText().startswith("harmed, or not"))
     detail.body.copy.click()

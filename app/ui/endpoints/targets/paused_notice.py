@@ -7,18 +7,20 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.core.model import Endpoint
-from app.core.target import PausedBy, Target
+from app.core.target import Target
 from app.core.target_text import paused_text
+from app.core.worst_state import State
 from app.ui.commands.command import Command, CommandButton
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_actions import paused_targets
 from app.ui.endpoints.targets.target_text import breakable
 from app.ui.services import Services
+from app.ui.state_look import LOOKS
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import hbox
 
 ROOMY = 400
@@ -89,12 +91,8 @@ class PausedNotice(QFrame):
         self.text.setText(paused_text(self._targets, waiting, brief=True) if brief else breakable(text))
         self.text.setToolTip(plain_tooltip(text) if brief else "")
         self.setAccessibleName(text)
-        failed = any(target.paused is PausedBy.FAILURES for target in self._targets)
-        tone = "danger" if failed else "warning"
-        if self.property("tone") != tone:
-            self.setProperty("tone", tone)
-            restyle(self)
-        self._icon.setPixmap(self._theme.pixmap("failed" if failed else "paused", tone, 18, self.devicePixelRatioF()))
+        look = LOOKS[State.PAUSED]
+        self._icon.setPixmap(self._theme.pixmap(look.icon, look.colour, 18, self.devicePixelRatioF()))
 
     @Slot()
     def _show_deliveries(self) -> None:

@@ -51,6 +51,11 @@ class QueuedCounts(QObject):
             return None
         return sum(self.counts[number].queued for number in target_ids)
 
+    def failures(self, target: Target | None) -> int:
+        """How many deliveries to it failed in a row, as far as is known."""
+        counts = self.counts.get(target.id) if target is not None else None
+        return counts.failures if counts is not None else 0
+
     def last_error(self, target: Target | None) -> str:
         """Why the last delivery to it failed or is retried; empty while they succeed, or if it is not known."""
         counts = self.counts.get(target.id) if target is not None else None

@@ -12,8 +12,10 @@ from app.core.rules import FieldError
 from app.core.target import Target, TargetDraft
 from app.core.target_text import paused_text
 from app.core.text import count_of, exact_duration
+from app.core.worst_state import State
 from app.ui.endpoints.targets.target_edits import TargetEdit
-from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url, state_words
+from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url
+from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -164,6 +166,7 @@ class TargetState(QWidget):
         self.pause = Button("Pause", theme, self, kind="ghost", icon="pause")
         self.notice = QFrame(self)
         self.notice.setProperty("part", "notice")
+        self.notice.setProperty("tone", "warning")
         self._icon = QLabel(self.notice)
         self.notice_text = label("", "", self.notice, wrap=True)
         self.resume = Button("Resume", theme, self.notice, icon="play")
@@ -200,12 +203,9 @@ class TargetState(QWidget):
         self.pause.setVisible(stored is not None and not paused)
         self.notice.setVisible(paused)
         if stored is not None and paused:
-            words = state_words(TargetDraft(url=""), stored.paused)
-            self._icon.setPixmap(self._theme.pixmap(words.icon, words.colour, 18, self.devicePixelRatioF()))
+            look = LOOKS[State.PAUSED]
+            self._icon.setPixmap(self._theme.pixmap(look.icon, look.colour, 18, self.devicePixelRatioF()))
             self.notice_text.setText(paused_text([stored], waiting))
-            self.notice.setProperty("tone", "danger" if words.colour == "danger" else "warning")
-            self.notice.style().unpolish(self.notice)
-            self.notice.style().polish(self.notice)
 
     @Slot()
     def _pause(self) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.text import count_of
-from app.ui.endpoints.targets.target_text import StateWords
+from app.ui.state_look import Look
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
@@ -29,7 +29,7 @@ class TargetRow:
     """What a row shows. `wrong` says what prevents it from being saved."""
 
     url: str
-    state: StateWords
+    state: Look
     waiting: int | None = None
     changed: bool = False
     wrong: str = ""
@@ -43,7 +43,7 @@ class TargetRow:
     def facts(self) -> str:
         """`On · 3 queued · not saved · Nothing is listening at localhost:3000 (connection refused).`"""
         waiting = f"{self.waiting:,} queued" if self.waiting else ""
-        return " · ".join(filter(None, (self.state.text, waiting, "not saved" if self.changed else "", self._error)))
+        return " · ".join(filter(None, (self.state.words, waiting, "not saved" if self.changed else "", self._error)))
 
     @property
     def _error(self) -> str:
@@ -80,7 +80,7 @@ class TargetRows(Rows[Numbered]):
 
     def _paint(self, painter: QPainter, place: QRect, record: Numbered) -> None:
         row, tokens = record[1], self._theme.tokens
-        icon = StateWords("warning", "danger", "") if row.wrong else row.state
+        icon = Look("", "warning", "danger") if row.wrong else row.state
         at = QRect(place.left() + metrics.SPACE_3, place.center().y() - 9, 18, 18)
         self._theme.icon(icon.icon, icon.colour).paint(painter, at)
         words = place.adjusted(metrics.SPACE_3 + 18 + metrics.SPACE_3, 9, -metrics.SPACE_3, -9)

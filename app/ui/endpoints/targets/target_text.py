@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.core.forward_target import forwarded_url, full_url
 from app.core.target import PausedBy, RetryRule, TargetDraft
 from app.core.text import count_of, exact_duration
+from app.core.worst_state import State, target_state
+from app.ui.state_look import LOOKS, Look
 
 RESULTS = {
     "connection": ("Connection errors", "connection errors"),
@@ -25,24 +26,19 @@ _LISTED_MAX = 5
 """Maximum number of delays that are listed one by one."""
 
 
-@dataclass(frozen=True)
-class StateWords:
-    """A target's state as an icon, the token of its colour, and words."""
-
-    icon: str
-    colour: str
-    text: str
-
-
-def state_words(draft: TargetDraft, paused: PausedBy | None) -> StateWords:
-    if not draft.active:
-        return StateWords("off", "text_faint", "Off")
-    if paused is PausedBy.USER:
-        return StateWords("paused", "warning", "Paused by you")
+def target_look(draft: TargetDraft, paused: PausedBy | None, failures: int) -> Look:
+    """`failures` counts the deliveries to it that failed in a row."""
+    state = target_state(active=draft.active, paused=paused is not None, failures=failures)
+    if state is State.NONE:
+        return Look("Off", "off", "text_faint")
+    words = "On"
     if paused is PausedBy.FAILURES:
-        count = draft.pause_after
-        return StateWords("failed", "danger", f"Paused after {count_of(count, 'failure')}" if count else "Paused")
-    return StateWords("check-circle", "success", "On")
+        words = f"Paused after {count_of(draft.pause_after, 'failure')}" if draft.pause_after else "Paused"
+    elif paused is PausedBy.USER:
+        words = "Paused by you"
+    elif failures:
+        words = "Failing"
+    return LOOKS[state]._replace(words=words)
 
 
 def more_text(targets: Sequence[TargetDraft]) -> str:

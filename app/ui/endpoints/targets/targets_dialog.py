@@ -19,7 +19,7 @@ from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_edits import TargetEdit, TargetEdits
 from app.ui.endpoints.targets.target_form import TargetForms
 from app.ui.endpoints.targets.target_list import TargetColumn, TargetRow
-from app.ui.endpoints.targets.target_text import state_words
+from app.ui.endpoints.targets.target_text import target_look
 from app.ui.services import Services
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
@@ -275,7 +275,8 @@ class TargetsDialog(EditDialog):
         form = self.forms.made(item)
         touched = form.touched if form is not None else set()
         wrong = next((error.message for error in self.edits.errors_of(item) if error.field in touched), "")
-        state = state_words(item.draft, item.stored.paused if item.stored is not None else None)
+        paused = item.stored.paused if item.stored is not None else None
+        state = target_look(item.draft, paused, self.counts.failures(item.stored))
         error = self.counts.last_error(item.stored)
         return TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
 

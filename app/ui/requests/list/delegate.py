@@ -12,11 +12,14 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import DeliveryState, Summary
+from app.core.model import Summary
 from app.core.providers.provider import ProviderMark, monogram_of
 from app.core.text import ago_text, exact_time, size_text
+from app.core.worst_state import State
+from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import Title, title_of
-from app.ui.requests.list.model import SUMMARY_ROLE, forwarding_words, row_text
+from app.ui.requests.list.model import SUMMARY_ROLE, row_text, without_targets
+from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -199,12 +202,6 @@ SIZED = 360
 """Rows narrower than this and the endpoint's name leave out the size: the title would have less room than it."""
 TITLE_GAP = 8
 
-STATES = {
-    DeliveryState.QUEUED: ("queued", "warning"),
-    DeliveryState.DELIVERED: ("check-circle", "success"),
-    DeliveryState.NOT_SENT: ("not-sent", "warning"),
-    DeliveryState.FAILED: ("failed", "danger"),
-}
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -220,8 +217,8 @@ class _Columns(NamedTuple):
 
 class RequestDelegate(QStyledItemDelegate):
     """Paints `Summary` rows. `names` has the endpoints' names if the list shows several, and `fit_names` sets the width
-    of their column; `marked` is the pattern to highlight. `forwarding_words` says how a request was forwarded,
-    `tooltip_shown` carries the one whose tooltip is shown.
+    of their column; `marked` is the pattern to highlight. `state_of` gives a request's state, `target_words` has
+    how it went to each target, by ID, `tooltip_shown` carries the one whose tooltip is shown.
     """
 
     tooltip_shown = Signal(object)
@@ -230,7 +227,8 @@ class RequestDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self.names: dict[int, str] | None = None
         self.marked: re.Pattern[str] | None = None
-        self.forwarding_words: Callable[[Summary], str] = forwarding_words
+        self.state_of: Callable[[Summary], State] = without_targets
+        self.target_words: Mapping[str, str] = {}
         self._listed_names: set[str] = set()
         self._names_width = 0
         self._providers: Mapping[str, str] = {}
@@ -256,7 +254,10 @@ class RequestDelegate(QStyledItemDelegate):
 
     def in_words(self, summary: Summary) -> str:
         """The full text of a row."""
-        return row_text(summary, self._providers, self.names, self.forwarding_words(summary))
+        return row_text(summary, self._providers, self.names, self._forwarding(summary))
+
+    def _forwarding(self, summary: Summary) -> str:
+        return self.target_words.get(summary.id) or forwarding_words(self.state_of(summary))
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """The same height for all rows."""
@@ -334,9 +335,10 @@ class RequestDelegate(QStyledItemDelegate):
     def _marks(self, painter: QPainter, columns: _Columns, summary: Summary, *, offer_star: bool) -> int:
         """Paint forwarding state, star and note; returns where the title must end."""
         right = columns.size.left()
-        if summary.delivery in STATES:
+        state = self.state_of(summary)
+        if state in LOOKS:
             right = columns.state.left()
-            self._icon(painter, columns.state, *STATES[summary.delivery])
+            self._icon(painter, columns.state, LOOKS[state].icon, LOOKS[state].colour)
         if summary.starred or offer_star:
             right = columns.star.left()
             star = ("starred", "warning_fill") if summary.starred else ("star", "text_faint")
@@ -370,7 +372,7 @@ class RequestDelegate(QStyledItemDelegate):
         """What the star does, or else the exact time and the whole target, as plain text; made only when asked for."""
         if index.isValid():
             summary: Summary = index.data(SUMMARY_ROLE)
-            text = tooltip(summary, self._providers, self.forwarding_words(summary))
+            text = tooltip(summary, self._providers, self._forwarding(summary))
             if self.star_rect(option.rect).contains(event.pos()):
                 text = "Remove star (S)" if summary.starred else "Star (S)"
                 if summary.starred_by is not None:

@@ -15,21 +15,17 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.text import count_of, size_text, span_text
+from app.core.worst_state import State, delivery_state
+from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import title_of
 from app.ui.pending_updates import PendingUpdates
 
 MINUTE = 60_000_000
-STATE_WORDS = {
-    DeliveryState.QUEUED: "waiting to be forwarded",
-    DeliveryState.DELIVERED: "forwarded",
-    DeliveryState.NOT_SENT: "not sent",
-    DeliveryState.FAILED: "forwarding failed",
-}
 
 
-def forwarding_words(summary: Summary) -> str:
-    """How it was forwarded to the worst of its targets; empty if it was not."""
-    return STATE_WORDS.get(summary.delivery, "")
+def without_targets(summary: Summary) -> State:
+    """As long as its endpoint's targets are not known."""
+    return delivery_state(summary.delivery, ())
 
 
 def row_text(
@@ -50,7 +46,7 @@ def row_text(
         size_text(summary.size) if summary.size else "no body" if title.main != "no body" else "",
         "" if summary.complete else "cut off",
         _age(summary.received_at),
-        forwarding_words(summary) if forwarding is None else forwarding,
+        forwarding_words(without_targets(summary)) if forwarding is None else forwarding,
     ]
     return "".join(f"{word}. " for word, true in marks if true) + ", ".join(part for part in parts if part)
 

@@ -1,0 +1,43 @@
+"""How each state looks, wherever it is shown: by an icon or a word, never by its colour alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from app.core.model import Endpoint
+from app.core.worst_state import State, endpoint_state
+from app.ui.services import Services
+from app.ui.session_stats import SessionStats
+from app.ui.widgets.badge import Tone
+
+
+class Look(NamedTuple):
+    """A state in a word or two, its icon, and the token of its colour."""
+
+    words: str
+    icon: str
+    colour: str
+
+    @property
+    def tone(self) -> Tone:
+        """Of a pill; the states' colours are tones."""
+        return cast("Tone", self.colour)
+
+
+LOOKS = {
+    State.PAUSED: Look("Paused", "paused", "warning"),
+    State.FAILED: Look("Failed", "failed", "danger"),
+    State.NOT_SENT: Look("Not sent", "not-sent", "warning"),
+    State.NOT_REACHED: Look("Not reached", "warning", "warning"),
+    State.FULL: Look("Storage full", "store", "warning"),
+    State.DAMAGED: Look("Damaged", "damaged", "danger"),
+    State.WAITING: Look("Waiting", "queued", "warning"),
+    State.OK: Look("Delivered", "check-circle", "success"),
+}
+"""Without NONE, which is not shown."""
+
+
+def state_of(endpoint: Endpoint, services: Services, session_stats: SessionStats) -> State:
+    """How an endpoint stands now."""
+    use, last = services.store.limits.use_of(endpoint.id), session_stats.last_outcome(endpoint.id)
+    return endpoint_state(endpoint.targets, last, use, services.tunnels.url_state)
