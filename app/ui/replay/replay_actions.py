@@ -13,6 +13,7 @@ from app.core.errors import HooklineError
 from app.core.model import DeliveryState, Summary
 from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import count_of
+from app.ui.deliveries.words import counted
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
@@ -112,6 +113,5 @@ def result_text(only: Summary, result: ReplayResult) -> str:
         if failed:
             return f"Replay of {method} to {where} failed: {outcome}."
         return f"Replayed {method} to {where}: {outcome}."
-    delivered = sum(send.delivery.state is DeliveryState.DELIVERED for send in result.sends)
-    outcomes = ", ".join(attempt_text(send.attempt).rstrip(".") for send in result.sends)
-    return f"Replayed {method} to {len(result.sends)} targets, {delivered} delivered: {outcomes}."
+    counts = ", ".join(f"{count} {word}" for count, word in counted(send.delivery.state for send in result.sends))
+    return f"Replayed {method} to {len(result.sends)} targets: {counts}."

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 from app.core.replay.spec import OtherEndpoint, ReplayState
 from app.core.target import TargetDraft
 from app.ui.commands.command import ActionButton
+from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
@@ -19,6 +20,7 @@ from app.ui.replay.replay_progress_area import ReplaysDialog
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.toast import Toast
 from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.replay.replay_desk import page_with_target, target
@@ -49,6 +51,19 @@ async def test_r_replays_the_request_at_once_and_says_what_came_back(tmp_path: P
         assert f"{received.url}/orders?y=2: 200 in" in notice(shown.page)
         assert received.requests[0].startswith(b"POST /hook/orders?y=2 ")
         assert received.requests[0].endswith(b'{"a": 1}')
+
+
+async def test_a_replay_to_several_targets_counts_each_outcome_and_opens_them(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        await shown.desk.store.targets.create(shown.endpoint.id, TargetDraft(url="http://127.0.0.1:9/dead"))
+        await open_body(shown, b"{}", "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R)
+        await until(lambda: notice(shown.page) == "Replayed POST to 2 targets: 1 failed, 1 delivered.")
+        (toast,) = (one for one in shown.page.findChildren(Toast) if one.isVisible())
+        toast.button.click()
+        await until(lambda: shown.detail.tabs.currentIndex() == DELIVERIES)
+        assert len(shown.detail.deliveries.list.attempts.records()) >= 2
 
 
 async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> None:
