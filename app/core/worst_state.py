@@ -57,8 +57,9 @@ def delivery_state(state: DeliveryState, targets: Iterable[Target | None]) -> St
 def endpoint_state(
     targets: Collection[Target], last: DeliveryState, use: StorageUse, url_state: TunnelState | None
 ) -> State:
-    """`last` is how its latest delivery ended, `url_state` the tunnel's state if its URL is the tunnel's."""
-    states = [State.FULL] if use.reached else []
+    """`last` is how its latest delivery ended, `url_state` the tunnel's state if its URL is the tunnel's. One that
+    deletes its oldest requests at its storage limit is not full: it does what it was told."""
+    states = [State.FULL] if use.capturing_stopped else []
     if url_state in DOWN:
         states.append(State.NOT_REACHED)
     active = [target for target in targets if target.active]

@@ -48,6 +48,7 @@ def test_what_waits_for_a_paused_target_is_paused(
     [
         ([], DeliveryState.NONE, ROOM, None, State.NONE),
         ([], DeliveryState.NONE, FULL, None, State.FULL),
+        ([], DeliveryState.NONE, replace(FULL, when_full="delete_oldest"), None, State.NONE),
         ([], DeliveryState.NONE, ROOM, TunnelState.CHECKING, State.NONE),
         ([TARGET], DeliveryState.DELIVERED, ROOM, TunnelState.UP, State.OK),
         ([TARGET], DeliveryState.DELIVERED, FULL, TunnelState.UNREACHABLE, State.NOT_REACHED),
