@@ -30,10 +30,12 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def hookline(folder: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end on the data folder."""
+    """Run one command to its end on the data folder, with nothing on standard input."""
     command = [sys.executable, "-m", "hookline", *arguments]
     env = environment(HOOKLINE_DATA_DIR=str(folder), **extra)
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=START_S, check=False)
+    return subprocess.run(
+        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S, check=False
+    )
 
 
 def api(program: Program, method: str, path: str, body: Any = None) -> tuple[int, Any]:

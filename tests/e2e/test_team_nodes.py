@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ import pytest
 
 from app.core.role import Role
 from tests.e2e.forward_run import FaultyProcess, check, create_endpoint, deliveries, faulty_process, none_queued, order
-from tests.e2e.program import START_S, Program, api, environment
+from tests.e2e.program import START_S, Program, api, hookline
 from tests.e2e.test_forwarding_faults import COUNT, ORDERED, PARALLEL, SEED, WAIT_S, senders, sending
 
 if TYPE_CHECKING:
@@ -91,15 +89,8 @@ def test_each_role_can_serve(tmp_path: Path, postgres_server: PostgresServer, ro
     from tests.team import USERS, as_user, team_store
 
     with team_store(postgres_server) as address:
-        done = subprocess.run(
-            [sys.executable, "-m", "hookline", "serve", *FREE_PORTS, "--exit-on-stdin-close"],
-            env=environment(HOOKLINE_DATA_DIR=str(tmp_path), HOOKLINE_STORE=as_user(address, USERS[role])),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=START_S,
-            check=False,
-        )
+        store = as_user(address, USERS[role])
+        done = hookline(tmp_path, "serve", *FREE_PORTS, "--exit-on-stdin-close", HOOKLINE_STORE=store)
     assert (done.returncode, done.stderr) == (0, "")
 
 

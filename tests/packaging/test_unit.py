@@ -15,7 +15,7 @@ import pytest
 from app.cli.parser import parse
 from app.core.role import Role
 from linux.share import UNIT, stage_unit
-from tests.e2e.program import START_S, environment
+from tests.e2e.program import hookline
 
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer
@@ -89,15 +89,8 @@ def test_a_node_finds_its_store_in_the_credential(tmp_path: Path, postgres_serve
         place = f"host={postgres_server.folder}\ndbname={database}\nuser={USERS[Role.CAPTURE]}\n"
         store.write_text(f"[team]\n{place}password=unused\n", "utf-8")
         store.chmod(0o440)
-        given = {**told, "PGSERVICEFILE": str(store), "HOOKLINE_DATA_DIR": str(tmp_path / "data")}
+        arguments = shlex.split(values("ExecStart")[0])[1:-1]
         options = ("--port", "0", "--api-port", "0", "--exit-on-stdin-close")
-        done = subprocess.run(
-            [sys.executable, "-m", "hookline", *shlex.split(values("ExecStart")[0])[1:-1], *options],
-            env=environment(**given),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=START_S,
-            check=False,
-        )
+        del told["HOOKLINE_DATA_DIR"]
+        done = hookline(tmp_path / "data", *arguments, *options, **{**told, "PGSERVICEFILE": str(store)})
     assert (done.returncode, done.stderr) == (0, "")
