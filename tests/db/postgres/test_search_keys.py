@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from peewee import Database
 
 from app.core.model import Endpoint
 from app.core.search.parse import parse
@@ -15,6 +16,7 @@ from app.db.postgres.search.group_filter import FALSE, to_sql
 from app.db.postgres.search.keys import keys_between, number_keys
 from app.db.postgres.search.search import read_groups
 from app.db.postgres.store import Store
+from app.db.raw_sql import execute
 from app.db.search.index.planner import to_index_query
 from tests.db.helpers import OpenStore, add_many, idle
 from tests.db.search.index import make_small
@@ -70,3 +72,22 @@ async def test_no_request_is_looked_at_where_all_of_a_group_are_out_of_the_quest
     conditions = [to_sql(query, group.facts) for group in groups if group.facts is not None]
     assert conditions.count(FALSE) >= 2  # those that are full
     assert await search(store, text) == []
+
+
+async def test_all_keys_of_a_range_are_not_compared_with_those_of_each_request(
+    store: Store, endpoint: Endpoint
+) -> None:
+    await add_many(store, endpoint.id, 96)
+    await idle(store._index._worker)
+    query = to_index_query(parse("-json:amount<5").terms)
+    assert query is not None
+    groups = await store._readers.run(partial(read_groups, query=query))
+    end, facts = next((group.end, group.facts) for group in groups if group.facts is not None)
+    where, values = to_sql(query, facts)
+
+    def plan(database: Database) -> str:
+        statement = f"EXPLAIN SELECT capture_seq FROM search_text WHERE capture_seq < {end} AND ({where})"
+        return "\n".join(line for (line,) in execute(database, statement, values))
+
+    assert "hashed SubPlan" in await store._readers.run(plan)
+    assert len(await search(store, "-json:amount<5", limit=96)) == 96

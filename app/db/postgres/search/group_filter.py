@@ -37,10 +37,12 @@ _PATH = "split_part(split_part(text, chr(10), 2), chr(63), 1)"
 
 
 class Facts(Record, frozen=True):
-    """What is known of the requests of a group: `common` occurs in each of their texts, none of `lacking` (see
-    `pairs_of`) in any, their JSON has no other `paths` (None: it may have), and so many of them have the keys in
-    `counts`."""
+    """What is known of the requests of a group: their numbers are within `span`, `common` occurs in each text, none of
+    `lacking` (see `pairs_of`) in any, their JSON has no other `paths` (None: it may have), and so many of them have the
+    keys in `counts`."""
 
+    span: tuple[int, int] | None = None
+    """The first of these numbers, and the one after the last."""
     common: tuple[str, ...] = ()
     lacking: frozenset[int] = frozenset()
     paths: frozenset[str] | None = None
@@ -76,7 +78,7 @@ def to_sql(query: IndexQuery, facts: Facts) -> Sql:
     if isinstance(query, Substring):
         return _contains(query.text, facts)
     if isinstance(query, AnyOf):
-        return _any(to_sql(part, facts) for part in query.parts)
+        return _any_of(query, facts)
     if not isinstance(query, AllOf | Without):
         return TRUE
     parts = query.parts if isinstance(query, AllOf) else (query,)
@@ -85,6 +87,24 @@ def to_sql(query: IndexQuery, facts: Facts) -> Sql:
         return FALSE
     required = (to_sql(part, facts) for part in parts if not isinstance(part, Without))
     return _all([*required, *(_lacks(part, facts) for part in negated)])
+
+
+def _any_of(query: AnyOf, facts: Facts) -> Sql:
+    conditions = [(part, to_sql(part, facts)) for part in query.parts]
+    if facts.span is not None and any(isinstance(part, Without) and found != FALSE for part, found in conditions):
+        # No index has what lacks a key: each row is read, and to compare all keys of a range with its own takes long.
+        conditions = [
+            (part, _looked_up(keys, facts.span) if (keys := _keys(part, facts)) else found)
+            for part, found in conditions
+        ]
+    return _any(found for _, found in conditions)
+
+
+def _looked_up(keys: Collection[int], span: tuple[int, int]) -> Sql:
+    """Once, by the index."""
+    text, values = _has(keys)
+    where = f"capture_seq >= ? AND capture_seq < ? AND {text}"
+    return f"capture_seq IN (SELECT capture_seq FROM search_text WHERE {where})", (*span, *values)
 
 
 def counted_keys(query: IndexQuery, *, negated: bool = False) -> Iterator[int]:

@@ -85,6 +85,7 @@ def read_groups(database: Database, query: IndexQuery) -> list[Group]:
         pairs = json_list(set(asked_pairs(query)))
         for first, upto, oldest, newest, common, paths, lacking in execute(database, _GROUPS, (pairs,)):
             facts = Facts(
+                span=(first, upto + 1),
                 common=tuple(common),
                 lacking=frozenset(lacking),
                 paths=None if paths is None else frozenset(paths),
