@@ -143,10 +143,6 @@ class Placeholder(EmptyState):
         """Nothing is selected in the list."""
         self.say("No request selected", "Select a request in the list to see its body, headers and more.")
 
-    def none_open(self) -> None:
-        """The selected request is not open."""
-        self.say("No request open", "Press Enter to open the selected request.")
-
     def say(self, title: str, text: str) -> None:
         self.title.setText(title)
         self.text.setText(text)

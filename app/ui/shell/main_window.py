@@ -79,9 +79,14 @@ class WindowState:
         name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
         return name, slug or None
 
-    def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
-        """Store the window's state and the page it shows."""
+    def request(self) -> str | None:
+        """The request that was open on that page."""
+        return str(self._file.value("window/request", "", type=str)) or None
+
+    def save(self, window: QMainWindow, page: str, slug: str | None, request: str | None) -> None:
+        """Store the window's state, the page it shows and the request that is open there."""
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
+        self._file.setValue("window/request", request or "")
         self.geometry.save(window)
         for splitter in _named(window):
             self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
@@ -171,7 +176,9 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def show_page(self, name: str) -> None:
-        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED or TUNNEL."""
+        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED or TUNNEL, unless it is shown."""
+        if self.commands.is_shown(name):
+            return
         self._endpoint_id = self._deleted_endpoint_id = None
         self.commands.show(name)
         if name == ALL_REQUESTS:
@@ -194,7 +201,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
-        if self._services.store.endpoints.by_id(endpoint_id) is None:
+        """Show an endpoint's requests, unless they are shown."""
+        if self.commands.is_shown(None, endpoint_id) or self._services.store.endpoints.by_id(endpoint_id) is None:
             return
         self._endpoint_id, self._deleted_endpoint_id = endpoint_id, None
         self.commands.show(None, endpoint_id)
@@ -204,9 +212,11 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def enter_endpoint(self, endpoint_id: int) -> None:
-        """Show an endpoint's requests, with the focus in their list."""
+        """Show an endpoint's requests, with the focus in their list, unless it is in the request that is open there."""
+        stays = self.commands.is_shown(None, endpoint_id)
         self.show_endpoint(endpoint_id)
-        self.requests.take_focus()
+        if not (stays and self.requests.detail.isAncestorOf(self.focusWidget())):
+            self.requests.take_focus()
 
     @Slot()
     def open_settings(self) -> None:
@@ -284,8 +294,8 @@ class MainWindow(QMainWindow):
             self.quit()
 
     def _show_last_page(self) -> None:
-        """Show the page shown last, or the dashboard if its endpoint was deleted, and give it the focus. No request is
-        opened by that.
+        """Show the page shown last with the request that was open there, or the dashboard if its endpoint was deleted,
+        and give it the focus.
         """
         page, slug = self._window_state.page()
         endpoint = self._services.store.endpoints.by_slug(slug) if slug else None
@@ -294,6 +304,7 @@ class MainWindow(QMainWindow):
             self.show_endpoint(endpoint.id)
         current = self.pages.currentWidget()
         if current is self.requests:
+            self.requests.opener.reopen(self._window_state.request())
             self.requests.take_focus()
         elif current is not None:
             focus_first(current)
@@ -304,7 +315,8 @@ class MainWindow(QMainWindow):
         names = (name for name, widget in self._page_widgets.items() if widget is page)
         name = ENDPOINT if current else next(names, DASHBOARD)
         self._set_sidebar_width(self._sidebar_width())
-        self._window_state.save(self, name, current.slug if current else None)
+        request = self.requests.opener.open_id if page is self.requests else None
+        self._window_state.save(self, name, current.slug if current else None, request)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.endpoint_actions.notify

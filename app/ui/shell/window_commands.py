@@ -85,6 +85,9 @@ class WindowCommands(Commands):
         self._page, self._endpoint_id = page, endpoint_id
         self.refresh()
 
+    def is_shown(self, page: str | None, endpoint_id: int | None = None) -> bool:
+        return (page, endpoint_id) == (self._page, self._endpoint_id)
+
     @Slot()
     def refresh(self) -> None:
         """Update texts and availability; the commands of the page refresh themselves."""
@@ -109,7 +112,7 @@ class WindowCommands(Commands):
         )
 
     def _page_command(self, text: str, icon: str, page: str, *keys: str) -> Command:
-        run, unavailable = partial(self.page_requested.emit, page), partial(self._is_shown, page)
+        run, unavailable = partial(self.page_requested.emit, page), partial(self._is_open, page)
         return self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO)
 
     def _number(self, number: int) -> Command:
@@ -163,8 +166,8 @@ class WindowCommands(Commands):
         for endpoint in self._services.store.endpoints.all()[number - 1 : number]:
             self.endpoint_requested.emit(endpoint.id)
 
-    def _is_shown(self, page: str) -> str | None:
-        return "This page is already open." if page == self._page else None
+    def _is_open(self, page: str) -> str | None:
+        return "This page is already open." if self.is_shown(page) else None
 
     def _no_endpoints(self) -> str | None:
         return None if self._services.store.endpoints.all() else "There are no endpoints."

@@ -38,7 +38,7 @@ SCRIPTS = {
     "Add note…": Script(f"PATCH {REQUEST}", "mark --note --no-note"),
     "Mark as read": Script(f"PATCH {REQUEST}", "mark --read"),
     "Mark as unread": Script(f"PATCH {REQUEST}", "mark --unread"),
-    "Delete…": Script(f"DELETE {REQUEST}", "rm"),
+    "Delete": Script(f"DELETE {REQUEST}", "rm"),
     "Filter": Script("GET /requests", "requests -q"),
     "All requests": Script("GET /requests", "requests"),
     # Endpoints

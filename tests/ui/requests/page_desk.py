@@ -46,7 +46,9 @@ class PageDesk:
         return list(await asyncio.gather(*adds))
 
     async def reload(self) -> None:
-        """Show the endpoint anew, and wait for its first page."""
+        """Show the endpoint anew, with nothing open and from the top, and wait for its first page."""
+        self.detail.clear()
+        self.list.scrollToTop()
         self.page.show_endpoint(self.endpoint.id)
         await until(lambda: not self.feed.pager.jumping)
         await settle()

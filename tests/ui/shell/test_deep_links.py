@@ -99,12 +99,15 @@ async def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request
         *_, linked = [await desk.capture(second) for _ in range(3)]
         wishes.handle(RequestLink(id=doomed.id))
         await until(lambda: window.requests.detail.capture == doomed)
+        await until(lambda: window.requests.list.model().rowCount() == 3)
+        window.requests.list.selectAll()
+        await settle()
         window.requests.commands.selected.delete.trigger()
         question = await wait_for_widget(Question, window)
         wishes.handle(RequestLink(id=linked.id))
         await until(lambda: window.requests.detail.capture == linked)
         question.accept()
-        await until(lambda: desk.store.captures.counts(first.id).total == 2)
+        await until(lambda: desk.store.captures.counts(first.id).total == 0)
         await settle(10)
         assert window.requests.detail.capture == linked
         assert [one.id for one in window.requests.list.selected()] == [linked.id]

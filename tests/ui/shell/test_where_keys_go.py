@@ -191,3 +191,23 @@ class TestTab:
             assert [widget for widget in visited if widget in wanted] == wanted
             others = set(detail.body.views.findChildren(QAbstractButton)) - {chosen}
             assert not others & set(visited)
+
+
+async def test_the_key_of_what_is_shown_changes_nothing(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        (endpoint,) = desk.store.endpoints.all()
+        captures = [await desk.capture(endpoint) for _ in range(3)]
+        await activate(window)
+        window.enter_endpoint(endpoint.id)
+        page, relisted = window.requests, []
+        await until(lambda: page.feed.model.rowCount() == 3)
+        page.list.select(captures[1].id)
+        await until(lambda: page.detail.capture == captures[1])
+        page.feed.relisted.connect(lambda: relisted.append(1))
+        page.detail.tabs.setFocus()
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+        await settle()
+        assert page.detail.capture == captures[1]
+        assert [one.id for one in page.list.selected()] == [captures[1].id]
+        assert page.detail.tabs.hasFocus()
+        assert not relisted

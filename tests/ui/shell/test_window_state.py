@@ -117,6 +117,36 @@ async def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read
             assert desk.store.captures.counts(endpoint.id).unread == 1
 
 
+@pytest.mark.parametrize("of_all", [False, True], ids=["of an endpoint", "of all"])
+async def test_the_last_request_is_open_again_and_as_unread_as_it_was(tmp_path: Path, of_all: bool) -> None:
+    async with open_desk(tmp_path, endpoints=2) as desk:
+        endpoint = desk.store.endpoints.all()[1]
+        captures = [await desk.capture(endpoint) for _ in range(3)]
+        async with shown_over(desk) as window:
+            show_list(window, None if of_all else endpoint.id)
+            window.requests.open_request(captures[1].id)
+            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 2)
+            await desk.store.captures.mark_read([captures[1].id], read=False)
+        async with shown_over(desk) as window:
+            detail = window.requests.detail
+            await until(lambda: detail.capture is not None)
+            assert detail.capture_id == captures[1].id
+            await until(lambda: [one.id for one in window.requests.list.selected()] == [captures[1].id])
+            assert window.requests.list.hasFocus()
+            assert desk.store.captures.counts(endpoint.id).unread == 3
+        await desk.store.captures.delete([captures[1].id])
+        async with shown_over(desk) as window:
+            await until(lambda: window.requests.detail.capture_id is None)
+            assert not desk.messages.waiting()
+
+
+def show_list(window: MainWindow, endpoint_id: int | None) -> None:
+    if endpoint_id is None:
+        window.show_page(ALL_REQUESTS)
+    else:
+        window.show_endpoint(endpoint_id)
+
+
 async def test_an_endpoint_that_is_gone_gives_way_to_the_dashboard(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=2) as desk:
         gone = desk.store.endpoints.all()[0]

@@ -38,7 +38,7 @@ CHANGES = {
     "Add note…",
     "Mark as read",
     "Mark as unread",
-    "Delete…",
+    "Delete",
     "Switch endpoint off",
     "Pause forwarding",
     "Resume forwarding",

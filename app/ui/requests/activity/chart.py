@@ -378,6 +378,7 @@ class ActivityStrip(QFrame):
         super().__init__(parent)
         self.setProperty("part", "header")
         self.times: tuple[int, int] | None = None
+        self._times_of: dict[int | None, tuple[int, int] | None] = {}
         self.source = ActivitySource(activity, bus, tasks, self)
         self.chart = ActivityChart(self.source, theme, self)
         self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
@@ -409,9 +410,12 @@ class ActivityStrip(QFrame):
         self.source.stop()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """Show the requests of an endpoint, or of all (None), without a time range."""
-        self._show_times(None)
+        """Show the requests of an endpoint, or of all (None), in the time range last selected there."""
+        self._times_of[self.source.endpoint_id] = self.times
+        self._show_times(self._times_of.get(endpoint_id))
         self.source.show(endpoint_id, self.source.span)
+        if self.times is not None:
+            self.range_selected.emit(self.times)
 
     def set_open(self, on: bool) -> None:
         """Expand or collapse the chart."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject
 
@@ -21,7 +21,8 @@ from app.ui.undo.pending_delete import DeleteChanged
 
 @dataclass(frozen=True)
 class ListPosition:
-    """A list before a deletion. `rows` are newest first; `open_id` is the request that was open."""
+    """A list before a deletion. `rows` are newest first; `open_id` is the request that was open, `next_id` the one that
+    the deletion opened in its place."""
 
     scope: tuple[int | None, Query | None, TimeRange | None]
     rows: list[Summary]
@@ -31,6 +32,7 @@ class ListPosition:
     current: Summary | None
     scroll_position: int
     open_id: str | None
+    next_id: str | None = None
 
 
 class ListRestorer(QObject):
@@ -41,6 +43,10 @@ class ListRestorer(QObject):
         self._list, self._feed, self._detail = rows, feed, detail
         self._positions: dict[int, ListPosition] = {}
         self.stop: Callable[[], None] = bus.subscribe(DeleteChanged, self._changed).end
+
+    def next_opened(self, number: int) -> None:
+        """What is open now was opened by this deletion, not by the user."""
+        self._positions[number] = replace(self._positions[number], next_id=self._detail.capture_id)
 
     def _changed(self, event: DeleteChanged) -> None:
         if event.state == "begins":
@@ -77,7 +83,7 @@ class ListRestorer(QObject):
         """Requests received since stay on top. Those deleted in the meantime by others are dropped once that is known.
         A request that the user has opened since stays open.
         """
-        moved_on = self._detail.capture_id not in (None, position.open_id)
+        moved_on = self._detail.capture_id not in (None, position.open_id, position.next_id)
         selected, current = position.selected, position.current
         if moved_on:
             selected, current = self._list.selected(), self._list.selection.cursor
@@ -89,7 +95,7 @@ class ListRestorer(QObject):
         if moved_on:
             self._list.scrollTo(self._list.currentIndex())
         self._feed.check_selected()
-        if position.open_id is not None and self._detail.capture_id is None:
+        if not moved_on and position.open_id not in (None, self._detail.capture_id):
             self._detail.show_request(position.open_id, mark_read=False)  # it may have been marked unread
 
     def _is_contiguous(self, position: ListPosition) -> bool:

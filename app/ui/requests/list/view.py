@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import (
     QItemSelection,
@@ -30,6 +31,14 @@ from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
 from app.ui.requests.list.selection import Selection
 from app.ui.theme.theme import Theme
 
+
+class ScrollPlace(NamedTuple):
+    """The request at the top of the list, and how many pixels of its row are scrolled out of view."""
+
+    top: Summary
+    hidden: int
+
+
 STEPS = {Qt.Key.Key_J: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_K: -1, Qt.Key.Key_Up: -1}
 PAGES = {Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
 
@@ -54,6 +63,9 @@ class Jumps(QObject):
     def select(self, summary: Summary) -> None:
         """Select a request and centre it in the list, without opening it."""
         self._around(summary, partial(self._select, summary.id))
+
+    def scroll_to(self, place: ScrollPlace) -> None:
+        self._around(place.top, partial(self._scroll_to, place))
 
     def open_newest(self) -> None:
         self._when_loaded = partial(self._list.select_row, 0)
@@ -105,6 +117,10 @@ class Jumps(QObject):
         if row is not None:
             self._list.selection.put(row)
             self._list.scrollTo(self._model.index(row), QAbstractItemView.ScrollHint.PositionAtCenter)
+
+    def _scroll_to(self, place: ScrollPlace) -> None:
+        self._list.executeDelayedItemsLayout()
+        self._list.verticalScrollBar().setValue(self._model.row_from(place.top.id) * ROW + place.hidden)
 
     def _move_from(self, capture_id: str, rows: int) -> None:
         """If the request was deleted, the next older one takes its place."""
@@ -231,6 +247,12 @@ class RequestList(QListView):
         self.click_scroll = ClickScroll(self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.relative_times = RelativeTimes(self, feed.model)
+
+    def scroll_place(self) -> ScrollPlace | None:
+        """None while the list is at its top, or empty."""
+        row, hidden = divmod(self.verticalScrollBar().value(), ROW)
+        scrolled = (row or hidden) and row < self._feed.model.rowCount()
+        return ScrollPlace(self._feed.model.summary(row), hidden) if scrolled else None
 
     def current(self) -> Summary | None:
         """The request under the cursor, if it is loaded."""

@@ -28,7 +28,7 @@ from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.stars_and_notes import MarkUpdates
 from app.ui.requests.list.target_results import TargetResults
-from app.ui.requests.list.view import RequestList
+from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
@@ -47,7 +47,8 @@ from app.ui.widgets.toast import Toast
 
 
 class RequestOpener(QObject):
-    """`leave` and `come_back` close what is open when another list is shown, and open it again on the way back.
+    """`leave` and `come_back` close what is open when another list is shown, and on the way back open it again and
+    scroll to where the list was.
 
     `focus_list` is called when the detail had the focus and is closed.
     """
@@ -57,33 +58,41 @@ class RequestOpener(QObject):
         rows: RequestList,
         detail: RequestPane,
         request: CurrentRequest,
-        page_filter: PageFilter,
+        feed: RequestFeed,
         page: QWidget,
         *,
         focus_list: Callable[[], None],
     ) -> None:
         super().__init__(page)
-        self._list, self._detail, self._request, self._filter = rows, detail, request, page_filter
+        self._list, self._detail, self._request, self._feed = rows, detail, request, feed
         self._page, self._focus_list = page, focus_list
-        self._open_by_endpoint: dict[int | None, str | None] = {}
-        """The request that was open when the list of an endpoint, or of all (None), was left."""
+        self._places: dict[int | None, tuple[str | None, ScrollPlace | None]] = {}
+        """What was open, and where the list was, when the list of an endpoint, or of all (None), was left."""
         self._reopened: str | None = None
         rows.request_selected.connect(self._open_row)
         detail.opened.connect(self._select_reopened)
         detail.closed.connect(self._leave_detail)
 
     def leave(self, endpoint_id: int | None) -> None:
-        self._open_by_endpoint[endpoint_id] = None if self._detail.deleted else self._detail.capture_id
+        self._places[endpoint_id] = self.open_id, self._list.scroll_place()
         self._detail.clear()
 
     def come_back(self, endpoint_id: int | None) -> None:
-        self._reopened = self._open_by_endpoint.get(endpoint_id)
-        if self._reopened is not None:
-            self._detail.reopen(self._reopened)
+        capture_id, scroll_place = self._places.get(endpoint_id, (None, None))
+        self.reopen(capture_id)
+        if scroll_place is not None:
+            self._list.jumps.scroll_to(scroll_place)
 
-    def forget_reopened(self) -> None:
-        """The list is only loaded again: nothing is opened."""
-        self._reopened = None
+    @property
+    def open_id(self) -> str | None:
+        """What is open and still stored."""
+        return None if self._detail.deleted else self._detail.capture_id
+
+    def reopen(self, capture_id: str | None) -> None:
+        """Open and select what was open before, if anything was."""
+        self._reopened = capture_id
+        if capture_id is not None:
+            self._detail.reopen(capture_id)
 
     def open(self, capture_id: str) -> None:
         if not self._list.select(capture_id):
@@ -91,14 +100,14 @@ class RequestOpener(QObject):
             self._detail.show_request(capture_id)
 
     def select_next(self, hides: Callable[[int, str], bool]) -> None:
-        """The user deletes requests: select the next one, and clear the detail of a deleted one. If the open request
-        is kept, it is selected again. `hides` tells by endpoint and request ID which are deleted.
+        """The user deletes requests: select the next one, and open it in place of a deleted one. If the open request is
+        kept, it is selected again. `hides` tells by endpoint and request ID which are deleted.
         """
 
         def deletes(one: Summary) -> bool:
             return hides(one.endpoint_id, one.id)
 
-        current = self._request.summary
+        current = self._request.summary or self._opening()
         stays = current is not None and not deletes(current) and not self._request.deleted
         self._list.selection.select_next(deletes)
         if current is None:
@@ -106,9 +115,16 @@ class RequestOpener(QObject):
         if stays and all(one.id != current.id for one in self._list.selected()):
             self._list.keep_one(current)
         elif deletes(current):
-            self._detail.clear()
-            if self._list.selected_count() == 1:
-                self._detail.placeholder.none_open()
+            following = self._list.selected()
+            if len(following) == 1:
+                self._detail.show_request(following[0].id, mark_read=self._page.isVisible())
+            else:
+                self._detail.clear()
+
+    def _opening(self) -> Summary | None:
+        """The request that is being read."""
+        row = self._feed.model.row_of(self._detail.capture_id) if self._detail.capture_id is not None else None
+        return self._feed.model.summary(row) if row is not None else None
 
     @Slot(object)
     def _open_row(self, summary: Summary | None) -> None:
@@ -117,9 +133,10 @@ class RequestOpener(QObject):
 
     @Slot(str)
     def _select_reopened(self, capture_id: str) -> None:
-        """Select what was open when this list was left, loaded or not, unless the filter excludes it."""
+        """Select what was open when this list was left, loaded or not; a filter or time range may exclude it."""
         reopened, self._reopened = self._reopened, None
-        if capture_id == reopened and not self._filter.active and not self._list.selected_count():
+        whole = self._feed.query is None and self._feed.pager.time_range is None
+        if capture_id == reopened and whole and not self._list.selected_count():
             self._list.keep_one(self._request.summary)
 
     @Slot()
@@ -188,7 +205,7 @@ class RequestsPage(QWidget):
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
         self.list_area = self._make_list_area(theme)
-        self.opener = RequestOpener(self.list, self.detail, self.request, self.filter, self, focus_list=self.take_focus)
+        self.opener = RequestOpener(self.list, self.detail, self.request, self.feed, self, focus_list=self.take_focus)
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
         self._connect()
@@ -222,20 +239,16 @@ class RequestsPage(QWidget):
         self._subscriptions.end()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """List an endpoint's requests, or those of all (None), the newest on top. On the way back to a page, the
-        request that was open there is opened again.
+        """List an endpoint's requests, or those of all (None), the newest on top. On the way back to a page, its
+        filter, time range and place are as they were, and the request that was open there is opened again.
         """
-        stays = endpoint_id == self.endpoint_id and self.isVisible()
         self._endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.opener.leave(self.endpoint_id)
         self.filter.show_endpoint(endpoint_id)
         self.activity.show_endpoint(endpoint_id)
         self._show_header()
         self.list_area.refresh()
-        if stays:
-            self.opener.forget_reopened()
-        else:
-            self.opener.come_back(endpoint_id)
+        self.opener.come_back(endpoint_id)
 
     def open_request(self, capture_id: str) -> None:
         """Show a request in the detail, and in the list if it is loaded."""
@@ -355,6 +368,7 @@ class RequestsPage(QWidget):
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.hides is not None:
             self.opener.select_next(event.hides)
+            self._restoring.next_opened(event.number)
         elif event.state == "undone":
             self.first.forget()  # what comes back into an empty list did not just arrive
 

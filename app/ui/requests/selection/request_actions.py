@@ -9,27 +9,23 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.core.activity import DASH, local_time
-from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.deletion import MarkedIds
 from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
-from app.ui.inspector.title import title_of
 from app.ui.replay.replay_actions import ReplayActions
 from app.ui.requests.selection.select_all import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
-from app.ui.undo.delete_question import UNDO, ask_keeping, many_requests, sentences, shortened
+from app.ui.undo.delete_question import ask_keeping, many_requests, shortened
 from app.ui.widgets.dialog import QuestionText
 from app.ui.widgets.toast import Toast
 
 NAMED = 2
 """Name at most this many endpoints."""
-PART_MAX = 40
-"""Characters of a request's title, and of its path."""
 
 
 def delete_question(
@@ -40,12 +36,7 @@ def delete_question(
     *,
     keep: bool = False,
 ) -> QuestionText:
-    """For requests of the endpoints that `endpoint` gives by id. `marked` are among them and deleted too unless `keep`,
-    which is for more than one request.
-    """
-    if requests.only is not None:
-        parts = [f"This deletes “{_name(requests.only)}”, its body and its delivery results.", _mark(marked), UNDO]
-        return QuestionText("Delete this request?", sentences(parts), "Delete request")
+    """For requests of the endpoints that `endpoint` gives by id. `marked` are among them, and deleted unless `keep`."""
     found = sorted((one.name for number in requests.endpoint_ids if (one := endpoint(number))), key=str.casefold)
     where = [f"in {_endpoints(found)}"] if found else []
     if requests.filter:
@@ -53,13 +44,6 @@ def delete_question(
     where.append(f"received {_when(requests.first, requests.last, now_us)}")
     newer = "Requests received since you selected them are kept." if requests.whole else ""
     return many_requests(requests.count, marked, keep=keep, every=requests.whole, where=", ".join(where), more=newer)
-
-
-def _mark(marked: MarkedIds) -> str:
-    """For a single request."""
-    words = (("is starred", marked.starred), ("has a note", marked.noted))
-    parts = [word for word, ids in words if ids]
-    return f"It {' and '.join(parts)}." if parts else ""
 
 
 def _endpoints(names: list[str]) -> str:
@@ -81,14 +65,6 @@ def _when(first: int, last: int, now: int) -> str:
     return f"{day}, {start:%H:%M} {DASH} {end:%H:%M}"
 
 
-def _name(summary: Summary) -> str:
-    """`POST form · user[name], user[address][city]… /orders/7`. The end of a path tells it from others."""
-    title = title_of(summary, {})
-    main = title.main if len(title.main) <= PART_MAX else f"{title.main[: PART_MAX - 1].rstrip(' ,')}…"
-    path = title.path if len(title.path) <= PART_MAX else f"…{title.path[1 - PART_MAX :]}"
-    return " ".join(filter(None, (escape(summary.method[:20]), main, path)))
-
-
 class RequestActions:
     """Questions open over `over`, notices go to `toast`; `batch` runs what is done to many."""
 
@@ -104,10 +80,13 @@ class RequestActions:
         self._toast.say(text)
 
     async def delete(self, requests: SelectedRequests) -> None:
-        """Delete these requests, after asking; those with marks are kept if the user chooses so."""
+        """Delete these requests. Many are asked about; those with marks are kept if the user chooses so."""
+        if requests.count == 1:
+            await self._services.deletes.delete(requests.ids)
+            return
         marked = requests.among(await self._services.store.captures.marked(None))
         question = partial(delete_question, requests, marked, self._services.store.endpoints.by_id, now_us())
-        keeping = question(keep=True) if marked.any and requests.only is None else None
+        keeping = question(keep=True) if marked.any else None
         keeps = await ask_keeping(question(), keeping, self._theme, self._over)
         if keeps is None:
             return

@@ -46,7 +46,7 @@ class RequestCommands(Commands):
         self.star = self.command("Star", "star", self._toggle_star, self._not_any, "S", changes=True)
         self.note = self.command("Add note…", "note", self._edit_note, _not_one, "N", changes=True)
         self.toggle_read = self.command("Mark as unread", "unread", self._toggle_read, self._not_any, "U", changes=True)
-        self.delete = self.command("Delete…", "delete", self._delete, self._not_any, "Del", changes=True)
+        self.delete = self.command("Delete", "delete", self._delete, self._not_any, "Del", changes=True)
         self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread, changes=True)
         self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read, changes=True)
         self.refresh()
@@ -80,7 +80,7 @@ class RequestCommands(Commands):
         self.mark_unread.setText(f"Mark{many} as unread")
         self.replay.setText(f"Replay{many}…" if many else "Replay")
         self.edit_replay.setText(f"Replay{many} with options…" if many else "Edit and replay…")
-        self.delete.setText(f"Delete{many}…")
+        self.delete.setText(f"Delete{many}…" if many else "Delete")
         super().refresh()
         self._refreshing = None
 

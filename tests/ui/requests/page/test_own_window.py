@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.ui.requests.page.own_window import SIZE, OwnWindow
 from app.ui.widgets import fit_screen
-from app.ui.widgets.dialog import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
@@ -126,8 +125,6 @@ async def test_it_says_that_its_request_was_deleted(shown: PageDesk) -> None:
     await settle()
     assert window.detail.capture is not None
     QTest.keyClick(window, Qt.Key.Key_Delete)
-    await until(lambda: window.findChildren(Question))
-    QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
     await until(window.detail.placeholder.isVisible)
     assert window.detail.placeholder.text.text() == "You deleted it."
     await until(lambda: shown.model.rowCount() == 2)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.search.query import Query
+from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE
 from tests.ui.requests.page_desk import PageDesk, filled
 from tests.ui.waiting import settle, until
@@ -68,8 +70,51 @@ async def test_one_far_down_is_selected_though_it_is_not_loaded(shown: PageDesk)
     await shown.reload()
     shown.page.go_to(captures[0])
     await until(lambda: shown.detail.capture is not None)
+    shown.list.go_to_newest()
+    await until(lambda: shown.model.at_head and not shown.list.verticalScrollBar().value())
     await go_to_page(shown, None)
     await go_to_page(shown, shown.endpoint.id)
     await until(lambda: [one.id for one in shown.list.selected()] == [captures[0].id])
     assert shown.detail.capture_id == captures[0].id
     assert shown.model.row_of(captures[0].id) is None
+
+
+async def test_each_list_is_where_it_was_on_the_way_back(shown: PageDesk) -> None:
+    """Further down than what a list reads first, and although requests came in meanwhile."""
+    await filled(shown, 2 * PAGE)
+    bar = shown.list.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    row = PAGE + 20
+    await until(lambda: bar.maximum() > (row + 1) * ROW)
+    bar.setValue(row * ROW + 7)
+    top = shown.model.summary(row).id
+    await go_to_page(shown, None)
+    assert bar.value() == 0
+    await shown.add()
+    await go_to_page(shown, shown.endpoint.id)
+    await until(lambda: bar.value() % ROW == 7)
+    assert shown.model.summary(bar.value() // ROW).id == top
+    assert shown.detail.capture_id is None
+
+
+async def test_a_time_range_belongs_to_its_list_as_a_filter_does(shown: PageDesk) -> None:
+    ids = await filled(shown, 3)
+    await open_row(shown, 2)
+    activity, bar = shown.page.activity, shown.page.filter.bar
+    middle = shown.model.summary(1).received_at
+    activity._select_range(middle, middle + 1)
+    await until(lambda: shown.ids() == [ids[1]])
+    await go_to_page(shown, None)
+    assert activity.times is None
+    assert activity.chip.isHidden()
+    assert len(shown.ids()) == 3
+    bar.set_text("method:POST")
+    await go_to_page(shown, shown.endpoint.id)
+    assert activity.times == (middle, middle + 1)
+    assert activity.chip.isVisible()
+    assert shown.ids() == [ids[1]]
+    assert shown.detail.capture_id == ids[2]
+    assert not shown.list.selected(), "what the time range leaves out is not selected"
+    await go_to_page(shown, None)
+    assert isinstance(shown.feed.query, Query)
+    assert activity.times is None
