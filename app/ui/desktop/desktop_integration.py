@@ -27,7 +27,9 @@ from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, state_of
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import DialogOption, choose
 
 
 class ListingPage(Protocol):
@@ -226,11 +228,17 @@ MISSES = 2
 moment.
 """
 BADGE_MAX = 99_999
+_TOLD = "tray/told"
+"""Whether the user knows what closing the window does; kept in `window.ini`."""
 NO_TRAY = "There is no system tray, so closing the window quits Hookline."
 STILL_RUNNING = Notice(
     key="closed to the tray",
     title="Hookline keeps running",
     text="It keeps capturing in the tray. Use the tray menu to quit.",
+)
+KEEP_CAPTURING, QUIT = DialogOption("Keep capturing", "primary"), DialogOption("Quit")
+KEEP_CAPTURING_TEXT = (
+    "Hookline can keep capturing in the tray while its window is closed. You can change this in the settings."
 )
 SAMPLE = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
 
@@ -250,6 +258,7 @@ class Desktop(QObject):
     def __init__(
         self,
         services: Services,
+        theme: Theme,
         tasks: Tasks,
         window: QMainWindow,
         *,
@@ -262,6 +271,7 @@ class Desktop(QObject):
     ) -> None:
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray
+        self._theme, self._asking = theme, Latest(self, tasks, "ask what closing does", only_reads=False)
         self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
         self._session_stats = qt_events.session_stats
         self._shown_state: tuple[int, bool, TunnelState, tuple[Endpoint, str] | None] | None = None
@@ -294,15 +304,29 @@ class Desktop(QObject):
             self._awaiting_tray = wants_tray
 
     def close_to_tray(self) -> bool:
-        """The window is being closed: hide it if Hookline keeps running in the tray, and say so the first time."""
+        """The window is being closed: hide it if Hookline keeps running in the tray. The first time, say so, or ask
+        whether it should. Returns whether the window is not closed now.
+        """
         self.check_tray()
-        if self._services.settings().on_close != "tray" or not self._has_tray or self._misses:
+        if not self._has_tray or self._misses:
             return False
-        self._window.hide()
-        if not self._memory.value("tray/told", False, type=bool):
-            self._memory.setValue("tray/told", True)
-            self.notifier.show(STILL_RUNNING)
-        return True
+        told, keeps = bool(self._memory.value(_TOLD, False, type=bool)), self._services.settings().on_close == "tray"
+        if not keeps and not told and not self._asking.running:
+            self._asking.run(self._ask)
+        elif keeps:
+            self._window.hide()
+            if not told:
+                self._memory.setValue(_TOLD, True)
+                self.notifier.show(STILL_RUNNING)
+        return keeps or not told
+
+    async def _ask(self) -> None:
+        options = (QUIT, KEEP_CAPTURING)
+        chosen = await choose("Keep capturing?", KEEP_CAPTURING_TEXT, options, self._theme, self._window)
+        if chosen is not None:
+            self._memory.setValue(_TOLD, True)
+            await self._services.change_settings({"on_close": "tray" if chosen is KEEP_CAPTURING else "quit"})
+            self._window.close()
 
     def stop(self) -> None:
         """Remove tray icon, badge and notifications."""

@@ -322,6 +322,7 @@ class MainWindow(QMainWindow):
         choices = self.endpoint_actions.notify
         return Desktop(
             self._services,
+            self._theme,
             self._tasks,
             self,
             qt_events=self.qt_events,

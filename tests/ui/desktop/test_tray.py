@@ -14,9 +14,9 @@ from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog, WindowForm
-from app.ui.widgets.dialog import Question
+from app.ui.widgets.dialog import ChoiceDialog, Question
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
 MARKUP = "<b>Tom</b> & Jerry"
@@ -115,11 +115,36 @@ class TestMenu:
 
 
 class TestClosing:
-    async def test_it_quits_unless_chosen_otherwise(self, tmp_path: Path) -> None:
+    async def test_the_first_close_asks_and_later_ones_do_as_chosen(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path) as shown:
+            shown.window.close()
+            shown.window.close()  # still the same question
+            asked = await wait_for_widget(ChoiceDialog, shown.window)
+            assert asked.windowTitle() == "Keep capturing?"
+            asked.reject()
+            await settle()
+            assert (shown.window.isVisible(), shown.ended) == (True, 0)
+            shown.window.close()
+            asked = await wait_for_widget(ChoiceDialog, shown.window)
+            QTest.keyClick(asked, Qt.Key.Key_Return)
+            await until(lambda: not shown.window.isVisible())
+            assert (shown.desk.settings.on_close, shown.ended) == ("tray", 0)
+            shown.tray.clicked()
+            shown.window.close()
+            assert not shown.window.isVisible()
+            assert not shown.tray.told, "it was said in the question"
+
+    async def test_quit_is_an_answer_for_good_and_nothing_else_asks(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path) as shown:
+            shown.window.close()
+            asked = await wait_for_widget(ChoiceDialog, shown.window)
+            QTest.mouseClick(asked.buttons[0], Qt.MouseButton.LeftButton)
+            await until(lambda: shown.ended == 1)
+            assert shown.tray.tooltip is None, "an icon without a program"
+            assert shown.desk.settings.on_close == "quit"
         async with with_tray(tmp_path) as shown:
             shown.window.close()
             assert shown.ended == 1
-            assert shown.tray.tooltip is None, "an icon without a program"
 
     async def test_in_the_tray_it_goes_on_and_says_so_once(self, tmp_path: Path) -> None:
         for round_ in range(2):
