@@ -93,7 +93,7 @@ class Settings(Record, frozen=True):
         int | None,
         Field(
             title="Storage limit",
-            help="The most all endpoints together may store.",
+            help="How much all endpoints may store together.",
             low=TOTAL_LIMIT_MIN,
             high=STORAGE_LIMIT_MAX,
             unit="bytes",

@@ -355,7 +355,7 @@ class TargetForm(Form):
         host = ChoiceField({"target": "The target’s", "sender": "As the sender sent it"}, self)
         section.side_by_side(
             self.add("remove_headers", removing, title="Remove", help_text="One name per line."),
-            self.add("host", host, help_text="Some targets choose the site by its name."),
+            self.add("host", host, help_text="A server with several sites uses this header to pick one."),
         )
         section.add(
             self.add(

@@ -155,7 +155,8 @@ def _part(reader: BodyReader, size: int, lines: int) -> str:
     of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
     length = size_text(reader.end_offset - begin)
     if not reader.done:
-        return f"Showing {lines:,} lines of the first {end}{of}"
+        place = f"{lines:,} lines after the first {size_text(begin)}" if begin else f"the first {lines:,} lines"
+        return f"Showing {place}{of}"
     if not begin:
         return f"Showing the first {end}{of}"
     if reader.complete:
