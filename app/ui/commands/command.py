@@ -92,9 +92,10 @@ class Command(_Action):
     """`run` is what it does. `unavailable` returns why it cannot be run now, None if it can: `refresh` disables the
     command for that reason, and its keys pass the reason to `say`.
 
-    `text` is for menus, `name` for lists of all commands, where the text would be ambiguous; `icon` is one of
-    `theme.icons.NAMES`. The keys work where `add_to` put them: in that widget and those inside it, so that two lists
-    may use the same keys. While it is unavailable, the palette lists it only if `always_listed`.
+    `text` is for menus, `name` for lists of all commands, where the text would be ambiguous, `fixed_name` for the
+    shortcuts dialog, where the first name would say only what it does at one moment. The palette also finds it by
+    `synonyms`; `icon` is one of `theme.icons.NAMES`. The keys work where `add_to` put them: in that widget and those
+    inside it, so that two lists may use the same keys.
     """
 
     def __init__(
@@ -108,13 +109,14 @@ class Command(_Action):
         keys: Sequence[str] = (),
         group: CommandGroup = CommandGroup.PROGRAM,
         name: str = "",
+        fixed_name: str = "",
+        synonyms: str = "",
         context: Qt.ShortcutContext = _IN_WIDGET,
         unavailable: Callable[[], str | None] | None = None,
         say: Callable[[str], object] | None = None,
-        always_listed: bool = False,
     ) -> None:
         super().__init__(text, parent)
-        self.group, self.always_listed, self.reason = group, always_listed, ""
+        self.group, self.synonyms, self.reason = group, synonyms, ""
         self._name, self._theme, self.icon_name, self.colour = name, theme, icon, "text_muted"
         self._run, self._unavailable, self._say = run, unavailable, say
         self._refused_keys: _Action | None = None
@@ -123,6 +125,7 @@ class Command(_Action):
         self.setShortcutContext(context)
         self.setShortcutVisibleInContextMenu(True)
         self.triggered.connect(self.run)
+        self.fixed_name = fixed_name or self.name
         self._show_icon()
 
     @property

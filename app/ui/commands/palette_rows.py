@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -49,7 +50,8 @@ _RECENT_BONUS = 4
 class PaletteEntry:
     """`key` identifies it among the recently used ones; empty if its use is not remembered.
 
-    A search also matches `detail` and `kind`. The texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
+    A search also matches `detail`, `kind` and `synonyms`, but not `reason`, which says why it cannot be run now. The
+    texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
     """
 
     key: str
@@ -58,6 +60,8 @@ class PaletteEntry:
     run: Callable[[], object]
     icon: str | QIcon
     detail: str = ""
+    reason: str = ""
+    synonyms: str = ""
     key_names: KeyNames = ()
 
 
@@ -71,22 +75,25 @@ class PaletteMatch:
 
 
 def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> list[PaletteMatch]:
-    """Entries that match `text`, the best first; all of them, those of `recent` first, if it is empty."""
+    """Entries that match `text`, the best first: by their text, then by other words. All of them, those of `recent`
+    first, if it is empty. Those that cannot be run come last.
+    """
     if not text.strip():
         return _all(list(entries), recent)
     recently_used = set(recent[:RECENT_MAX])
     found = []
     for entry in entries:
-        fit = match(text, entry.text, (entry.kind, entry.detail))
+        fit = match(text, entry.text, (entry.kind, entry.detail, entry.synonyms))
         if fit is not None:
-            found.append(
-                (fit.score + (_RECENT_BONUS if entry.key in recently_used else 0), PaletteMatch(entry, fit.positions))
-            )
-    return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
+            score = fit.score + (_RECENT_BONUS if entry.key in recently_used else 0)
+            rank = (bool(entry.reason), not fit.positions, -score)
+            found.append((rank, PaletteMatch(entry, fit.positions)))
+    return [one for _, one in sorted(found, key=itemgetter(0))]
 
 
 def _all(entries: list[PaletteEntry], recent: Sequence[str]) -> list[PaletteMatch]:
-    by_key = {entry.key: entry for entry in entries if entry.key}
+    entries = sorted(entries, key=lambda entry: bool(entry.reason))
+    by_key = {entry.key: entry for entry in entries if entry.key and not entry.reason}
     recently_used = [by_key[key] for key in recent if key in by_key][:RECENT_MAX]
     recent_keys = {entry.key for entry in recently_used}
     first = [PaletteMatch(entry, last=number == len(recently_used)) for number, entry in enumerate(recently_used, 1)]
@@ -149,7 +156,9 @@ class ResultModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             entry = result.entry
             return ", ".join(
-                part for part in (entry.text, entry.detail, entry.kind, spoken_keys([entry.key_names])) if part
+                part
+                for part in (entry.text, entry.reason, entry.detail, entry.kind, spoken_keys([entry.key_names]))
+                if part
             )
         return result if role == _MATCH_ROLE else None
 
@@ -241,16 +250,15 @@ class ResultDelegate(QStyledItemDelegate):
         line = layout.createLine()
         line.setLineWidth(rect.width())
         layout.endLayout()
-        painter.setPen(QColor(tokens.text))
+        painter.setPen(QColor(tokens.text_faint if result.entry.reason else tokens.text))
         layout.draw(painter, QPointF(rect.left(), rect.top() + (rect.height() - line.height()) / 2))
         left = rect.left() + round(line.naturalTextWidth()) + metrics.SPACE_2
-        if result.entry.detail and rect.right() - left >= _DETAIL_LEAST:
-            painter.setFont(self._mono)
+        detail = result.entry.reason or result.entry.detail
+        if detail and rect.right() - left >= _DETAIL_LEAST:
+            painter.setFont(self._small if result.entry.reason else self._mono)
             painter.setPen(QColor(tokens.text_faint))
             room = QRect(left, rect.top(), rect.right() - left, rect.height())
-            detail = painter.fontMetrics().elidedText(
-                result.entry.detail, Qt.TextElideMode.ElideRight, rect.right() - left
-            )
+            detail = painter.fontMetrics().elidedText(detail, Qt.TextElideMode.ElideRight, room.width())
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, detail)
 
 

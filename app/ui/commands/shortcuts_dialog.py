@@ -72,7 +72,7 @@ def shortcut_rows(registry: CommandRegistry) -> dict[CommandGroup, list[Shortcut
     for command in registry.all():
         keys = tuple(dict.fromkeys(map(key_names_of, command.shortcuts())))  # of Return and Enter one is enough
         if keys and command.isVisible():
-            found[command.group].append(ShortcutRow(escape(command.name), keys))
+            found[command.group].append(ShortcutRow(escape(command.fixed_name), keys))
     for series in registry.series:
         ends = (series.commands[0], series.commands[-1])
         row = ShortcutRow(series.text, tuple(key_names_of(command.shortcut()) for command in ends), span=True)

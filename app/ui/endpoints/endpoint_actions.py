@@ -70,11 +70,13 @@ FIRST_NAME = "My first endpoint"
 
 class EndpointActions(QObject):
     """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show.
-    `tunnel_requested` and `tunnel_page_requested`: the user wants the tunnel started, or its page.
+    `plan_refused` carries why the plan allows no further endpoint. `tunnel_requested` and `tunnel_page_requested`: the
+    user wants the tunnel started, or its page.
     """
 
     created = Signal(object)
     announced = Signal(str)
+    plan_refused = Signal(str)
     open_requested = Signal(object)
     compare_requested = Signal(object)
     switch_refused = Signal(object)
@@ -99,8 +101,8 @@ class EndpointActions(QObject):
             group=CommandGroup.ENDPOINT,
             context=IN_WINDOW,
             unavailable=self.refusal,
-            say=self.announced.emit,
-            always_listed=True,
+            say=self._refuse,
+            synonyms="create add",
         )
         self.new.refresh()
 
@@ -109,6 +111,9 @@ class EndpointActions(QObject):
         return self._services.read_only or create_refusal(
             self._services.store.account.plan, len(self._services.store.endpoints.all())
         )
+
+    def _refuse(self, reason: str) -> None:
+        (self.plan_refused if self._services.read_only is None else self.announced).emit(reason)
 
     @Slot(str)
     def create_with_slug(self, slug: str) -> None:

@@ -35,7 +35,7 @@ class EndpointCommands(Commands):
         theme: Theme,
         parent: QObject,
     ) -> None:
-        super().__init__(theme, None, parent, read_only=services.read_only)
+        super().__init__(theme, actions.announced.emit, parent, read_only=services.read_only)
         self._endpoint, self._services, self._actions = endpoint, services, actions
         self.open = self.command("Open", "all", actions.open, name="Open endpoint")
         self.edit = self.command("Edit…", "edit", actions.edit, name="Edit endpoint…")
@@ -45,7 +45,7 @@ class EndpointCommands(Commands):
         self.copy_curl = self.command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self.command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self.command("Send test request", "send", actions.send_test)
-        self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal, always_listed=True)
+        self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal)
         self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off", changes=True)
         pause, resume = "Pause forwarding", "Resume forwarding"
         self.pause_forwarding = self.command(pause, "paused", actions.targets.pause, pause_refusal, changes=True)
@@ -53,12 +53,14 @@ class EndpointCommands(Commands):
         self.mark_read = self.command(
             "Mark all as read", "read", actions.mark_all_read, self._none_unread, changes=True
         )
-        self.clear = self.command("Delete all requests…", "delete", actions.clear, self._is_empty, changes=True)
+        self.clear = self.command(
+            "Delete all requests…", "delete", actions.clear, self._is_empty, changes=True, synonyms="remove clear"
+        )
         move_up, move_down = partial(self._move, -1), partial(self._move, 1)
         up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
         self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up", changes=True)
         self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down", changes=True)
-        self.delete = self.command("Delete endpoint…", "delete", actions.delete, changes=True)
+        self.delete = self.command("Delete endpoint…", "delete", actions.delete, changes=True, synonyms="remove")
         self.refresh()
 
     @Slot()

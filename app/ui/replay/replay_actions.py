@@ -24,7 +24,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import ask
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.toast import Toast, ToastAction
 
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
 
@@ -96,8 +96,9 @@ class ReplayActions:
         except HooklineError as error:
             self._toast.say(f"Not replayed: {error}")
             return
-        show = partial(self.show_deliveries, only.id) if self.show_deliveries is not None else None
-        self._toast.say(result_text(only, result), show if result.sends else None, "Show")
+        shown = self.show_deliveries if result.sends else None
+        actions = [ToastAction("Show", partial(shown, only.id))] if shown is not None else []
+        self._toast.say(result_text(only, result), *actions)
 
 
 def result_text(only: Summary, result: ReplayResult) -> str:

@@ -22,7 +22,15 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import Services
-from app.ui.settings.rows import SavedSettings, SettingsForm, SettingsRow, SettingsSection, saved_settings
+from app.ui.settings.rows import (
+    BACKUP,
+    RESTORE,
+    SavedSettings,
+    SettingsForm,
+    SettingsRow,
+    SettingsSection,
+    saved_settings,
+)
 from app.ui.settings.storage import WHEN_FULL, StorageSection
 from app.ui.tasks import Tasks, in_thread, unless_cancelled
 from app.ui.theme import metrics
@@ -340,6 +348,13 @@ class SettingsDialog(EditDialog):
         """Stop following the settings."""
         self._subscriptions.end()
         super().done(result)
+
+    def reveal(self, key: str) -> None:
+        """Scroll to a setting and focus it, or begin a BACKUP or RESTORE."""
+        if key in (BACKUP, RESTORE):
+            self.storage.backup.begin(key)
+        else:
+            (self.window_form if key in self.window_form.rows else self.form).reveal(key)
 
     @Slot()
     def show_about(self) -> None:

@@ -34,6 +34,28 @@ def saved_settings(services: Services) -> SavedSettings:
     return SavedSettings(**values, plan=services.store.account.plan)
 
 
+BACKUP, RESTORE = "backup", "restore"
+"""What the window can ask the dialog to begin."""
+_SHOWN = (
+    "theme",
+    "on_close",
+    "port",
+    "host",
+    "base_url",
+    "tunnel_program",
+    "tunnel_autostart",
+    "api_port",
+    "body_limit",
+)
+_SHOWN_STORAGE = ("storage_limit", "when_full", "response_limit", "disk_reserve")
+
+
+def shown_settings(services: Services) -> tuple[str, ...]:
+    """Those with a row in the dialog; a team's server has limits of its own."""
+    storage = _SHOWN_STORAGE if services.store.file is not None else ("response_limit",)
+    return (*_SHOWN, "plan", *storage)
+
+
 class SettingsRow(LabeledField):
     """`keep_box` is there while the value is of this run alone; ticked, it is saved. A `width` of 0 leaves the control
     its own.

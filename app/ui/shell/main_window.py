@@ -49,7 +49,7 @@ from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.stored_geometry import StoredGeometry
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.toast import Toast, ToastAction
 
 FIRST_SIZE = (1280, 800)
 
@@ -219,19 +219,31 @@ class MainWindow(QMainWindow):
             self.requests.take_focus()
 
     @Slot()
-    def open_settings(self) -> None:
-        """Open the settings, once."""
+    @Slot(str)
+    def open_settings(self, key: str = "") -> None:
+        """Open the settings, once, at one of them or to begin a backup or restore."""
 
         def new() -> SettingsDialog:
             dialog = SettingsDialog(self._services, self._theme, self._tasks, self, self.desktop)
             dialog.store_requested.connect(self.stores.show_dialog)
             return dialog
 
-        open_once(self, SettingsDialog, new)
+        dialog = open_once(self, SettingsDialog, new)
+        if key:
+            dialog.reveal(key)
 
     @Slot()
-    def open_about(self) -> None:
-        open_once(self, AboutDialog, partial(AboutDialog, self._services, self._theme, self._tasks, self))
+    def open_about(self) -> AboutDialog:
+        return open_once(self, AboutDialog, partial(AboutDialog, self._services, self._theme, self._tasks, self))
+
+    @Slot()
+    def _copy_diagnostics(self) -> None:
+        self.open_about().copy_diagnostics()
+
+    @Slot(str)
+    def _offer_plan(self, reason: str) -> None:
+        dashboard, plan = partial(self.show_page, DASHBOARD), partial(self.open_settings, "plan")
+        self.toast.say(reason, ToastAction("Manage endpoints", dashboard), ToastAction("Plan", plan))
 
     @Slot(object)
     def compare(self, endpoint: Endpoint) -> None:
@@ -395,6 +407,7 @@ class MainWindow(QMainWindow):
         self.commands.endpoint_requested.connect(self.enter_endpoint)
         self.commands.settings_requested.connect(self.open_settings)
         self.commands.about_requested.connect(self.open_about)
+        self.commands.diagnostics_requested.connect(self._copy_diagnostics)
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
@@ -408,6 +421,7 @@ class MainWindow(QMainWindow):
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
+        actions.plan_refused.connect(self._offer_plan)
         actions.compare_requested.connect(self.compare)
         actions.tunnel_requested.connect(self.tunnel.actions.start)
         actions.tunnel_page_requested.connect(self.tunnel.page_requested)

@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.bodies.escape import escape
+from app.core.fields import fields_of
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.search.format import literal
@@ -23,6 +24,7 @@ from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
+from app.ui.settings.rows import SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Latest, Tasks
 
@@ -44,11 +46,22 @@ _ICONS = {
 
 
 def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
-    """Every command that can be run now or gives its reason, except the one that opens the palette."""
+    """Every command, except the one that opens the palette."""
+    return [_entry(command) for command in registry.all() if command.isVisible() and command.objectName() != PALETTE]
+
+
+def setting_entries(keys: Iterable[str], show: Callable[[str], object]) -> list[PaletteEntry]:
+    """One for each of these settings, found by its title."""
     return [
-        _entry(command)
-        for command in registry.all()
-        if (command.isEnabled() or command.always_listed) and command.isVisible() and command.objectName() != PALETTE
+        PaletteEntry(
+            key=f"setting {key}",
+            text=fields_of(SavedSettings)[key].title,
+            kind="Setting",
+            run=partial(show, key),
+            icon="settings",
+            synonyms="preferences options",
+        )
+        for key in keys
     ]
 
 
@@ -119,7 +132,8 @@ def _entry(command: Command) -> PaletteEntry:
         kind=command.group.value,
         run=command.run,
         icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
-        detail=command.reason,
+        reason=command.reason,
+        synonyms=command.synonyms,
         key_names=key_names_of(command.shortcut()),
     )
 
@@ -148,12 +162,13 @@ NOT_FOUND = "no such request"
 
 
 class PaletteSources(QObject):
-    """Commands first, then endpoints, then saved filters; `numbers` open the first endpoints. The signals request what
-    the window should show.
+    """Commands first, then endpoints, saved filters and settings; `numbers` open the first endpoints. The signals
+    request what the window should show.
     """
 
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
+    setting_requested = Signal(str)
 
     def __init__(
         self,
@@ -175,6 +190,7 @@ class PaletteSources(QObject):
             *command_entries(self._registry),
             *endpoint_entries(self._services.store.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
             *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
+            *setting_entries(shown_settings(self._services), self.setting_requested.emit),
         ]
 
     def typed_entries(self, text: str) -> list[PaletteEntry]:

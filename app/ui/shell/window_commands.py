@@ -18,6 +18,7 @@ from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
+from app.ui.settings.rows import BACKUP, RESTORE
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
 from app.ui.tasks import Tasks
@@ -29,15 +30,16 @@ NUMBERED = 9
 
 
 class WindowCommands(Commands):
-    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's
-    ID.
+    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's ID,
+    `settings_requested` the setting to show (empty: none), or what to do there.
     """
 
     context = IN_WINDOW
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
-    settings_requested = Signal()
+    settings_requested = Signal(str)
     about_requested = Signal()
+    diagnostics_requested = Signal()
     quit_requested = Signal()
 
     def __init__(
@@ -60,6 +62,7 @@ class WindowCommands(Commands):
         self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
+        self.sources.setting_requested.connect(self.settings_requested)
         self.palette.entries, self.palette.typed_entries = self.sources.entries, self.sources.typed_entries
         self.palette.search_entries = self.sources.search_entries
         self.endpoint = page.endpoint_commands
@@ -100,7 +103,7 @@ class WindowCommands(Commands):
             self._page_command("Dashboard", "dashboard", DASHBOARD),
             self._page_command("All requests", "all", ALL_REQUESTS),
             self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D"),
-            self._page_command("Refused requests", "refused", REFUSED),
+            self._page_command("Refused requests", "refused", REFUSED, synonyms="rejected"),
             self._page_command("Tunnel", "tunnel", TUNNEL, "Ctrl+Shift+T"),
         ]
         place = partial(self._with_keys, group=CommandGroup.GO_TO)
@@ -111,9 +114,9 @@ class WindowCommands(Commands):
             place("Previous endpoint", "up", previous, self._no_endpoints, "Ctrl+PgUp"),
         )
 
-    def _page_command(self, text: str, icon: str, page: str, *keys: str) -> Command:
+    def _page_command(self, text: str, icon: str, page: str, *keys: str, synonyms: str = "") -> Command:
         run, unavailable = partial(self.page_requested.emit, page), partial(self._is_open, page)
-        return self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO)
+        return self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO, synonyms=synonyms)
 
     def _number(self, number: int) -> Command:
         run = partial(self._open_number, number)
@@ -127,15 +130,22 @@ class WindowCommands(Commands):
         return command
 
     def _theme_command(self, text: str, icon: str, choice: Choice) -> Command:
-        return self.command(text, icon, partial(self._select_theme, choice), partial(self._is_current_theme, choice))
+        run, unavailable = partial(self._select_theme, choice), partial(self._is_current_theme, choice)
+        return self.command(text, icon, run, unavailable, synonyms="appearance colours")
 
     def _add_program(self) -> None:
         palette = self._with_keys("Command palette", "command", self.palette.toggle, None, "Ctrl+K")
         palette.setObjectName(PALETTE)
-        shortcuts = self._with_keys("Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?")
-        settings = self._with_keys("Settings", "settings", self.settings_requested.emit, None, "Ctrl+,")
-        self.about = self.command("About Hookline", "info", self.about_requested.emit)
-        leave = self._with_keys("Quit Hookline", "quit", self.quit_requested.emit, None, "Ctrl+Q")
+        shortcuts = self._with_keys(
+            "Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help"
+        )
+        show_settings = partial(self.settings_requested.emit, "")
+        settings = self._with_keys(
+            "Settings", "settings", show_settings, None, "Ctrl+,", synonyms="preferences options"
+        )
+        self.about = self.command("About Hookline", "info", self.about_requested.emit, synonyms="version licences help")
+        diagnostics = self.command("Copy diagnostics", "copy", self.diagnostics_requested.emit, synonyms="report")
+        leave = self._with_keys("Quit Hookline", "quit", self.quit_requested.emit, None, "Ctrl+Q", synonyms="exit")
         # macOS moves these into the application's menu by their role.
         self.about.setMenuRole(QAction.MenuRole.AboutRole)
         settings.setMenuRole(QAction.MenuRole.PreferencesRole)
@@ -145,11 +155,22 @@ class WindowCommands(Commands):
             self._theme_command("Theme: light", "light", "light"),
             self._theme_command("Theme: dark", "theme", "dark"),
             self._theme_command("Theme: match system", "system", "system"),
-            *(self.about, leave),
+            *self._backup_commands(),
+            *(self.about, diagnostics, leave),
         )
         self.in_menu = (self.about, settings, leave)
         for command in self.in_menu:
             command.setIconVisibleInMenu(False)
+
+    def _backup_commands(self) -> tuple[Command, Command]:
+        backup, restore = (partial(self.settings_requested.emit, key) for key in (BACKUP, RESTORE))
+        return (
+            self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export"),
+            self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import"),
+        )
+
+    def _no_backup(self) -> str | None:
+        return None if self._services.store.file is not None else "A team’s store is backed up on its server."
 
     def _is_current_theme(self, choice: Choice) -> str | None:
         return "This theme is already in use." if choice == self._theme.choice else None

@@ -1,10 +1,13 @@
-"""A short notice above the bottom of the window that hides by itself, and may offer an undo."""
+"""A short notice above the bottom of the window that hides by itself, and may offer what to do about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QWidget
 from shiboken6 import isValid
@@ -20,20 +23,32 @@ BELOW = 48
 """Pixels below it, so that the bar at the bottom of a list stays free."""
 
 
+ACTIONS_MAX = 2
+
+
+class ToastAction(NamedTuple):
+    """What a button says and does."""
+
+    text: str
+    run: Callable[[], object]
+
+
 class Toast(QFrame):
     """One notice at a time over `parent`; a later one replaces it."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._undo: Callable[[], object] | None = None
+        self._actions: Sequence[ToastAction] = ()
         self.setProperty("part", "toast")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = ElidedLabel("", "", self)
-        self.button = Button("Undo", theme, self, kind="link")
-        self.button.clicked.connect(self._act)
+        self.buttons = [Button("", theme, self, kind="link") for _ in range(ACTIONS_MAX)]
+        for number, button in enumerate(self.buttons):
+            button.hide()
+            button.clicked.connect(partial(self._act, number))
         hbox(
             (self._text, 1),
-            self.button,
+            *self.buttons,
             inside=self,
             spacing=metrics.SPACE_3,
             margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
@@ -50,16 +65,17 @@ class Toast(QFrame):
         parent.installEventFilter(self)
         self.hide()
 
-    def say(self, text: str, undo: Callable[[], object] | None = None, undo_label: str = "Undo") -> None:
-        """Show `text` for a while, unless the window was closed meanwhile; `undo` gets a button."""
+    def say(self, text: str, *actions: ToastAction) -> None:
+        """Show `text` for a while, with a button for each action, unless the window was closed meanwhile."""
         if not isValid(self):
             return
         self._text.setText(text)
-        self._undo = undo
-        self.button.setText(undo_label)
-        self.button.setVisible(undo is not None)
+        self._actions = actions
+        for button, action in zip_longest(self.buttons, actions):
+            button.setText(action.text if action is not None else "")
+            button.setVisible(action is not None)
         # Without a button clicks go to what lies below.
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, undo is None)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not actions)
         self._place()
         self.show()
         self.raise_()
@@ -84,8 +100,6 @@ class Toast(QFrame):
             self.resize(width, self.sizeHint().height())
             self.move((parent.width() - width) // 2, max(0, parent.height() - self.height() - BELOW))
 
-    @Slot()
-    def _act(self) -> None:
+    def _act(self, number: int) -> None:
         self.hide()
-        if self._undo is not None:
-            self._undo()
+        self._actions[number].run()

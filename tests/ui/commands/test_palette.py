@@ -8,21 +8,25 @@ import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtGui import QAccessible, QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.core.fields import fields_of
 from app.core.links import link_to_request
 from app.core.model import Plan
+from app.core.rules import FREE_ENDPOINTS
 from app.core.search.query import Word
+from app.ui.about.dialog import AboutDialog
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.settings.rows import SavedSettings, shown_settings
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, settle, until, wait_for_widget
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -184,19 +188,84 @@ class TestFinding:
             assert await run_first(window, "setti") == "Settings"
             await until(lambda: window.findChildren(SettingsDialog))
 
-    async def test_only_what_would_do_something_is_offered(self, desk: Desk, window: MainWindow) -> None:
+    async def test_what_cannot_be_run_now_comes_last_with_why(self, desk: Desk, window: MainWindow) -> None:
         palette = await press_open(window)
-        names = texts(palette)
-        assert "New endpoint" in names
-        for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
-            assert name not in names
-        palette.dismiss()
+        reasons = [palette.model.at(row).entry.reason for row in range(palette.model.rowCount())]
+        count = reasons.count("")
+        assert not any(reasons[:count])
+        assert all(reasons[count:])
+        runs, last = texts(palette)[:count], texts(palette)[count:]
+        assert "New endpoint" in runs
+        assert {"Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"} <= set(last)
+        assert "Command palette" not in (*runs, *last)
+        index = palette.model.index(texts(palette).index("Edit endpoint…"))
+        words = index.data(Qt.ItemDataRole.AccessibleTextRole)
+        assert words == "Edit endpoint…, No endpoint is shown., Endpoint"
+        palette.field.setText("edit endpoint")
+        assert chosen(palette) == "Edit endpoint…"
+        QTest.keyClick(palette.field, Qt.Key.Key_Return)
+        assert window.toast.isVisible(), "it says why"
         endpoint = await desk.endpoint()
         window.show_endpoint(endpoint.id)
-        names = texts(await press_open(window))
-        assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
-        assert "Mark all as read" not in names
-        assert "Command palette" not in names
+        palette = await press_open(window)
+        for name in ("Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"):
+            assert not palette.model.at(texts(palette).index(name)).entry.reason
+
+    async def test_titles_come_before_synonyms_and_reasons_are_not_searched(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            await with_requests(desk, window)
+            window.requests.list.select_row(0)
+            await until(lambda: window.requests.detail.capture is not None)
+            for typed, first in (
+                ("back up", "Back up…"),
+                ("archive", "Back up…"),
+                ("save", "Save body as…"),
+                ("preferences", "Settings"),
+                ("remove", "Delete"),
+                ("import", "Restore a backup…"),
+                ("export", "Copy as curl"),
+                ("diagnostics", "Copy diagnostics"),
+                ("plan", "Plan"),
+                ("storage limit", "Storage limit"),
+                ("rejected", "Refused requests"),
+            ):
+                palette = await press_open(window)
+                palette.field.setText(typed)
+                assert chosen(palette) == first, typed
+                palette.dismiss()
+            palette = await press_open(window)
+            palette.field.setText("save")
+            assert texts(palette)[:2] == ["Save body as…", "Back up…"]
+            palette.field.setText("already in use")
+            assert texts(palette) == ["Search all requests for “already in use”"]
+
+    async def test_each_setting_is_found_and_shown(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (_, window):
+            keys = shown_settings(window.services)
+            for key in keys:
+                title = fields_of(SavedSettings)[key].title
+                assert await run_first(window, title) == title
+                (dialog,) = [one for one in window.findChildren(SettingsDialog) if one.isVisible()]
+                rows = {**dialog.form.rows, **dialog.window_form.rows}
+                assert set(rows) == set(keys)
+                if rows[key].control.isEnabled():
+                    assert dialog.focusWidget() is rows[key].control or rows[key].isAncestorOf(dialog.focusWidget())
+                dialog.reject()
+                await until(lambda: not window.findChildren(SettingsDialog))
+
+    async def test_a_backup_begins_there_and_diagnostics_are_copied(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (_, window):
+            for name in ("Back up…", "Restore a backup…"):
+                assert await run_first(window, name.strip("…")) == name
+                asked = await wait_for_widget(QFileDialog, window)
+                asked.reject()
+                (dialog,) = window.findChildren(SettingsDialog)
+                dialog.reject()
+                await until(lambda: not window.findChildren(SettingsDialog))
+            QGuiApplication.clipboard().clear()
+            assert await run_first(window, "diagnostics") == "Copy diagnostics"
+            await until(lambda: "Hookline 1.2.3" in QGuiApplication.clipboard().text())
+            window.findChildren(AboutDialog)[0].reject()
 
     async def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
@@ -275,6 +344,20 @@ class TestFinding:
             assert query is not None
             assert [term.text for term in query.terms if isinstance(term, Word)] == text.split()
             assert len(query.terms) == len(text.split())
+
+
+async def test_where_the_free_plan_is_full_the_notice_leads_to_endpoints_and_plan(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (desk, window):
+        window.show_endpoint(desk.store.endpoints.all()[0].id)
+        assert await run_first(window, "new endpoint") == "New endpoint"
+        assert [button.text() for button in window.toast.buttons] == ["Manage endpoints", "Plan"]
+        window.toast.buttons[0].click()
+        assert window.pages.currentWidget() is window.dashboard
+        await run_first(window, "new endpoint")
+        window.toast.buttons[1].click()
+        dialog = await wait_for_widget(SettingsDialog, window)
+        await until(dialog.form["plan"].hasFocus)
+        dialog.reject()
 
 
 class TestRecent:

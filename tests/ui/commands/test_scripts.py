@@ -39,6 +39,7 @@ SCRIPTS = {
     "Mark as read": Script(f"PATCH {REQUEST}", "mark --read"),
     "Mark as unread": Script(f"PATCH {REQUEST}", "mark --unread"),
     "Delete": Script(f"DELETE {REQUEST}", "rm"),
+    "Save body as…": Script(f"GET {REQUEST}/body", "show --body"),
     "Filter": Script("GET /requests", "requests -q"),
     "All requests": Script("GET /requests", "requests"),
     # Endpoints
@@ -79,6 +80,8 @@ SCRIPTS = {
     "Open team store…": Script("PATCH /settings", "settings"),
     "Use my own store": Script("PATCH /settings", "settings"),
     "Stop capturing on this machine": Script("PATCH /settings", "settings"),
+    "Back up…": Script("POST /backup", "backup"),
+    "Copy diagnostics": Script("GET /status", "doctor"),
     "About Hookline": Script("GET /status", "version"),
 }
 """By the commands' names in a window with one endpoint and no requests."""
@@ -129,6 +132,7 @@ REASONS = {
     "Theme: light": LOOK,
     "Theme: dark": LOOK,
     "Theme: match system": LOOK,
+    "Restore a backup…": "Replaces the store that answers a script; `restore` does it while Hookline is not running.",
     "Quit Hookline": "A script that started Hookline ends it with SIGTERM.",
 }
 """Why a command needs neither: a sentence."""

@@ -81,7 +81,7 @@ class TestContent:
             assert "Gone" not in told
             for action in window.commands.registry.all():
                 if action.shortcuts() and action is not gone:
-                    name = action.name
+                    name = action.fixed_name
                     ways = told.pop(name)
                     assert set(ways) == {key_names_of(keys) for keys in action.shortcuts()}
                     assert len(set(ways)) == len(ways), f"{name}: a cap stands there twice"
@@ -92,6 +92,20 @@ class TestContent:
             assert "Command palette: Ctrl+K" in named
             assert "Keyboard shortcuts: F1 or ?" in named
             assert all(row.findChildren(KeyCaps) for row in rows)
+
+    async def test_it_names_what_a_key_does_whatever_is_selected(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+
+            def told() -> set[str]:
+                return {row.text for rows in shortcut_rows(window.commands.registry).values() for row in rows}
+
+            before = told()
+            assert {"Star or remove star", "Mark as read or unread", "Pause or resume list", "Delete"} <= before
+            await with_requests(desk, window)
+            window.requests.list.selectAll()
+            window.pause.set(True)
+            await until(lambda: "10 requests" in window.requests.commands.selected.delete.text())
+            assert told() == before
 
     def test_a_search_leaves_what_is_looked_for(self, qapp: QApplication) -> None:
         registry = CommandRegistry()

@@ -61,7 +61,7 @@ async def test_a_replay_to_several_targets_counts_each_outcome_and_opens_them(tm
         QTest.keyClick(shown.list, Qt.Key.Key_R)
         await until(lambda: notice(shown.page) == "Replayed POST to 2 targets: 1 failed, 1 delivered.")
         (toast,) = (one for one in shown.page.findChildren(Toast) if one.isVisible())
-        toast.button.click()
+        toast.buttons[0].click()
         await until(lambda: shown.detail.tabs.currentIndex() == DELIVERIES)
         assert len(shown.detail.deliveries.list.attempts.records()) >= 2
 

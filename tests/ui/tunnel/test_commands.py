@@ -17,9 +17,10 @@ from tests.ui.waiting import notice, until
 
 
 def palette(window: MainWindow) -> set[str]:
-    """The commands of the tunnel that the palette offers now."""
+    """The commands of the tunnel that the palette can run now."""
     window.commands.refresh()
-    return {entry.text for entry in command_entries(window.commands.registry) if "unnel" in entry.text}
+    entries = command_entries(window.commands.registry)
+    return {entry.text for entry in entries if "unnel" in entry.text and not entry.reason}
 
 
 class TestRow:

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.requests.page.footer import ListFooter
 from app.ui.theme.theme import Theme
-from app.ui.widgets.toast import BELOW, Toast
+from app.ui.widgets.toast import BELOW, Toast, ToastAction
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
@@ -47,8 +47,10 @@ def test_clicks_go_through_it_unless_it_has_a_button(theme: Theme, window: QWidg
     toast = Toast(theme, window)
     toast.say("Done.")
     assert window.childAt(toast.geometry().center()) is None
-    toast.say("Done.", lambda: None)
-    assert window.childAt(toast.button.mapTo(window, toast.button.rect().center())) is toast.button
+    toast.say("Done.", ToastAction("Undo", lambda: None))
+    button, other = toast.buttons
+    assert window.childAt(button.mapTo(window, button.rect().center())) is button
+    assert other.isHidden()
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (960, 600)])

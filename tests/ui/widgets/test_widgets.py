@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from PySide6 import QtGui
@@ -25,7 +26,7 @@ from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.switch import Switch
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.toast import Toast, ToastAction
 from tests.ui.waiting import until, wait_for_widget
 
 MARKUP = '<b>bold</b> <img src="http://127.0.0.1:1/x.png"> & co'
@@ -278,18 +279,19 @@ class TestPainted:
         meter.set_use(200, 0)
         assert "no limit" in meter.accessibleName()
 
-    def test_a_toast_can_be_undone(self, theme: Theme, qtbot: QtBot) -> None:
+    def test_a_toast_offers_what_to_do(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)
         window.resize(600, 400)
         window.show()
         toast = Toast(theme, window)
-        undone: list[int] = []
-        toast.say("Deleted.", lambda: undone.append(1))
+        done: list[str] = []
+        actions = [ToastAction(text, partial(done.append, text)) for text in ("Manage", "Plan")]
+        toast.say("Full.", *actions)
         assert toast.isVisible()
         assert window.rect().contains(toast.geometry())
-        toast.button.click()
-        assert undone == [1]
+        toast.buttons[1].click()
+        assert done == ["Plan"]
         assert not toast.isVisible()
 
 

@@ -51,7 +51,7 @@ class ViewCommands(Commands):
         self.command("Find in body", "search", find, self._none_open, "Ctrl+F")
         self.command("Next match in body", "down", next_match, self._no_matches, "F3")
         self.command("Previous match in body", "up", previous_match, self._no_matches, "Shift+F3")
-        self.command("Filter", "filter", page_filter.start, self._no_filter, "/", group=of_list)
+        self.command("Filter", "filter", page_filter.start, self._no_filter, "/", group=of_list, synonyms="search find")
         for command in self.commands:
             command.add_to(page)
         self.command("Fold in body", "fold", folds.fold_here, self._no_folds, FOLD)
@@ -59,6 +59,7 @@ class ViewCommands(Commands):
         self.command("Fold all in body", "fold", folds.fold_all, self._no_folds, FOLD_ALL)
         self.command("Unfold all in body", "unfold", folds.unfold_all, self._no_folds, UNFOLD_ALL)
         toggle = self._toggle_chart
+        self.command("Save body as…", "download", detail.body.save.click, self._no_body, synonyms="export download")
         self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
 
     @Slot()
@@ -75,6 +76,10 @@ class ViewCommands(Commands):
     def _none_open(self) -> str | None:
         opened = self._page.isVisible() and self._detail.capture is not None
         return None if opened else "No request is open."
+
+    def _no_body(self) -> str | None:
+        body = self._detail.capture is not None and self._detail.capture.size
+        return self._none_open() or (None if body else "This request has no body.")
 
     def _no_folds(self) -> str | None:
         code = self._detail.body.code
@@ -130,12 +135,15 @@ class ListCommands(Commands):
         menu, none_selected = self._show_menu, self._none_selected
         self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
         self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
-        self.pause = self.command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
+        self.pause = self.command(
+            "Pause list", "pause", pause.toggle, self._is_hidden, "P", fixed_name="Pause or resume list"
+        )
         self.replay = self.command(
             "Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY, changes=True
         )
         self.select_loaded = self.command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
-        self.select_all = self.command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
+        every = "Select all, loaded or not"
+        self.select_all = self.command(every, "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
         self.clear = self.command("Clear selection", "close", clear_selection, self._not_many)
         pause.changed.connect(self._name_pause)
         rows.customContextMenuRequested.connect(self._show_menu_at)

@@ -37,16 +37,32 @@ class RequestCommands(Commands):
         self._refreshing: SelectedRequests | None = None
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
         self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
-        self.replay = self.command("Replay", "replay", self._replay, self._not_any, "R", changes=True)
+        self.replay = self.command(
+            "Replay", "replay", self._replay, self._not_any, "R", changes=True, synonyms="resend send again"
+        )
         self.edit_replay = self.command(
             "Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R", changes=True
         )
-        self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C")
+        self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C", synonyms="export")
         self.link = self.command("Copy link", "link", self._copy_link, _not_one, "L")
-        self.star = self.command("Star", "star", self._toggle_star, self._not_any, "S", changes=True)
-        self.note = self.command("Add note…", "note", self._edit_note, _not_one, "N", changes=True)
-        self.toggle_read = self.command("Mark as unread", "unread", self._toggle_read, self._not_any, "U", changes=True)
-        self.delete = self.command("Delete", "delete", self._delete, self._not_any, "Del", changes=True)
+        self.star = self.command(
+            "Star", "star", self._toggle_star, self._not_any, "S", changes=True, fixed_name="Star or remove star"
+        )
+        self.note = self.command(
+            "Add note…", "note", self._edit_note, _not_one, "N", changes=True, fixed_name="Add or edit note…"
+        )
+        self.toggle_read = self.command(
+            "Mark as unread",
+            "unread",
+            self._toggle_read,
+            self._not_any,
+            "U",
+            changes=True,
+            fixed_name="Mark as read or unread",
+        )
+        self.delete = self.command(
+            "Delete", "delete", self._delete, self._not_any, "Del", changes=True, synonyms="remove"
+        )
         self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread, changes=True)
         self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read, changes=True)
         self.refresh()
