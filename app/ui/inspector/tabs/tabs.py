@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionTab, QStylePainter, QTabBar, QWidget
 
 from app.core.model import Capture, DeliveryState
@@ -22,6 +22,8 @@ COUNT_MAX = 99
 COUNT_SIZE, COUNT_GAP = 11, 5
 # The style sheet's border and padding on each side, and the distance to the next tab.
 LEFT, RIGHT, APART, TOP = 7, 7, 3, 2
+MORE_APART = 8
+"""Further pixels between tabs where there is room: a long count would touch the next title."""
 
 
 def tab_for(remembered: int | None, capture: Capture, *, query: bool) -> int:
@@ -45,6 +47,7 @@ class RequestTabs(QTabBar):
         super().__init__(parent)
         self._theme = theme
         self._counts: dict[int, int] = {}
+        self._more_apart = 0
         self._font, self._count_font = ui_font(BASE, QFont.Weight.Medium), ui_font(COUNT_SIZE, QFont.Weight.Medium)
         for title in (*TABS, "Tokens"):
             self.addTab(title)
@@ -75,14 +78,23 @@ class RequestTabs(QTabBar):
 
     def tabSizeHint(self, index: int) -> QSize:
         """Wide enough for the title and a typical count, whatever the count is now."""
-        width = LEFT + QFontMetrics(self._font).horizontalAdvance(_title(index)) + RIGHT + APART
-        if index in ROOM:
-            width += COUNT_GAP + QFontMetrics(self._count_font).horizontalAdvance(ROOM[index])
-        return QSize(width, super().tabSizeHint(index).height())
+        return QSize(self._least_width(index) + self._more_apart, super().tabSizeHint(index).height())
 
     def minimumTabSizeHint(self, index: int) -> QSize:
         """Titles are never cut."""
         return self.tabSizeHint(index)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tabs are as far apart as all of them have room, shown or not."""
+        spare = self.width() - sum(map(self._least_width, range(self.count())))
+        self._more_apart = max(0, min(MORE_APART, spare // self.count()))
+        super().resizeEvent(event)
+
+    def _least_width(self, tab: int) -> int:
+        width = LEFT + QFontMetrics(self._font).horizontalAdvance(_title(tab)) + RIGHT + APART
+        if tab in ROOM:
+            width += COUNT_GAP + QFontMetrics(self._count_font).horizontalAdvance(ROOM[tab])
+        return width
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the style's tabs, with title and count at fixed positions."""
@@ -100,20 +112,21 @@ class RequestTabs(QTabBar):
             hovered = bool(option.state & state.State_MouseOver)
             strong = tab == self.currentIndex() or hovered
             enabled = self.isTabEnabled(tab)
-            colour = tokens.text_disabled if not enabled else tokens.text if strong else tokens.text_muted
+            # That there is no query is worth reading, so it is as strong as text has to be.
+            colour = tokens.text_faint if not enabled else tokens.text if strong else tokens.text_muted
             space = self.tabRect(tab).adjusted(LEFT, TOP, 0, 0)
             painter.setFont(self._font)
             painter.setPen(QColor(colour))
             painter.drawText(space, _MIDDLE, _title(tab))
-            self._paint_count(painter, tab, space, tokens.text_faint if enabled else tokens.text_disabled)
+            self._paint_count(painter, tab, space, tokens.text_faint)
 
     def _used(self, tab: int) -> QRect:
         """The tab without the space that its count does not use."""
-        place = self.tabRect(tab)
+        place, spare = self.tabRect(tab), self._more_apart
         if tab in self._counts:
             fm = QFontMetrics(self._count_font)
-            spare = fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
-            place.setWidth(place.width() - max(0, spare))
+            spare += fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
+        place.setWidth(place.width() - max(0, spare))
         return place
 
     def _paint_count(self, painter: QStylePainter, tab: int, space: QRect, colour: str) -> None:
