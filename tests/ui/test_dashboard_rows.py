@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 
 async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
@@ -29,3 +32,32 @@ async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, wind
     window.show_page(DASHBOARD)
     assert await target_is_empty(window, plain)
     assert not await target_is_empty(window, forwarding)
+
+
+async def test_a_row_is_one_tab_stop_with_arrow_keys_inside(desk: Desk, window: MainWindow) -> None:
+    first, second = [await desk.endpoint(name=name) for name in ("First", "Second")]
+    window.show_page(DASHBOARD)
+    rows = window.dashboard.rows
+    await until(lambda: rows.row_count() == 2)
+    await activate(window)
+    row, other = rows.row(first.id), rows.row(second.id)
+    assert row is not None
+    assert other is not None
+    row.setFocus()
+    for key, place in (
+        (Qt.Key.Key_Left, row),
+        (Qt.Key.Key_Right, row.switch),
+        (Qt.Key.Key_Right, row.copy_button),
+        (Qt.Key.Key_Right, row.menu_button),
+        (Qt.Key.Key_Right, row.menu_button),
+        (Qt.Key.Key_Left, row.copy_button),
+        (Qt.Key.Key_Tab, other),
+        (Qt.Key.Key_Backtab, row),
+        (Qt.Key.Key_Down, other),
+        (Qt.Key.Key_Up, row),
+        (Qt.Key.Key_Right, row.switch),
+    ):
+        QTest.keyClick(window.focusWidget(), key)
+        assert window.focusWidget() is place, key
+    QTest.keyClick(row.switch, Qt.Key.Key_Space)
+    await until(lambda: not desk.store.endpoints.all()[0].active)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFont,
     QFontMetrics,
     QHelpEvent,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -94,6 +95,7 @@ def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], to
 
 
 HEIGHT = 64
+_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -
 
 
 class DashboardRow(PaintedButton):
-    """A click or Enter opens the endpoint (`clicked`)."""
+    """A click or Enter opens the endpoint (`clicked`). Tab stops once; Left and Right go to its controls and back."""
 
     menu_requested = Signal(object, object)
     switched = Signal(object, bool)
@@ -246,6 +248,10 @@ class DashboardRow(PaintedButton):
         self.copy_button.clicked.connect(self._url_copied)
         self.menu_button = IconButton("more", "More", theme, self)
         self.menu_button.clicked.connect(self._menu_clicked)
+        self._stops: tuple[QWidget, ...] = (self, self.switch, self.copy_button, self.menu_button)
+        for control in self._stops[1:]:
+            control.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            control.installEventFilter(self)
         self._show(contents)
         self.switch.set_now(contents.endpoint.active)
 
@@ -292,6 +298,26 @@ class DashboardRow(PaintedButton):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self._step(event):
+            super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The arrow keys in a control."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and self._step(event):
+            return True
+        return super().eventFilter(watched, event)
+
+    def _step(self, event: QKeyEvent) -> bool:
+        """Move the focus inside the row; returns whether the key does that."""
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is None:
+            return False
+        stops = [one for one in self._stops if one.isEnabled()]
+        at = next((place for place, one in enumerate(stops) if one.hasFocus()), 0) + step
+        stops[max(0, min(at, len(stops) - 1))].setFocus(Qt.FocusReason.TabFocusReason)
+        return True
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.menu_requested.emit(self._contents.endpoint, event.globalPos())
