@@ -148,6 +148,14 @@ class TestWindow:
             await until(lambda: stats._size_note.text() == "of 1 MiB · 0 requests")
             again.deleteLater()  # only now: it counts the last hour as it starts
 
+    async def test_the_dashboard_says_what_the_stored_size_and_the_size_on_disk_count(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (_, window):
+            size = window.dashboard.stats._size
+            await until(lambda: bool(size.toolTip()))
+            stored, on_disk, _ = size.toolTip().split("\n")
+            assert "bodies, headers and targets" in stored
+            assert "responses of targets and the search index" in on_disk
+
     async def test_where_the_oldest_go_the_list_and_the_counts_follow(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (desk, window):
             made = await desk.endpoint(storage_limit=MIB)

@@ -109,7 +109,9 @@ class Stats(SideBySide):
         """Show the size of the files, and what retention will delete."""
         then = "kept until the clock is trusted" if waiting else "deleted at the next cleanup"
         expired = f"{count_of(size.expired, 'request')} past retention, {then}" if size.expired else "Nothing to delete"
-        self._size.setToolTip(plain_tooltip(f"{size_text(size.file_bytes)} on disk, with the search index\n{expired}"))
+        stored = "Stored: bodies, headers and targets of requests, which the storage limit counts"
+        on_disk = f"On disk: {size_text(size.file_bytes)}, with responses of targets and the search index"
+        self._size.setToolTip(plain_tooltip(f"{stored}\n{on_disk}\n{expired}"))
 
     def _session_card(self) -> Card:
         card = Card(self, padding=0)

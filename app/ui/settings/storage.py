@@ -273,7 +273,10 @@ WHEN_FULL: Mapping[WhenFull, str] = {
     "delete_oldest": "Delete oldest requests",
     "stop_capturing": "Stop capturing",
 }
-COUNTED = "Counts bodies, headers and targets. Responses of targets and the search index take extra space."
+COUNTED = (
+    "Stored: bodies, headers and targets of requests, which the storage limit counts. On disk: the database’s files,"
+    " with responses of targets, the search index, and space that the next cleanup gives back."
+)
 OWN_STORE = "Your own: a file in the data folder."
 REFRESH_MS = 10_000
 RUN = "Clean up now"

@@ -352,6 +352,8 @@ class TestSettings:
         storage = (dialog := open_settings(desk, window)).storage
         await until(lambda: "1 request" in storage.size_row.help_text())
         assert "on disk" in storage.size_row.title.text()
+        (counted,) = [one.text() for one in dialog.findChildren(QLabel) if one.text().startswith("Stored: ")]
+        assert "On disk: " in counted
         storage.run_button.click()
         assert not storage.run_button.isEnabled()
         await until(lambda: desk.store.captures.counts(endpoint.id).total == 1)
