@@ -85,9 +85,9 @@ class IconButton(QToolButton):
         self.set_icon_name(icon)
 
     def set_name(self, name: str) -> None:
-        """Set the tooltip and accessible name."""
+        """Set the tooltip and accessible name. Only the tooltip has a key, which `name` may end with: ` (Ctrl+F)`."""
         self.setToolTip(plain_tooltip(name))
-        self.setAccessibleName(name)
+        self.setAccessibleName(name.partition(" (")[0])
 
     def set_icon_name(self, icon: str, colour: str = "text_muted") -> None:
         """Show another icon, in the token `colour`."""

@@ -267,6 +267,7 @@ class TargetForm(Form):
         # Zero-width spaces let a long URL wrap.
         sent = sample_url(draft, self._slug).replace("/", "/\u200b").replace("&", "&\u200b")
         self.preview.setText(f"…/{self._slug}/orders?id=7  →  {sent}")
+        self.preview.setAccessibleDescription(self.preview.text().replace("\u200b", ""))
 
     def _url(self) -> Section:
         section = Section("Target", self)

@@ -174,6 +174,7 @@ class EmptyList(QWidget):
         command = ready_curl(url) if url is not None else ""
         # Zero-width spaces let the long URL wrap; what is copied has none.
         self.command.setText(command.replace("/", "/\u200b").replace("-", "-\u200b"))
+        self.command.setAccessibleName(command)
         self.copy.text_to_copy = command
         self._fit_command()
         self._box.setVisible(own and active)

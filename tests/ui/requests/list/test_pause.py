@@ -191,7 +191,7 @@ async def test_the_bar_of_what_is_selected_tells_of_the_pause(shown: PageDesk) -
     assert not footer.resume.isVisible()
     shown.pause.set(True)
     assert footer.resume.isVisible()
-    assert footer.resume.accessibleName() == "Paused. Resume (P)"
+    assert footer.resume.accessibleName() == "Paused. Resume"
     QTest.mouseClick(footer.resume, Qt.MouseButton.LeftButton)
     assert not shown.pause.on
     assert not footer.resume.isVisible()

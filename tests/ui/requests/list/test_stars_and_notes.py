@@ -88,10 +88,10 @@ async def test_s_and_the_heads_star_are_the_same(shown: PageDesk) -> None:
     await opened(shown)
     command = shown.page.commands.opened.star
     button = next(b for b in shown.detail.header.findChildren(ActionButton) if b.command is command)
-    assert button.accessibleName() == "Star (S)"
+    assert button.accessibleName() == "Star"
     QTest.keyClick(shown.list, Qt.Key.Key_S)
     await until(lambda: shown.model.summary(1).starred)
-    assert button.accessibleName() == "Remove star (S)"
+    assert button.accessibleName() == "Remove star"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     await until(lambda: not shown.model.summary(1).starred)
     shown.detail.tabs.setFocus()

@@ -19,7 +19,7 @@ from app.ui.requests.list.delegate import tooltip
 from app.ui.widgets.dialog import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, until
 
 pytestmark = pytest.mark.smoke
 
@@ -38,6 +38,7 @@ async def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(shown: Pa
     url = shown.desk.capture_url(shown.endpoint)
     assert page.list_area.empty.isVisible()
     assert page.header.url.text() == url
+    assert page.list_area.empty.command.accessibleName().startswith(f"curl {url} "), "without what lets it wrap"
     page.list_area.empty.copy.copy()
     assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
     press(page.list_area.empty.test)
