@@ -85,7 +85,7 @@ class RequestCounts:
     def __init__(self, *, for_all_nodes: bool = False) -> None:
         """With `for_all_nodes` the database counts what is not hidden: what each deletion hides is not known here, for
         others delete some of it, too."""
-        self._for_all_nodes = for_all_nodes
+        self.for_all_nodes = for_all_nodes
         self._counts: dict[int, Counts] = {}
         self.newest_seq = 0
         """The number of the newest stored request; later ones have higher numbers, also after a restart."""
@@ -107,7 +107,7 @@ class RequestCounts:
 
     def has_none(self, endpoint_id: int) -> bool:
         """Whether it is certain that the endpoint has no requests: other nodes may store some at any time."""
-        return not self._for_all_nodes and not self.of(endpoint_id).total
+        return not self.for_all_nodes and not self.of(endpoint_id).total
 
     def stored(self, summaries: Iterable[Summary], grown: Mapping[int, int]) -> None:
         """`grown` are the bytes added, by endpoint."""
@@ -174,7 +174,7 @@ class RequestCounts:
             self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
 
     def _trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
-        if self._for_all_nodes:
+        if self.for_all_nodes:
             return
         hidden = self._trashed.setdefault(deletion, {})
         total_before, unread_before = hidden.get(endpoint_id, (0, 0))

@@ -40,8 +40,11 @@ Span = tuple[int, int]
 class Trashed(Record, frozen=True):
     """Requests of an endpoint that a step has hidden; `unread` of them are unread."""
 
-    ids: tuple[str, ...]
-    unread: int
+    ids: tuple[str, ...] = ()
+    unread: int = 0
+
+
+_NONE = Trashed()
 
 
 class Cleared(Record, frozen=True):
@@ -61,6 +64,8 @@ class Trash(Part):
         self._numbers = count(1)
         self._restorable: dict[int, Deletion] = {}
         """Oldest first."""
+        self._uncounted: list[tuple[int, int, int, int]] = []
+        """What unfinished deletions have hidden so far: their number, the endpoint, requests, unread ones."""
 
     async def load(self) -> None:
         """Restore what the last run neither purged nor restored; before anything else is read."""
@@ -79,7 +84,8 @@ class Trash(Part):
     # -- delete ---------------------------------------------------------------------------------------------------
 
     async def delete(self, ids: Sequence[str]) -> Deletion:
-        """Hide these requests; publishes RequestsRemoved for each endpoint, more than once if they are many."""
+        """Hide these requests; publishes RequestsRemoved for each endpoint, more than once if they are many. All are
+        subtracted together, unless the database itself counts what is not hidden."""
         number, done, batch = next(self._numbers), 0, AdaptiveBatch(256, most=IDS_MAX)
         endpoint_ids: set[int] = set()
         requests = 0
@@ -89,9 +95,13 @@ class Trash(Part):
             return len(some), hide_ids(database, number, some)
 
         def after(step_done: tuple[int, dict[int, Trashed]]) -> None:
-            for endpoint_id, trashed in step_done[1].items():
-                self._request_counts.trash(number, endpoint_id, len(trashed.ids), trashed.unread)
-                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=trashed.ids, unread=trashed.unread))
+            examined, trashed = step_done
+            self._uncounted += [(number, of, len(one.ids), one.unread) for of, one in trashed.items()]
+            if self._request_counts.for_all_nodes or done + examined >= len(ids):
+                trashed = {of: _NONE for _, of, _, _ in self._uncounted} | trashed
+                self._count_hidden()
+            for endpoint_id, one in trashed.items():
+                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=one.ids, unread=one.unread))
 
         try:
             while done < len(ids):
@@ -100,6 +110,7 @@ class Trash(Part):
                 endpoint_ids.update(trashed)
                 requests += sum(len(one.ids) for one in trashed.values())
         except BaseException:
+            self._count_hidden()
             with contextlib.suppress(HooklineError):
                 await self._show_again(number)
             raise
@@ -114,6 +125,7 @@ class Trash(Part):
 
         def after(cleared: Cleared) -> None:
             nonlocal requests, kept
+            self._count_hidden()
             counts, kept = self._request_counts.of(endpoint_id), len(cleared.kept)
             requests = max(0, counts.total - kept)
             self._request_counts.trash(number, endpoint_id, requests, max(0, counts.unread - cleared.kept_unread))
@@ -129,6 +141,7 @@ class Trash(Part):
         one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. Raises
         NotFoundError."""
         endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
+        self._count_hidden()
         requests = self._request_counts.of(endpoint_id).total
         self._directory.stop_capturing(endpoint_id)
 
@@ -198,6 +211,10 @@ class Trash(Part):
         return bool(found)
 
     # -- within ---------------------------------------------------------------------------------------------------
+
+    def _count_hidden(self) -> None:
+        while self._uncounted:
+            self._request_counts.trash(*self._uncounted.pop())
 
     def _hidden(self, deletion: Deletion) -> Deletion:
         self._restorable[deletion.number] = deletion

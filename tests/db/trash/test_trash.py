@@ -18,6 +18,7 @@ from app.core.model import Capture, Counts, Endpoint, Plan
 from app.core.search.parse import parse
 from app.core.store import Store
 from app.db.readers import THREADS
+from app.db.trash import IDS_MAX
 from tests import factories
 from tests.db.helpers import OpenStore, Place, add, add_many, of_kind, query, recount
 from tests.support import until
@@ -340,3 +341,28 @@ async def test_the_newest_request_left_is_found_although_others_arrive_meanwhile
     free.set()
     await asyncio.gather(deleting, *reading)
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_many_deleted_requests_are_subtracted_once(open_store: OpenStore) -> None:
+    told: list[tuple[int, ...]] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RequestsRemoved):
+            told.append(tuple(store.captures.counts(number).total for number in (few.id, many.id)))
+
+    store = await open_store(listen)
+    few, many = [await store.endpoints.create(factories.draft()) for _ in range(2)]
+    made = [one.id for number, count in ((few, 30), (many, 700)) for one in await add_many(store, number.id, count)]
+    nowhere = [factories.capture(endpoint_id=few.id).id for _ in range(IDS_MAX)]
+    deletion = await store.trash.delete(made + nowhere)
+    assert len(told) > 3
+    assert dict.fromkeys(told) == {(30, 700): None, (0, 0): None}
+    await store.trash.undo(deletion)
+    assert [store.captures.counts(number).total for number in (few.id, many.id)] == [30, 700]
+    told.clear()
+    deleting = asyncio.create_task(store.trash.delete(made), name="deletion")
+    await until(lambda: bool(told))
+    await asyncio.gather(deleting, store.trash.clear(many.id))
+    assert [store.captures.counts(number).total for number in (few.id, many.id)] == [0, 0]
+    await store.close()
