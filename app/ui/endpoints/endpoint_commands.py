@@ -13,7 +13,7 @@ from app.core.model import Endpoint
 from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.comparison.choice import compare_refusal
 from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.endpoints.notification_settings import NotifyMenu
+from app.ui.endpoints.notification_settings import MENU, TEXTS, NotifyMenu, NotifyWhen
 from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusal
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
@@ -60,6 +60,10 @@ class EndpointCommands(Commands):
         up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
         self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up", changes=True)
         self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down", changes=True)
+        for when, text in TEXTS.items():
+            run, unavailable = partial(self._notify, when), partial(self._notifies, when)
+            name = f"{MENU}: {text[0].lower()}{text[1:]}"
+            self.command(text, "notify", run, unavailable, name=name, synonyms="notifications alert")
         self.delete = self.command("Delete endpoint…", "delete", actions.delete, changes=True, synonyms="remove")
         self.refresh()
 
@@ -103,6 +107,12 @@ class EndpointCommands(Commands):
 
     def _move(self, by: int, endpoint: Endpoint) -> None:
         self._actions.order.move_by(endpoint.id, by)
+
+    def _notify(self, when: NotifyWhen, endpoint: Endpoint) -> None:
+        self._actions.notify.set(endpoint.slug, when)
+
+    def _notifies(self, when: NotifyWhen, endpoint: Endpoint) -> str | None:
+        return "The endpoint does so already." if self._actions.notify.of(endpoint.slug) is when else None
 
     def _none_unread(self, endpoint: Endpoint) -> str | None:
         return None if self._services.store.captures.counts(endpoint.id).unread else "All requests are already read."

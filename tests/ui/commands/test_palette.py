@@ -19,6 +19,7 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.notification_settings import NotifyWhen
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog
@@ -266,6 +267,17 @@ class TestFinding:
             assert await run_first(window, "diagnostics") == "Copy diagnostics"
             await until(lambda: "Hookline 1.2.3" in QGuiApplication.clipboard().text())
             window.findChildren(AboutDialog)[0].reject()
+
+    async def test_an_endpoint_notifies_when_it_is_told_to(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            window.show_endpoint(endpoint.id)
+            assert await run_first(window, "notify always") == "Notify: always"
+            assert window.desktop.choices.of(endpoint.slug) is NotifyWhen.ON
+            palette = await press_open(window)
+            palette.field.setText("alert")
+            assert texts(palette)[:2] == ["Notify: off", "Notify: while Hookline is in the background"]
+            assert palette.model.at(2).entry.reason, "it does so already"
 
     async def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):

@@ -91,6 +91,7 @@ VIEW = "Changes only how the window shows a body."
 FIND = "Searches only in the body that is shown."
 SELECTION = "Selects rows for other commands; scripts name what they mean."
 FOCUS = "Only moves to another place in the window."
+NOTIFY = "Notifications are shown by the window; scripts use `wait`."
 LOOK = "How the window looks; it is no setting of a script."
 REASONS = {
     "Open in new window": "Opens the same request in another window.",
@@ -129,6 +130,9 @@ REASONS = {
     "Endpoint 1 to 9": FOCUS,
     "Command palette": FOCUS,
     "Keyboard shortcuts": "Shows the keys of the window.",
+    "Notify: off": NOTIFY,
+    "Notify: while Hookline is in the background": NOTIFY,
+    "Notify: always": NOTIFY,
     "Theme: light": LOOK,
     "Theme: dark": LOOK,
     "Theme: match system": LOOK,
