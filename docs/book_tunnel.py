@@ -76,9 +76,9 @@ class About:
 _real_services_of = window_session.services_of
 
 
-def services_of(application: Application, restart_restored: Callable[[], None]) -> Services:
+def services_of(application: Application, *restarts: Callable[..., None]) -> Services:
     """Those of the program, with a stand-in for the tunnel."""
-    real = _real_services_of(application, restart_restored)
+    real = _real_services_of(application, *restarts)
     tunnels = FakeTunnels(application.bus, programs())
     about = About(real.about, tunnels)
 
