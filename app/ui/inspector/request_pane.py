@@ -142,8 +142,10 @@ class Placeholder(EmptyState):
     def none_selected(self) -> None:
         """Nothing is selected in the list."""
         self.say("No request selected", "Select a request in the list to see its body, headers and more.")
+        self.nothing_to_say = True
 
     def say(self, title: str, text: str) -> None:
+        self.nothing_to_say = False
         self.title.setText(title)
         self.text.setText(text)
 
@@ -280,8 +282,13 @@ class RequestPane(QFrame):
         if self._capture_id is not None and not self.deleted and self._services.read_only is None:
             self._tasks.start(self._services.store.captures.mark_read([self._capture_id]), "detail: mark read")
 
-    def clear(self) -> None:
-        """Show no request."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether it neither shows a request nor says why it does not."""
+        return self._capture_id is None and self.placeholder.nothing_to_say
+
+    def clear(self, *, lost: bool = False) -> None:
+        """Show no request; the one that was to be shown is `lost`."""
         self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
@@ -290,7 +297,10 @@ class RequestPane(QFrame):
         self.deliveries.clear()
         self._empty_tabs()
         self.tokens.stop()
-        self.placeholder.none_selected()
+        if lost:
+            self.placeholder.say(NOT_STORED, HOW_DELETED)
+        else:
+            self.placeholder.none_selected()
         self._stack.setCurrentWidget(self.placeholder)
         self.closed.emit()
 
@@ -345,10 +355,7 @@ class RequestPane(QFrame):
     async def _load(self, capture_id: str, mark_read: bool) -> None:
         capture = await self._services.store.captures.get(capture_id)
         if capture is None:
-            expected = not self._reopened
-            self.clear()
-            if expected:
-                self.placeholder.say(NOT_STORED, HOW_DELETED)
+            self.clear(lost=not self._reopened)
             return
         self._show(capture)
         if not capture.read and mark_read and self._services.read_only is None:

@@ -426,7 +426,8 @@ class MainWindow(QMainWindow):
         actions.tunnel_requested.connect(self.tunnel.actions.start)
         actions.tunnel_page_requested.connect(self.tunnel.page_requested)
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
-        self.tunnel.page_requested.connect(partial(self.show_page, TUNNEL))
+        for requested in (self.tunnel.page_requested, self.requests.tunnel_requested):
+            requested.connect(partial(self.show_page, TUNNEL))
         self.tunnel.actions.announced.connect(self._say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
         self.tunnel.watch(self.pages)

@@ -41,11 +41,11 @@ class EmptyState(QWidget):
         self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
         content = QWidget(self)
         content.setProperty("transparent", True)
-        tile = QFrame(content)
-        tile.setFixedSize(64, 64)
+        self.tile = QFrame(content)
+        self.tile.setFixedSize(64, 64)
         if icon:
-            tile.setProperty("part", "tile")
-        vbox(self._icon, inside=tile, margins=0)
+            self.tile.setProperty("part", "tile")
+        vbox(self._icon, inside=self.tile, margins=0)
         self.title = label(title, "heading", content)
         self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text = label(text, "muted", content, wrap=True)
@@ -53,7 +53,7 @@ class EmptyState(QWidget):
         self._text_width = TEXT_WIDTH
         self.body = vbox(Stretch(2), inside=content, spacing=metrics.SPACE_2, margins=metrics.SPACE_5)
         centre = Qt.AlignmentFlag.AlignHCenter
-        fill(self.body, (tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre))
+        fill(self.body, (self.tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre))
         self._row = _centred(self.text)
         self.body.addLayout(self._row)
         self.button: Button | None = None

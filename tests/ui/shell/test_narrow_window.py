@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
+from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
@@ -16,7 +18,7 @@ from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 SIZE = (960, 540)
 pytestmark = pytest.mark.usefixtures("each_font")
@@ -127,6 +129,7 @@ async def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
 async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk: Desk, window: MainWindow) -> None:
     window.resize(1280, 800)
     endpoint = await desk.endpoint(name="Shop")
+    await desk.capture(endpoint)
     window.show_endpoint(endpoint.id)
     await settle(10)
     header = window.requests.header
@@ -169,3 +172,36 @@ async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path, b
             await settle(10)
             scrolled = [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()]
             assert scrolled == [], page
+
+
+@pytest.mark.parametrize("size", [(911, 512), (1366, 768)])
+async def test_without_requests_the_whole_width_says_how_to_send_the_first(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        (endpoint,) = desk.store.endpoints.all()
+        window.resize(*size)
+        window.show_endpoint(endpoint.id)
+        page = window.requests
+        empty = page.list_area.empty
+        await until(empty.isVisible)
+        await settle(10)
+        assert not page.detail.isVisible()
+        assert not page.activity.isVisible()
+        assert page.header.url._label.shown_text() == desk.capture_url(endpoint)
+        assert [line.strip()[:3] for line in empty.command.text().splitlines()] == ["cur", "-H ", "-d "]
+        (area,) = empty.findChildren(Scrolling)
+        assert area.verticalScrollBar().maximum() == 0
+        for widget in (empty.command, empty.copy, empty.test, empty.tunnel, empty.target):
+            assert page.rect().contains(QRect(widget.mapTo(page, QPoint()), widget.size()))
+        assert empty.command.height() < 4 * empty.command.fontMetrics().lineSpacing()
+        empty.target.click()
+        (await wait_for_widget(TargetsDialog, window)).done(0)
+        empty.tunnel.click()
+        assert window.tunnel.page.isVisible()
+        window.show_endpoint(endpoint.id)
+        await desk.capture(endpoint)
+        await until(page.detail.isVisible)
+        assert all(page.splitter.sizes())
+        window.show_endpoint(None)
+        assert page.detail.isVisible()

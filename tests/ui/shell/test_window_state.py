@@ -25,10 +25,13 @@ def frame(window: MainWindow) -> QSplitter:
 
 
 async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_path: Path) -> None:
-    async with open_desk(tmp_path, endpoints=1) as desk:
+    async with open_desk(tmp_path, endpoints=2) as desk:
+        endpoint, without_requests = desk.store.endpoints.all()
+        await desk.capture(endpoint)
         async with shown_over(desk) as window:
             window.resize(1200, 700)
-            window.show_endpoint(desk.store.endpoints.all()[0].id)
+            window.show_endpoint(endpoint.id)
+            await until(window.requests.list.isVisible)
             await settle()
             window.requests.splitter.setSizes([452, sum(window.requests.splitter.sizes()) - 452])
             put = window.requests.splitter.sizes()
@@ -36,8 +39,11 @@ async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_pa
             window.show_page(DASHBOARD)
         async with shown_over(desk) as window:
             assert window.pages.currentWidget() is window.dashboard  # the page with the divider is never seen
+            window.show_endpoint(without_requests.id)
+            await until(window.requests.list_area.empty.isVisible)
         async with shown_over(desk) as window:
             window.show_page(ALL_REQUESTS)
+            await until(window.requests.list.isVisible)
             await settle()
             assert window.requests.splitter.sizes() == put
 

@@ -106,20 +106,24 @@ def _busy() -> bool:
     return isinstance(focus, QAbstractSpinBox)
 
 
-COMMAND_WIDTH = 264
+TEXT_WIDTH = 520
+ICON_FROM = 360
+"""Pixels of height from which there is room for the icon."""
 
 
 class EmptyList(QWidget):
     """Updates itself; its owner hides it when the first request arrives."""
 
     test_requested = Signal()
+    tunnel_requested = Signal()
+    target_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._state = EmptyState("hook", "", "", theme, self)
-        self._state.set_text_width(300)
+        self._state.set_text_width(TEXT_WIDTH)
         self._state.body.setContentsMargins(metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5)
         self._box = QFrame(self)
         self._box.setProperty("part", "field")
@@ -127,44 +131,52 @@ class EmptyList(QWidget):
         self.command.setFont(mono_font())
         self.copy = CopyButton("", "command", theme, self._box)
         self._fit_command()
-        side = vbox(self.copy, Stretch())
         hbox(
             (self.command, 1),
-            side,
+            vbox(self.copy, Stretch()),
             inside=self._box,
             margins=(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3),
         )
         self.test = Button("Send a test request", theme, self, kind="primary", icon="send")
         self.test.clicked.connect(self.test_requested)
+        self.tunnel = Button("Set up a tunnel", theme, self, kind="link", icon="tunnel")
+        self.tunnel.clicked.connect(self.tunnel_requested)
+        self.target = Button("Add a target", theme, self, kind="link", icon="targets")
+        self.target.clicked.connect(self.target_requested)
         centre = Qt.AlignmentFlag.AlignHCenter
         place = self._state.body.count() - 1
         self._state.body.insertSpacing(place, metrics.SPACE_2)
         self._state.body.insertWidget(place + 1, self._box, 0, centre)
         self._state.body.insertSpacing(place + 2, metrics.SPACE_2)
         self._state.body.insertWidget(place + 3, self.test, 0, centre)
+        more = hbox(Stretch(), self.tunnel, self.target, Stretch(), spacing=metrics.SPACE_4)
+        self._state.body.insertLayout(place + 4, more)
         vbox(self._state, inside=self, margins=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow list wraps the command earlier."""
         super().resizeEvent(event)
+        self._state.tile.setVisible(self.height() >= ICON_FROM)
         self._fit_command()
 
     def _fit_command(self) -> None:
         beside = metrics.SPACE_3 + self.copy.sizeHint().width() + 2 * metrics.SPACE_2
-        width = max(LEAST.width(), min(COMMAND_WIDTH, self._state.text_room() - beside))
+        wanted = self.command.fontMetrics().size(0, self.command.text()).width() + metrics.SPACE_2
+        width = max(LEAST.width(), min(wanted, self._state.text_room() - beside))
         self.command.setFixedWidth(width)
-        # A layout that centres its items does not ask a wrapped label how high it is.
+        # A layout that centres its items does not ask a wrapped label how high it is: at least its minimum, it says.
+        self.command.setMinimumHeight(0)
         self.command.setFixedHeight(max(0, self.command.heightForWidth(width)))
 
-    def show_endpoint(self, url: str | None, active: bool, mark: str) -> None:
+    def show_endpoint(self, url: str | None, active: bool, mark: str, *, tunnel: bool, target: bool) -> None:
         """Say how to send the first request to `url`, and why that may not work (`mark`); None while all endpoints are
-        listed."""
+        listed. Offer a `tunnel`, and a `target`."""
         own = url is not None
         if not own:
             title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
         elif active:
             title = "Waiting for the first request"
-            text = "Give this URL to a provider, or run this in a terminal. The request appears here by itself."
+            text = "Give the URL above to a provider, or run this in a terminal. The request appears here by itself."
             if mark:
                 text = f"The URL may not work now ({mark}). {text}"
         else:
@@ -172,13 +184,16 @@ class EmptyList(QWidget):
         self._state.title.setText(title)
         self._state.text.setText(text)
         command = ready_curl(url) if url is not None else ""
-        # Zero-width spaces let the long URL wrap; what is copied has none.
-        self.command.setText(command.replace("/", "/\u200b").replace("-", "-\u200b"))
+        # Zero-width spaces let the long URL wrap; what is copied has none, and is one line, as any shell takes it.
+        lines = command.replace(" -H ", "\n  -H ").replace(" -d ", "\n  -d ")
+        self.command.setText(lines.replace("/", "/\u200b"))
         self.command.setAccessibleName(command)
         self.copy.text_to_copy = command
         self._fit_command()
         self._box.setVisible(own and active)
         self.test.setVisible(own and active)
+        self.tunnel.setVisible(own and active and tunnel)
+        self.target.setVisible(own and active and target)
 
 
 class EmptyTimeRange(EmptyState):

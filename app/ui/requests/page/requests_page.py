@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Capture, Endpoint, Summary
-from app.core.tunnel.tunnel import url_mark
+from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.targets.paused_notice import PausedNotice
@@ -152,6 +152,8 @@ LIST_MINIMUM = 264
 
 class RequestsPage(QWidget):
     """`show_endpoint` fills it."""
+
+    tunnel_requested = Signal()
 
     def __init__(
         self,
@@ -295,7 +297,7 @@ class RequestsPage(QWidget):
             super().keyPressEvent(event)
 
     def _build_layout(self) -> None:
-        left = _ListColumn(self.header, self.activity, self)
+        self._column = left = _ListColumn(self.header, self.activity, self)
         left.setMinimumWidth(LIST_MINIMUM)
         vbox(
             self.header,
@@ -360,7 +362,12 @@ class RequestsPage(QWidget):
         self.list_area.refreshed.connect(self._refreshed)
         for copied in (self.header.url.copied, self.list_area.empty.copy.clicked):
             copied.connect(self.endpoint_commands.note_copied)
-        self.list_area.empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
+        empty = self.list_area.empty
+        empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
+        empty.target_requested.connect(self.endpoint_commands.targets.trigger)
+        empty.tunnel_requested.connect(self.tunnel_requested)
+        for changed in (self.detail.opened, self.detail.closed):
+            changed.connect(self._fit_panes)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
@@ -379,7 +386,15 @@ class RequestsPage(QWidget):
     @Slot()
     def _refreshed(self) -> None:
         self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
+        self._fit_panes()
         self.commands.refresh_list()
+
+    @Slot()
+    def _fit_panes(self) -> None:
+        """Without requests the whole width explains how the first one comes."""
+        empty = self.list_area.currentWidget() is self.list_area.empty
+        self.detail.setVisible(not empty or not self.detail.is_empty)
+        self._column.set_empty(empty)
 
     def _replay_scope(self) -> ReplayScope:
         """What the list shows."""
@@ -402,7 +417,9 @@ class RequestsPage(QWidget):
         mark = url_mark(self._services.tunnels.url_state)
         self.header.show_endpoint(endpoint, url or "", mark)
         self.paused_notice.show_endpoint(endpoint)
-        self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active, mark)
+        active, targets = (endpoint.active, endpoint.targets) if endpoint is not None else (True, ())
+        tunnel = not self._services.is_elsewhere and self._services.tunnels.tunnel.state is TunnelState.OFF
+        self.list_area.empty.show_endpoint(url, active, mark, tunnel=tunnel, target=not targets)
         names = {one.id: escape(one.name) for one in self._services.store.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
@@ -426,13 +443,18 @@ class RequestsPage(QWidget):
 
 
 class _ListColumn(QWidget):
-    """Hides `activity` while there is too little height for everything: the header's notices would be laid out over its
-    buttons. A selected time range stays visible, because it filters the list.
+    """Hides `activity` while there are no requests, or too little height for everything: the header's notices would be
+    laid out over its buttons. A selected time range stays visible, because it filters the list.
     """
 
     def __init__(self, header: EndpointHeader, activity: ActivityStrip, parent: QWidget) -> None:
         super().__init__(parent)
-        self._header, self._activity = header, activity
+        self._header, self._activity, self._empty = header, activity, False
+
+    def set_empty(self, empty: bool) -> None:
+        if empty != self._empty:
+            self._empty = empty
+            self._fit()
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
@@ -447,4 +469,4 @@ class _ListColumn(QWidget):
         needed += sum(
             one.minimumSizeHint().height() for one in others if one not in (header, activity) and not one.isHidden()
         )
-        activity.setVisible(needed <= self.height() or activity.times is not None)
+        activity.setVisible((needed <= self.height() and not self._empty) or activity.times is not None)

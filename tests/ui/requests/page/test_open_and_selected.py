@@ -339,8 +339,8 @@ async def test_deleting_all_empties_the_detail(shown: PageDesk) -> None:
     await until(lambda: shown.page.findChildren(Question))
     QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
     await until(shown.page.list_area.empty.isVisible)
-    assert shown.detail.placeholder.isVisible()
-    assert not shown.detail.deleted_bar.isVisible()
+    assert shown.detail.is_empty
+    assert not shown.detail.isVisible()
 
 
 @pytest.mark.parametrize(("rows", "follows"), [((1, 3), 4), ((4, 5), 3), ((0, 0), 1)])

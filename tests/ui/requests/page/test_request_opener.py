@@ -53,6 +53,7 @@ async def test_it_is_shown_and_selected_again_on_the_way_back(shown: PageDesk) -
 
 async def test_one_that_was_deleted_meanwhile_is_not_missed(shown: PageDesk) -> None:
     other = await shown.desk.endpoint()
+    await shown.desk.capture(other)
     await filled(shown, 3)
     mine = await open_row(shown, 1)
     await go_to_page(shown, other.id)
