@@ -13,7 +13,8 @@ from app.core.tunnel.tunnel import Probe, TunnelState
 from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.settings.dialog import SettingsDialog, WindowForm
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.settings.window_form import WindowForm
 from app.ui.widgets.dialog import ChoiceDialog, Question
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until, wait_for_widget
