@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QScrollArea
+from PySide6.QtWidgets import QDialog
 
 from app.core.model import Endpoint
 from app.core.target import RetryRule, TargetDraft
@@ -130,11 +130,10 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     book.dialog(Question).reject()
     window.open_settings()
     await book.save("settings", SIZES)
-    # The dialog's own area, around this one, scrolls only on small screens.
-    bars = [area.verticalScrollBar() for area in book.dialog(SettingsDialog).findChildren(QScrollArea)]
-    for bar in bars:
-        bar.setValue(bar.maximum())
-    await book.save("settings-end")
+    sections = book.dialog(SettingsDialog).sections
+    for row in range(1, sections.count()):
+        sections.setCurrentRow(row)
+        await book.save(f"settings-{sections.item(row).text().lower()}")
     book.dialog(SettingsDialog).reject()
     window.open_about()
     await book.save("about")

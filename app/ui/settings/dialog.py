@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QListWidget, QScrollArea, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.events import SettingsChanged, Subscriptions
@@ -36,13 +36,12 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import is_usable
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import line
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip, restyle
-from app.ui.widgets.layout import fill, vbox
+from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
 from app.ui.widgets.switch import Switch
 
@@ -106,8 +105,13 @@ class TunnelProgramField(ChoiceField):
         self.set_choices(names)
 
 
+SECTIONS_WIDTH = 176
+_ICONS = {"Window": "own-window", "Network": "tunnel", "Account": "key", "Storage": "store"}
+
+
 class SettingsDialog(EditDialog):
-    """The window's settings take effect at once, the others when saved; then the dialog says what changed."""
+    """Shows one of its `sections`. The window's settings take effect at once, the others when saved; then the dialog
+    says what changed."""
 
     unsaved = "Your changes to the settings have not been saved."
     store_requested = Signal()
@@ -139,7 +143,15 @@ class SettingsDialog(EditDialog):
         self.about_button.align_left()
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
-        self._lay_out()
+        self.sections = QListWidget(self)
+        self.sections.setAccessibleName("Sections")
+        self._pages: Mapping[str, QWidget] = {
+            "Window": self.window_form,
+            "Network": self.network,
+            "Account": self.account,
+            "Storage": self.storage,
+        }
+        self._scroll = self._lay_out()
         order_tabs(self)
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
@@ -149,11 +161,14 @@ class SettingsDialog(EditDialog):
         self.form.keep_changed.connect(self._edited)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(SettingsChanged, self._follow)
+        self.sections.currentRowChanged.connect(self._show_section)
+        self.sections.setCurrentRow(0)
+        self.sections.setFocus()
         self._refresh()
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        return bounded(self, QSize(640, 720))
+        return bounded(self, QSize(SECTIONS_WIDTH + 640, 720))
 
     def has_changes(self) -> bool:
         """Whether any field differs from the current settings, valid or not."""
@@ -173,7 +188,7 @@ class SettingsDialog(EditDialog):
         self._refresh()
         errors = self._errors()
         if errors and not self._busy:
-            self.form.reveal(errors[0].field)
+            self.reveal(errors[0].field)
         elif self.save_button.isEnabled():
             self._focused = self.focusWidget()
             self._busy = True
@@ -187,16 +202,25 @@ class SettingsDialog(EditDialog):
         super().done(result)
 
     def reveal(self, key: str) -> None:
-        """Scroll to a setting and focus it, or begin a BACKUP or RESTORE."""
+        """Show a setting and focus it, or begin a BACKUP or RESTORE."""
+        form = self.window_form if key in self.window_form.rows else self.form
+        row = form.rows.get(key, self.storage)
+        self.sections.setCurrentRow([_is_in(row, page) for page in self._pages.values()].index(True))
         if key in (BACKUP, RESTORE):
             self.storage.backup.begin(key)
         else:
-            (self.window_form if key in self.window_form.rows else self.form).reveal(key)
+            form.reveal(key)
 
     @Slot()
     def show_about(self) -> None:
         """Open the About dialog above this one."""
         AboutDialog(self._services, self.theme, self._tasks, self).open()
+
+    @Slot(int)
+    def _show_section(self, row: int) -> None:
+        for number, page in enumerate(self._pages.values()):
+            page.setVisible(number == row)
+        self._scroll.verticalScrollBar().setValue(0)
 
     @Slot()
     def _open_store(self) -> None:
@@ -254,6 +278,10 @@ class SettingsDialog(EditDialog):
             self.form.refused["plan"] = str(error)
         else:
             self._say(str(error), "error")
+        refused = next((key for key in self.form.refused if key in self.form.rows), None)
+        if refused is not None:
+            self.reveal(refused)
+            self._focused = self.form[refused]
 
     def _say(self, text: str, kind: str) -> None:
         self.status.setProperty("kind", kind)
@@ -319,6 +347,12 @@ class SettingsDialog(EditDialog):
         self.save_button.setEnabled(not self._busy and not errors and self._differs())
         for section in (self.network, self.account):
             section.setEnabled(not self._busy)
+        broken = [self.form.rows[error.field] for error in errors if error.field in self.form.rows]
+        for number, page in enumerate(self._pages.values()):
+            wrong = any(_is_in(row, page) for row in broken)
+            item = self.sections.item(number)
+            item.setIcon(self.theme.icon("warning", "danger") if wrong else self.theme.icon(_ICONS[item.text()]))
+            item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, "Has an error" if wrong else "")
 
     def _network_section(self) -> SettingsSection:
         """Where senders and scripts reach Hookline, and how much they may send."""
@@ -338,23 +372,26 @@ class SettingsDialog(EditDialog):
             text=NOT_HERE if self._services.is_elsewhere else "",
         )
 
-    def _lay_out(self) -> None:
+    def _lay_out(self) -> QScrollArea:
         inside = QWidget(self)
         inside.setProperty("transparent", True)
-        fields = vbox(inside=self.form, spacing=metrics.SPACE_5, margins=0)
-        for section in (self.network, self.account, self.storage):
-            fields.addWidget(line(self.form))
-            fields.addWidget(section)
-        vbox(
-            self.window_form,
-            self.form,
-            (self.about_button, 0, Qt.AlignmentFlag.AlignLeft),
-            inside=inside,
-            spacing=metrics.SPACE_5,
-            margins=metrics.SPACE_5,
+        vbox(self.network, self.account, self.storage, inside=self.form, spacing=0, margins=0)
+        vbox(self.window_form, self.form, Stretch(), inside=inside, spacing=0, margins=metrics.SPACE_5)
+        self.sections.addItems(list(self._pages))
+        for number in range(self.sections.count()):
+            self.sections.item(number).setSizeHint(QSize(0, metrics.ROW))
+        self.sections.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        self.sections.setFixedWidth(SECTIONS_WIDTH - metrics.SPACE_4 - metrics.SPACE_3)
+        left = vbox(
+            (self.sections, 1),
+            self.about_button,
+            margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3),
         )
-        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
-        self.body.setSpacing(0)
-        self.body.addWidget(line(self))
-        self.body.addWidget(FormScroll(inside, self), 1)
+        scroll = FormScroll(inside, self)
+        self.fill_columns(left, vbox(scroll, margins=0))
         fill(self.footer, (self.status, 1), self.close_button, self.save_button)
+        return scroll
+
+
+def _is_in(widget: QWidget, page: QWidget) -> bool:
+    return page is widget or page.isAncestorOf(widget)

@@ -131,6 +131,7 @@ class SettingsSection(QWidget):
 
     def __init__(self, title: str, parent: QWidget, *rows: QWidget, text: str = "") -> None:
         super().__init__(parent)
+        self.title = title
         self.column = vbox(inside=self, spacing=metrics.SPACE_4, margins=0)
         words = vbox(label(title, "heading", self), spacing=2)
         if text:

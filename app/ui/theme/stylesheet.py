@@ -256,6 +256,8 @@ QTableView::item, QTreeView::item { padding: 0 8px; border: none; border-bottom:
 QTreeView::item { border-bottom: none; padding: 4px; }
 QListWidget, QListView[part="rounded"] { background: transparent; }
 QListWidget::item, QListView[part="rounded"]::item { padding: 0 8px; margin: 1px 0; border-radius: ${radius}px; }
+QListWidget::item { border: 2px solid transparent; padding: 0 6px; }
+QListWidget::item:focus { border-color: $accent; }
 QTreeView::branch { background: transparent; }
 QTreeView::branch:has-children:closed { image: url("$controls/chevron-right.svg"); }
 QTreeView::branch:has-children:open { image: url("$controls/chevron-down.svg"); }

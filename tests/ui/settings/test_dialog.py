@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionFrame, QWidget
 from pytestqt.qtbot import QtBot
@@ -18,7 +18,7 @@ from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import KIB, MIB
 from app.ui.settings.dialog import SettingsDialog, changes_text
-from app.ui.settings.rows import SavedSettings
+from app.ui.settings.rows import SavedSettings, SettingsSection
 from app.ui.settings.storage import storage_text
 from app.ui.widgets.fit_screen import FormScroll
 from tests import deliveries
@@ -75,6 +75,7 @@ class TestSettings:
     async def test_a_value_of_this_run_can_be_kept(self, window: QWidget, desk: Desk) -> None:
         desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
         dialog = open_settings(desk, window)
+        dialog.reveal("port")
         await settle()
         row = dialog.form.rows["port"]
         assert row.override.isVisible()
@@ -98,6 +99,7 @@ class TestSettings:
     async def test_another_value_is_saved_without_keeping_that_of_this_run(self, window: QWidget, desk: Desk) -> None:
         desk.settings, desk.overridden = Settings(base_url="https://x.example"), {"base_url": None}
         dialog = open_settings(desk, window)
+        dialog.reveal("base_url")
         await settle()
         row = dialog.form.rows["base_url"]
         assert row.override.text() == "For this run only. No value is saved."
@@ -116,6 +118,7 @@ class TestSettings:
     @pytest.mark.usefixtures("each_font")
     async def test_the_example_of_a_url_is_not_cut(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
+        dialog.reveal("base_url")
         await settle()
         field = dialog.form["base_url"]
         option = QStyleOptionFrame()
@@ -124,7 +127,7 @@ class TestSettings:
         assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= room.width() - 4
         dialog.reject()
 
-    async def test_the_link_to_about_begins_where_the_data_folder_does(self, window: QWidget, desk: Desk) -> None:
+    async def test_the_link_to_about_begins_where_the_sections_do(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         await settle()
         picture = dialog.about_button.grab().toImage()
@@ -132,7 +135,7 @@ class TestSettings:
         rows = range(picture.height())
         blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
         assert blank <= 2
-        assert dialog.about_button.x() == dialog.storage.mapTo(dialog.about_button.parentWidget(), QPoint()).x()
+        assert dialog.about_button.x() == dialog.sections.x()
         dialog.about_button.setFocus(Qt.FocusReason.TabFocusReason)
         assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
         dialog.reject()
@@ -157,23 +160,54 @@ class TestSettings:
 
     async def test_tab_goes_through_the_fields_as_they_are_read(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
+        dialog.reveal("storage_limit")
         await settle()
-        first = dialog.window_form["theme"]
+        first = dialog.sections
         visited: list[QWidget] = [first]
         first.setFocus()
         while dialog.focusWidget() is not first or len(visited) == 1:
             QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
             visited.append(dialog.focusWidget())
             assert len(visited) < 40
-        visited.pop()
-        assert {dialog.form["storage_limit"], dialog.form["when_full"], dialog.storage.run_button} < set(visited)
-        places = [one.mapTo(dialog, one.rect().center()) for one in visited]
+        fields = [one for one in visited if dialog.storage.isAncestorOf(one)]
+        assert {dialog.form["storage_limit"], dialog.form["when_full"], dialog.storage.run_button} < set(fields)
+        places = [one.mapTo(dialog, one.rect().center()) for one in fields]
         assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
         dialog.reject()
 
+    async def test_one_section_is_shown_and_the_keys_choose_it(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await activate(dialog)
+        assert dialog.sections.hasFocus()
+        focused = dialog.sections.grab().toImage()
+        dialog.close_button.setFocus()
+        assert dialog.sections.grab().toImage() != focused, "the focus is seen"
+        dialog.sections.setFocus()
+        for title in ("Window", "Network", "Account", "Storage"):
+            shown = [one for one in dialog.findChildren(SettingsSection) if one.isVisible()]
+            assert [one.title for one in shown] == [title]
+            assert dialog.sections.currentItem().text() == title
+            QTest.keyClick(dialog.sections, Qt.Key.Key_Down)
+        dialog.reject()
+
+    async def test_a_section_with_an_error_says_so_and_enter_leads_there(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await activate(dialog)
+        network = dialog.sections.item(1)
+        dialog.form["base_url"].setText("ftp://x")
+        assert network.data(Qt.ItemDataRole.AccessibleDescriptionRole) == "Has an error"
+        QTest.keyClick(dialog.sections, Qt.Key.Key_Return)
+        await until(dialog.form["base_url"].hasFocus)
+        assert dialog.network.isVisible()
+        dialog.form["base_url"].setText("https://x.example")
+        assert not network.data(Qt.ItemDataRole.AccessibleDescriptionRole)
+        dialog.discard()
+        dialog.done(0)
+
     async def test_page_down_in_a_number_scrolls_and_changes_nothing(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
-        dialog.resize(640, 400)
+        dialog.reveal("port")
+        dialog.resize(816, 400)
         await settle()
         bar, port = dialog.findChildren(FormScroll)[0].verticalScrollBar(), dialog.form["port"]
         port.setFocus()
@@ -196,6 +230,7 @@ class TestSettings:
         dialog.save_button.click()
         row = dialog.form.rows["port"]
         await until(row.error)
+        await until(row.isVisible)
         assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
         assert dialog.form["port"].value() == 9000
         assert desk.settings.port == 8787
