@@ -242,8 +242,10 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _offer_plan(self, reason: str) -> None:
-        dashboard, plan = partial(self.show_page, DASHBOARD), partial(self.open_settings, "plan")
-        self.toast.say(reason, ToastAction("Manage endpoints", dashboard), ToastAction("Plan", plan))
+        actions = [ToastAction("Plan", partial(self.open_settings, "plan"))]
+        if not self.dashboard.isVisible():
+            actions.insert(0, ToastAction("Manage endpoints", partial(self.show_page, DASHBOARD)))
+        self.toast.say(reason, *actions)
 
     @Slot(object)
     def compare(self, endpoint: Endpoint) -> None:

@@ -366,7 +366,8 @@ async def test_where_the_free_plan_is_full_the_notice_leads_to_endpoints_and_pla
         window.toast.buttons[0].click()
         assert window.pages.currentWidget() is window.dashboard
         await run_first(window, "new endpoint")
-        window.toast.buttons[1].click()
+        assert [button.text() for button in window.toast.buttons if button.isVisible()] == ["Plan"]
+        window.toast.buttons[0].click()
         dialog = await wait_for_widget(SettingsDialog, window)
         await until(dialog.form["plan"].hasFocus)
         dialog.reject()
