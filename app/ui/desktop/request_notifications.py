@@ -1,0 +1,209 @@
+"""Which requests and paused targets are notified, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.clock import now_us
+from app.core.events import Captured, Subscriptions, TargetChanged
+from app.core.model import Endpoint, Summary
+from app.core.record import Record
+from app.core.target import PausedBy, Target
+from app.ui.desktop.text import Notice, notice_for, paused_notice
+from app.ui.endpoints.notification_settings import NotificationSettings, NotifyWhen
+from app.ui.pause import Pause
+from app.ui.services import Services
+
+
+class ListingPage(Protocol):
+    """A page that lists the requests of one endpoint, or of all (None)."""
+
+    @property
+    def endpoint_id(self) -> int | None: ...
+    def isVisible(self) -> bool: ...
+
+
+class WindowFocus(QObject):
+    """`activated` follows when one of Hookline's windows becomes active after another program's."""
+
+    activated = Signal()
+
+    def __init__(self, window: QWidget, page: ListingPage, parent: QObject) -> None:
+        super().__init__(parent)
+        self._window, self._page = window, page
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.applicationStateChanged.connect(self._changed)
+
+    def in_front(self) -> bool:
+        """Whether a window of Hookline is active, including dialogs."""
+        active = QApplication.activeWindow()
+        # A window that is hidden while it is being activated stays the active one.
+        return active is not None and active.isVisible()
+
+    def shows(self, endpoint_id: int) -> bool:
+        """Whether the window is active and lists this endpoint's requests."""
+        visible = self._page.isVisible() and not self._window.isMinimized()
+        return self.in_front() and visible and self._page.endpoint_id in (None, endpoint_id)
+
+    @Slot(Qt.ApplicationState)
+    def _changed(self, state: Qt.ApplicationState) -> None:
+        if state is Qt.ApplicationState.ApplicationActive:
+            self.activated.emit()
+
+
+class NotificationTiming(Record, frozen=True):
+    """Milliseconds: how long the first request waits for the rest of its burst, then the shortest and longest pause
+    between two notifications of an endpoint. The pause doubles as long as requests keep arriving.
+    """
+
+    gather_ms: int = 300
+    quiet_ms: int = 5_000
+    longest_ms: int = 300_000
+
+
+class Notifications(QObject):
+    """`notice_ready` carries each `Notice` to show.
+
+    A target that failures have paused is notified while Hookline is in the background, whatever the settings are: its
+    requests wait until the user resumes it. For new requests there is no notification while paused, for a request
+    received before the start, or for one that the user sees in the list. Each notification continues the count of the
+    previous one until the user returns to Hookline or dismisses it.
+    """
+
+    notice_ready = Signal(object)
+
+    def __init__(
+        self,
+        services: Services,
+        choices: NotificationSettings,
+        window_focus: WindowFocus,
+        pause: Pause,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._choices, self._window_focus, self._pause = services, choices, window_focus, pause
+        self.timing = NotificationTiming()
+        self._began = now_us()
+        self._batches: dict[int, NotificationBatch] = {}
+        self._paused = {
+            target.id for one in services.store.endpoints.all() for target in one.targets if _paused_by_failures(target)
+        }
+        subscriptions = Subscriptions(services.bus)
+        subscriptions.add(Captured, self._captured)
+        subscriptions.add(TargetChanged, self._target_changed)
+        self.stop = subscriptions.end
+        pause.changed.connect(self.forget)
+        window_focus.activated.connect(self.forget)
+
+    @Slot()
+    def forget(self) -> None:
+        """The user has seen, or does not want to see, the requests counted so far."""
+        for batch in self._batches.values():
+            batch.clear()
+
+    @Slot(object)
+    def dismissed(self, notice: Notice) -> None:
+        """The user dismissed this notification."""
+        endpoint = self._services.store.endpoints.by_slug(notice.key)
+        if endpoint is not None and endpoint.id in self._batches:
+            self._batches[endpoint.id].clear()
+
+    @Slot(object)
+    def endpoint_deleted(self, endpoint: Endpoint) -> None:
+        """The endpoint was deleted."""
+        batch = self._batches.pop(endpoint.id, None)
+        if batch is not None:
+            batch.deleteLater()
+
+    def _captured(self, event: Captured) -> None:
+        if self._pause.on or not self._choices.any():
+            return
+        by_endpoint: dict[int, list[Summary]] = {}
+        for summary in event.summaries:
+            by_endpoint.setdefault(summary.endpoint_id, []).append(summary)
+        for endpoint_id, summaries in by_endpoint.items():
+            if self._should_notify(endpoint_id):
+                self._add(endpoint_id, (one for one in summaries if one.received_at >= self._began))
+
+    def _target_changed(self, event: TargetChanged) -> None:
+        target = event.target
+        if not _paused_by_failures(target):
+            self._paused.discard(target.id)
+        elif target.id not in self._paused:
+            self._paused.add(target.id)
+            endpoint = self._services.store.endpoints.by_id(target.endpoint_id)
+            if endpoint is not None and not self._window_focus.in_front():
+                self.notice_ready.emit(paused_notice(endpoint, target))
+
+    def _add(self, endpoint_id: int, summaries: Iterable[Summary]) -> None:
+        for summary in summaries:
+            batch = self._batches.get(endpoint_id)
+            if batch is None:
+                batch = self._batches[endpoint_id] = NotificationBatch(endpoint_id, self.timing, self)
+                batch.due.connect(self._notify)
+            batch.add(summary)
+
+    def _should_notify(self, endpoint_id: int) -> bool:
+        endpoint = self._services.store.endpoints.by_id(endpoint_id)
+        when = self._choices.of(endpoint.slug) if endpoint else NotifyWhen.OFF
+        if when is NotifyWhen.IN_BACKGROUND:
+            return not self._window_focus.in_front()
+        return when is NotifyWhen.ON and not self._window_focus.shows(endpoint_id)
+
+    @Slot(object)
+    def _notify(self, batch: NotificationBatch) -> None:
+        endpoint = self._services.store.endpoints.by_id(batch.endpoint_id)
+        if endpoint is None or batch.newest is None or not self._should_notify(endpoint.id):
+            batch.clear()
+            return
+        self.notice_ready.emit(notice_for(endpoint, batch.newest, batch.count, self._services.providers))
+
+
+def _paused_by_failures(target: Target) -> bool:
+    return target.paused is PausedBy.FAILURES
+
+
+class NotificationBatch(QObject):
+    """The requests of one endpoint that have not been notified yet. `due` carries the batch itself."""
+
+    due = Signal(object)
+
+    def __init__(self, endpoint_id: int, timing: NotificationTiming, parent: QObject) -> None:
+        super().__init__(parent)
+        self.endpoint_id = endpoint_id
+        self._timing = timing
+        self.newest: Summary | None = None
+        self.count = 0
+        self.wait_ms = timing.quiet_ms
+        self._fresh = self._notified = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._over)
+
+    def add(self, summary: Summary) -> None:
+        self.newest, self._fresh = summary, True
+        self.count += 1
+        if not self._timer.isActive():
+            self._timer.start(self._timing.gather_ms)
+
+    def clear(self) -> None:
+        """Restart the count. The next request is notified like the first one, after at most the shortest pause."""
+        self.newest, self._fresh, self._notified = None, False, False
+        self.count, self.wait_ms = 0, self._timing.quiet_ms
+        if self._timer.remainingTime() > self.wait_ms:
+            self._timer.start(self.wait_ms)
+
+    @Slot()
+    def _over(self) -> None:
+        if not self._fresh:
+            self._notified, self.wait_ms = False, self._timing.quiet_ms
+            return
+        self.wait_ms = min(self._timing.longest_ms, self.wait_ms * 2) if self._notified else self._timing.quiet_ms
+        self._fresh, self._notified = False, True
+        self._timer.start(self.wait_ms)
+        self.due.emit(self)
