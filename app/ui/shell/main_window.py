@@ -1,4 +1,4 @@
-"""The main window: sidebar, pages and message bar, and what is stored of it in `window.ini`."""
+"""The main window: sidebar, pages and message bar."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QWidget
 
-from app.core.activity import Span
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutDialog
 from app.ui.comparison.choice import compare_refusal
@@ -28,13 +26,13 @@ from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
-from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
+from app.ui.shell.window_state import WindowState
 from app.ui.stores.address_notice import AddressNotice
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
@@ -48,57 +46,7 @@ from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.stored_geometry import StoredGeometry
 from app.ui.widgets.toast import Toast, ToastAction
-
-FIRST_SIZE = (1280, 800)
-
-
-class WindowState:
-    """Splitters are stored by their object names; those without one are not stored."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        self.geometry = StoredGeometry(self._file, "window")
-
-    def restore(self, window: QMainWindow) -> None:
-        """Restore the window within the screen; the first time it gets a default size."""
-        self.geometry.restore(window, QSize(*FIRST_SIZE))
-        self.geometry.fit(window)
-        for splitter in _named(window):
-            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
-            if isinstance(state, QByteArray) and not state.isEmpty():
-                splitter.restoreState(state)
-        for strip in window.findChildren(ActivityStrip):
-            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
-            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
-            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
-
-    def page(self) -> tuple[str, str | None]:
-        """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
-        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
-        return name, slug or None
-
-    def request(self) -> str | None:
-        """The request that was open on that page."""
-        return str(self._file.value("window/request", "", type=str)) or None
-
-    def save(self, window: QMainWindow, page: str, slug: str | None, request: str | None) -> None:
-        """Store the window's state, the page it shows and the request that is open there."""
-        self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
-        self._file.setValue("window/request", request or "")
-        self.geometry.save(window)
-        for splitter in _named(window):
-            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
-        for strip in window.findChildren(ActivityStrip):
-            self._file.setValue("activity/open", strip.open)
-            self._file.setValue("activity/span", strip.source.span.value)
-        self._file.sync()
-
-
-def _named(window: QMainWindow) -> list[QSplitter]:
-    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]
-
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""

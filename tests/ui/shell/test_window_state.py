@@ -9,8 +9,9 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QSplitter
 
-from app.ui.shell.main_window import FIRST_SIZE, MainWindow
+from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED
+from app.ui.shell.window_state import FIRST_SIZE
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.widgets import fit_screen
 from tests.ui.desk import Desk, open_desk, shown_over

@@ -1,0 +1,60 @@
+"""Keeps what the window shows, and its sizes, from one start to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings, QSize
+from PySide6.QtWidgets import QMainWindow, QSplitter
+
+from app.core.activity import Span
+from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.widgets.stored_geometry import StoredGeometry
+
+FIRST_SIZE = (1280, 800)
+
+
+class WindowState:
+    """Splitters are stored by their object names; those without one are not stored."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self.geometry = StoredGeometry(self._file, "window")
+
+    def restore(self, window: QMainWindow) -> None:
+        """Restore the window within the screen; the first time it gets a default size."""
+        self.geometry.restore(window, QSize(*FIRST_SIZE))
+        self.geometry.fit(window)
+        for splitter in _named(window):
+            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
+            if isinstance(state, QByteArray) and not state.isEmpty():
+                splitter.restoreState(state)
+        for strip in window.findChildren(ActivityStrip):
+            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
+            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+
+    def page(self) -> tuple[str, str | None]:
+        """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
+        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
+        return name, slug or None
+
+    def request(self) -> str | None:
+        """The request that was open on that page."""
+        return str(self._file.value("window/request", "", type=str)) or None
+
+    def save(self, window: QMainWindow, page: str, slug: str | None, request: str | None) -> None:
+        """Store the window's state, the page it shows and the request that is open there."""
+        self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
+        self._file.setValue("window/request", request or "")
+        self.geometry.save(window)
+        for splitter in _named(window):
+            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
+        for strip in window.findChildren(ActivityStrip):
+            self._file.setValue("activity/open", strip.open)
+            self._file.setValue("activity/span", strip.source.span.value)
+        self._file.sync()
+
+
+def _named(window: QMainWindow) -> list[QSplitter]:
+    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]
