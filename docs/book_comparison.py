@@ -129,4 +129,4 @@ async def _open(book: Book, endpoint: Endpoint) -> ComparisonDialog:
 def _fit(book: Book, dialog: ComparisonDialog) -> None:
     """As large as the window leaves room for."""
     room = book.window.size()
-    dialog.resize(min(1400, room.width() - MARGIN), min(900, room.height() - MARGIN))
+    dialog.resize(room.width() - MARGIN, room.height() - MARGIN)

@@ -141,6 +141,8 @@ class ComparisonRunner(QObject):
 
 
 WIDTH, HEIGHT = 1240, 760
+MARGINS = QSize(48, 48)
+"""What is seen of the window around it."""
 LIST_WIDTH, LIST_MINIMUM = 370, 240
 DIFFERENT, ALL = "different", "all"
 
@@ -242,10 +244,13 @@ class ComparisonDialog(Dialog):
         self.targets.show_targets(self._endpoint, self.choice)
         self.filter.set_current(DIFFERENT)
         self._start()
+        self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        """Never larger than the screen."""
-        return bounded(self, QSize(WIDTH, HEIGHT))
+        """The room of the window: bodies are read side by side."""
+        window = self.parentWidget()
+        least = QSize(WIDTH, HEIGHT)
+        return bounded(self, least if window is None else (window.window().size() - MARGINS).expandedTo(least))
 
     def is_idle(self) -> bool:
         """Always: it only shows something."""

@@ -290,3 +290,16 @@ async def test_lines_are_coloured_as_they_come_into_view(tmp_path: Path) -> None
         first.verticalScrollBar().setValue(0)
         assert second.verticalScrollBar().value() == 0
         assert not first.extraSelections()
+
+
+@pytest.mark.parametrize(("size", "least"), [((1280, 800), (1232, 752)), ((2200, 1300), (2152, 1252))])
+async def test_it_uses_the_room_of_the_window(tmp_path: Path, size: tuple[int, int], least: tuple[int, int]) -> None:
+    async with shown(tmp_path) as (desk, window):
+        window.resize(*size)
+        endpoint = await deliveries.two_targets(desk.store)
+        await answered(desk, endpoint, b"1", b"2")
+        dialog = await opened(window, endpoint)
+        await until(dialog.responses.isVisible)
+        assert dialog.width() >= least[0]
+        assert dialog.height() >= least[1]
+        assert dialog.left.width() < 400, "the rest is for the responses"
