@@ -56,11 +56,11 @@ class Place:
 
     as_printed = False
     """Whether ports are the guide's and what it installs is installed."""
+    database_host = DATABASE_HOST
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.data = folder, folder / "data"
         self.environment = environment(folder)
-        self.database_host = DATABASE_HOST
 
     def use_database(self, server: PostgresServer, programs: Path) -> None:
         """The guide's database server is this one."""

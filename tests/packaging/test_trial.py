@@ -1,4 +1,5 @@
-"""What `make package-test` stands on: a report that goes on after a failure, honest sizes, senders that check."""
+"""What `make package-test` and `make guide-test` stand on: a report that goes on after a failure, honest sizes,
+senders that check, pages followed."""
 
 from __future__ import annotations
 
@@ -6,8 +7,11 @@ import sys
 
 import pytest
 
+from tests.docs.reader import Reader
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the trial runs on Linux alone")
 if sys.platform != "win32":
+    from guide_test import BareSystem
     from trial.report import Report
     from trial.room import Room, TrialError, run
     from trial.senders import wait_for
@@ -59,3 +63,19 @@ def test_what_is_brought_into_the_room_lies_there(tmp_path):
     room = Room(tmp_path / "room")
     assert room.bring(tmp_path / "made.deb") == "/opt/made.deb"
     assert room.inside("/opt/made.deb").read_bytes() == b"deb"
+
+
+def test_a_page_of_the_guide_is_followed_as_printed(tmp_path, monkeypatch):
+    """On a bare system, but for what takes root."""
+    monkeypatch.setattr(Room, "command", lambda _room, words, **_: list(words))
+    monkeypatch.setattr(BareSystem, "path", lambda _system, file: str(file))
+    system = BareSystem(Room(tmp_path), "/usr/bin:/bin")
+    (system.folder / "work").mkdir(parents=True)
+    page = tmp_path / "page.md"
+    page.write_text("```sh\necho 8787 >port\n```\n", "utf-8")
+    reader = Reader(page, system)
+    try:
+        reader.follow()
+    finally:
+        reader.close()
+    assert (system.folder / "work" / "port").read_text("utf-8") == "8787\n"
