@@ -18,7 +18,8 @@ from app.ui.widgets.labels import plain_tooltip
 
 
 class ActionButton(IconButton):
-    """Shows the icon of `command`, which must have one; text and key are in the tooltip."""
+    """Shows the icon of `command`, which must have one, and its text as a label if `set_labelled`; text and key are in
+    the tooltip."""
 
     def __init__(self, command: Command, theme: Theme, parent: QWidget) -> None:
         super().__init__(command.icon_name or "more", command.hint, theme, parent)
@@ -27,9 +28,18 @@ class ActionButton(IconButton):
         command.changed.connect(self._follow)
         self._follow()
 
+    def set_labelled(self, labelled: bool) -> None:
+        styles = Qt.ToolButtonStyle
+        self.setToolButtonStyle(styles.ToolButtonTextBesideIcon if labelled else styles.ToolButtonIconOnly)
+
+    def label_width(self) -> int:
+        """Pixels that the label adds, with the two spaces and 4 pixels that Qt adds to it."""
+        return self.fontMetrics().horizontalAdvance(f"{self.text()}  ") + 4
+
     @Slot()
     def _follow(self) -> None:
         command = self.command
+        self.setText(f" {command.text()}")  # or it would touch the icon
         self.setEnabled(command.isEnabled())
         self.set_name(command.hint)
         self.setAccessibleDescription(command.reason)

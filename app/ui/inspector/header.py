@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -32,6 +32,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
+from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 from app.ui.widgets.layout import Stretch, hbox, vbox
@@ -47,37 +48,64 @@ def response_tone(status: int) -> Tone:
 
 
 class FactsRow(QWidget):
-    """The facts, and buttons beside them; spare buttons are hidden, the last added first, rather than widen it."""
+    """The facts, and buttons beside them: with labels in a wide row, the spare ones last. In a narrow one the spare
+    buttons make way for a menu at the end, the last added first.
+    """
 
-    def __init__(self, facts: QWidget, parent: QWidget) -> None:
+    def __init__(self, facts: QWidget, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._always: list[QWidget] = []
-        self._spare: list[QWidget] = []
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_1)
-        row.addWidget(facts, 1)
+        self._facts, self._buttons, self._spare = facts, list[ActionButton](), list[ActionButton]()
+        self._more = IconButton("more", "More for this request", theme, self)
+        self._more.hide()
+        self._more.clicked.connect(self._show_menu)
+        self._menu = QMenu(self)
+        self._row = hbox((facts, 1), self._more, inside=self, spacing=metrics.SPACE_1, margins=0)
 
-    def add(self, button: QWidget, *, spare: bool) -> None:
-        self._row.addWidget(button)
-        (self._spare if spare else self._always).append(button)
+    def add(self, button: ActionButton, *, spare: bool) -> None:
+        self._row.insertWidget(self._row.count() - 1, button)
+        self._buttons.append(button)
+        if spare:
+            self._spare.append(button)
 
     def minimumSizeHint(self) -> QSize:
-        """Without the spare buttons."""
-        size = super().minimumSizeHint()
-        hidden = sum(self._width(button) for button in self._spare if not button.isHidden())
-        return QSize(size.width() - hidden, size.height())
+        """Without labels, with the menu in place of the spare buttons."""
+        least = self._facts.minimumSizeHint().width() + self._icons(len(self._buttons) - len(self._spare) + 1)
+        return QSize(least, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the buttons there is room for."""
         super().resizeEvent(event)
-        free = self.width() - FACTS_WIDTH - sum(map(self._width, self._always))
-        for button in self._spare:
-            free -= self._width(button)
-            button.setVisible(free >= 0)
+        self._fit()
 
-    def _width(self, button: QWidget) -> int:
-        return button.sizeHint().width() + metrics.SPACE_1
+    def event(self, event: QEvent) -> bool:
+        """The name of a command, and so of its label, may change."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    @Slot()
+    def _show_menu(self) -> None:
+        self._menu.popup(self._more.mapToGlobal(self._more.rect().bottomLeft()))
+
+    def _icons(self, buttons: int) -> int:
+        """Pixels of so many buttons without labels."""
+        return buttons * (self._more.sizeHint().width() + metrics.SPACE_1)
+
+    def _fit(self) -> None:
+        hidden, shown = list[ActionButton](), len(self._buttons)
+        while self.width() < FACTS_WIDTH + self._icons(shown + bool(hidden)) and len(hidden) < len(self._spare):
+            hidden.append(self._spare[-1 - len(hidden)])
+            shown -= 1
+        free = self.width() - self._facts.sizeHint().width() - self._icons(shown)
+        for button in sorted(self._buttons, key=lambda one: one in self._spare):
+            free -= button.label_width()
+            button.set_labelled(free >= 0 and not hidden)
+            button.setVisible(button not in hidden)
+        commands = [button.command for button in self._spare if button in hidden]
+        if commands != self._menu.actions():
+            self._menu.clear()
+            self._menu.addActions(commands)
+        self._more.setVisible(bool(hidden))
 
 
 class RequestHeader(QFrame):
@@ -104,7 +132,7 @@ class RequestHeader(QFrame):
         self._day = QTimer(self)
         self._day.setSingleShot(True)
         self._day.timeout.connect(self._show_facts)
-        self._below = FactsRow(self.facts, self)
+        self._below = FactsRow(self.facts, theme, self)
         vbox(
             top,
             self.title,
@@ -116,7 +144,7 @@ class RequestHeader(QFrame):
         )
 
     def show_commands(self, commands: Iterable[Command], spare: Collection[Command] = ()) -> None:
-        """A button for each of these, in this order; those in `spare` have none where space is short."""
+        """A button for each of these, in this order; those in `spare` are in a menu where space is short."""
         for command in commands:
             self._below.add(ActionButton(command, self._theme, self._below), spare=command in spare)
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.core.replay.spec import OtherEndpoint, ReplayState
 from app.core.target import TargetDraft
-from app.ui.commands.command import ActionButton
 from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_form import ENDPOINT, TARGETS
@@ -299,17 +298,3 @@ async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path:
         bar.dismiss.click()
         await settle()
         assert not bar.isVisible()
-
-
-async def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(shown: PageDesk) -> None:
-    await open_body(shown, b"{}", "application/json")
-    buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
-    opened = shown.page.commands.opened
-    await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
-    shown.page.splitter.setSizes([1000, 0])
-    await settle()
-    await until(lambda: not buttons[opened.link].isVisible())
-    assert buttons[opened.replay].isVisible()
-    assert buttons[opened.delete].geometry().right() <= shown.detail.width()
-    shown.page.splitter.setSizes([320, 680])
-    await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
