@@ -309,6 +309,7 @@ class RefusedPage(QWidget):
         self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
+        self.setAccessibleName("Refused")
         self._refused, self._qt_events = services.refused, qt_events
         self._current: Refusal | None = None
         self.setProperty("part", "page")

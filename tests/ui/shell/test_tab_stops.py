@@ -1,0 +1,65 @@
+"""Tab leads from one visible, named widget to the next, whatever is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
+from app.ui.widgets.focus import focus_first
+from tests.ui.desk import shown
+from tests.ui.waiting import settle, until
+
+MOST = 120
+
+
+def stops(window: MainWindow) -> list[QWidget]:
+    """What has the focus, one after the other, until it is where it began."""
+    page = window.pages.currentWidget()
+    assert page is not None
+    focus_first(page)
+    found: list[QWidget] = []
+    while len(found) < MOST:
+        focused = QApplication.focusWidget()
+        assert focused is not None, f"after {found[-1:]} nothing has the focus"
+        if focused in found:
+            return found
+        found.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab, Qt.KeyboardModifier.NoModifier)
+    raise AssertionError(f"Tab does not come back: {found[-3:]}")
+
+
+def check(window: MainWindow) -> None:
+    for stop in stops(window):
+        assert stop.isVisible(), stop
+        interface = QAccessible.queryAccessibleInterface(stop)
+        assert interface.text(QAccessible.Text.Name), stop
+
+
+@pytest.mark.parametrize("page", [DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL])
+async def test_of_a_page(tmp_path: Path, page: str) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        await desk.capture(desk.store.endpoints.all()[0])
+        window.show_page(page)
+        await settle()
+        check(window)
+
+
+@pytest.mark.parametrize("tab", [BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO])
+async def test_of_a_request(tmp_path: Path, tab: int) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        capture = await desk.capture(desk.store.endpoints.all()[0])
+        window.show_endpoint(capture.endpoint_id)
+        window.requests.detail.show_tab_of(capture.id, tab)
+        window.requests.open_request(capture.id)
+        await until(lambda: window.requests.request.summary is not None)
+        await settle(5)
+        assert window.requests.detail.tabs.currentIndex() == tab
+        check(window)
