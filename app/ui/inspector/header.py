@@ -34,6 +34,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
@@ -48,8 +49,8 @@ def response_tone(status: int) -> Tone:
 
 
 class FactsRow(QWidget):
-    """The facts, and buttons beside them: with labels in a wide row, the spare ones last. In a narrow one the spare
-    buttons make way for a menu at the end, the last added first.
+    """The facts, and buttons beside them: with labels in a wide row, the spare ones last. In a narrow one they make way
+    for a menu at the end, the spare ones first, then the last added.
     """
 
     def __init__(self, facts: QWidget, theme: Theme, parent: QWidget) -> None:
@@ -59,6 +60,7 @@ class FactsRow(QWidget):
         self._more.hide()
         self._more.clicked.connect(self._show_menu)
         self._menu = QMenu(self)
+        self._menu.setToolTipsVisible(True)  # why a command cannot be run
         self._row = hbox((facts, 1), self._more, inside=self, spacing=metrics.SPACE_1, margins=0)
 
     def add(self, button: ActionButton, *, spare: bool) -> None:
@@ -68,8 +70,8 @@ class FactsRow(QWidget):
             self._spare.append(button)
 
     def minimumSizeHint(self) -> QSize:
-        """Without labels, with the menu in place of the spare buttons."""
-        least = self._facts.minimumSizeHint().width() + self._icons(len(self._buttons) - len(self._spare) + 1)
+        """Without labels, and with the menu in place of the spare buttons and one more."""
+        least = self._facts.minimumSizeHint().width() + self._icons(len(self._buttons) - len(self._spare))
         return QSize(least, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -92,16 +94,16 @@ class FactsRow(QWidget):
         return buttons * (self._more.sizeHint().width() + metrics.SPACE_1)
 
     def _fit(self) -> None:
-        hidden, shown = list[ActionButton](), len(self._buttons)
-        while self.width() < FACTS_WIDTH + self._icons(shown + bool(hidden)) and len(hidden) < len(self._spare):
-            hidden.append(self._spare[-1 - len(hidden)])
-            shown -= 1
-        free = self.width() - self._facts.sizeHint().width() - self._icons(shown)
-        for button in sorted(self._buttons, key=lambda one: one in self._spare):
+        order = sorted(self._buttons, key=lambda one: one in self._spare)
+        shown, hidden = [*order], list[ActionButton]()
+        while shown and self.width() < FACTS_WIDTH + self._icons(len(shown) + bool(hidden)):
+            hidden.append(shown.pop())
+        free = self.width() - self._facts.sizeHint().width() - self._icons(len(shown))
+        for button in order:
             free -= button.label_width()
             button.set_labelled(free >= 0 and not hidden)
             button.setVisible(button not in hidden)
-        commands = [button.command for button in self._spare if button in hidden]
+        commands = [button.command for button in self._buttons if button in hidden]
         if commands != self._menu.actions():
             self._menu.clear()
             self._menu.addActions(commands)
@@ -144,9 +146,10 @@ class RequestHeader(QFrame):
         )
 
     def show_commands(self, commands: Iterable[Command], spare: Collection[Command] = ()) -> None:
-        """A button for each of these, in this order; those in `spare` are in a menu where space is short."""
+        """A button for each of these, in this order; those in `spare` are the first in a menu where space is short."""
         for command in commands:
             self._below.add(ActionButton(command, self._theme, self._below), spare=command in spare)
+        order_tabs(self)
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
         """`providers` has the providers' names by ID."""

@@ -10,6 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.commands.command import ActionButton
+from app.ui.inspector.header import FACTS_WIDTH
+from app.ui.theme.metrics import SPACE_1
 from app.ui.widgets.buttons import IconButton
 from tests.support import until
 from tests.ui.requests.page_desk import PageDesk, open_body
@@ -61,6 +63,9 @@ async def test_what_a_narrow_pane_has_no_button_for_is_in_a_menu(shown: PageDesk
     await open_body(shown, b"{}", "application/json")
     opened = shown.page.commands.opened
     narrow = await resized(shown, 860, shown.detail.minimumSizeHint().width())
+    assert narrow[0].command is opened.replay
+    facts = shown.detail.header.facts
+    assert facts.width() >= FACTS_WIDTH - 2 * SPACE_1
     hidden = [one for one in opened.with_keys() if one not in [button.command for button in narrow]]
     assert hidden
     (more,) = (one for one in shown.detail.header.findChildren(IconButton) if one.toolTip() == "More for this request")
@@ -69,6 +74,22 @@ async def test_what_a_narrow_pane_has_no_button_for_is_in_a_menu(shown: PageDesk
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     assert menu.actions() == hidden
+    assert menu.toolTipsVisible(), "they say why a command cannot be run"
     menu.close()
     await resized(shown, 2200, 1800)
     await until(lambda: not more.isVisible())
+
+
+async def test_tab_goes_through_the_buttons_from_left_to_right(shown: PageDesk) -> None:
+    await open_body(shown, b"{}", "application/json")
+    row = await resized(shown, 2200, 1800)
+    for before, after in pairwise(row):
+        stop = before.nextInFocusChain()
+        while not stop.isVisible() or stop.focusPolicy() is Qt.FocusPolicy.NoFocus:
+            stop = stop.nextInFocusChain()
+        assert stop is after
+    assert row[0].previousInFocusChain().window() is shown.page.window()
+    tabs, stop = shown.detail.tabs, row[-1]
+    while not stop.isVisible() or stop in row or stop.focusPolicy() is Qt.FocusPolicy.NoFocus:
+        stop = stop.nextInFocusChain()
+    assert stop.parentWidget() is tabs or stop is tabs
