@@ -33,14 +33,23 @@ def focus_first(page: QWidget) -> None:
 
 def order_tabs(root: QWidget) -> None:
     """Set the Tab order of the widgets in `root`; call it again after inserting a widget."""
-    none = Qt.FocusPolicy.NoFocus
     inside: dict[QWidget, list[QWidget]] = {root: []}
     for widget in root.findChildren(QWidget):
-        if widget.focusPolicy() != none:
+        if _is_stop(widget):
             _add_with_parents(widget, inside)
-    stops = [widget for widget in _read(root, inside) if widget.focusPolicy() != none]
+    stops = [widget for widget in _read(root, inside) if _is_stop(widget)]
     for before, after in pairwise(stops):
         QWidget.setTabOrder(before, after)
+
+
+def _is_stop(widget: QWidget) -> bool:
+    """Whether Tab stops there. For Qt that is also what has its focus proxy inside: left where it was made, at the end,
+    it would lead back to its proxy from there.
+    """
+    if widget.focusPolicy() != Qt.FocusPolicy.NoFocus:
+        return True
+    proxy = widget.focusProxy()
+    return proxy is not None and widget.isAncestorOf(proxy)
 
 
 def _add_with_parents(widget: QWidget, inside: dict[QWidget, list[QWidget]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -64,6 +66,30 @@ def test_it_follows_a_splitter_and_leaves_other_windows_alone(qtbot: QtBot) -> N
     order_tabs(widget)
     assert names_in_tab_order(made["a"]) == "abc"
     assert names_in_tab_order(other[0]) == "yx"
+
+
+def test_what_has_its_focus_proxy_inside_comes_where_it_is_on_the_screen(qtbot: QtBot) -> None:
+    """Qt takes it for a place of its own; at the end Tab would lead back from there and never reach the beginning."""
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    column = QVBoxLayout(widget)
+    first, last, field = QPushButton(widget), QPushButton(widget), QWidget(widget)
+    inside = [QPushButton(field), QPushButton(field)]
+    row = QHBoxLayout(field)
+    for button in inside:
+        row.addWidget(button)
+    for part in (first, field, last):
+        column.addWidget(part)
+    field.setFocusProxy(inside[0])
+    order_tabs(widget)
+    widget.show()
+    qtbot.waitUntil(widget.isVisible)
+    first.setFocus()
+    ring = [first, *inside, last]
+    for key, way in (("Tab", [*ring[1:], first]), ("Shift+Tab", [*reversed(ring)])):
+        for place in way:
+            QTest.keySequence(widget.focusWidget(), QKeySequence(key))
+            assert widget.focusWidget() is place
 
 
 def test_it_leaves_no_items_of_layouts_behind(qtbot: QtBot) -> None:

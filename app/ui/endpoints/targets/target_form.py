@@ -40,7 +40,7 @@ class FileField(QWidget):
         super().__init__(parent)
         self._name, self._filters = name, kind
         self.path = TextField(self, placeholder="None", optional=True, mono=True)
-        self.path.setAccessibleName(name.capitalize())
+        self.path.setAccessibleName(name[0].upper() + name[1:])
         self.browse = Button("Choose…", theme, self)
         self.browse.setAccessibleName(f"Choose {name}")
         hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2, margins=0)
