@@ -44,7 +44,7 @@ from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
 from app.ui.widgets.dialog import confirm_discard, open_once
 from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling
-from app.ui.widgets.focus import focus_first, order_tabs
+from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.toast import Toast, ToastAction
 
@@ -246,6 +246,12 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
         if self._narrowed is not None:
             self._fit_sidebar()
+
+    def focusNextPrevChild(self, onward: bool) -> bool:
+        """Tab leads to nothing that is scrolled out of view."""
+        moved = super().focusNextPrevChild(onward)
+        bring_into_view(self.focusWidget())
+        return moved
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Quit, or keep running in the tray if the user chose so; never block."""

@@ -22,6 +22,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
 from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import Scrolling, bounded, fit
+from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
@@ -86,6 +87,12 @@ class Dialog(QDialog):
         if not event.spontaneous():
             fit(self)
         super().showEvent(event)
+
+    def focusNextPrevChild(self, onward: bool) -> bool:
+        """Tab leads to nothing that is scrolled out of view."""
+        moved = super().focusNextPrevChild(onward)
+        bring_into_view(self.focusWidget())
+        return moved
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Page Up and Page Down scroll the content."""

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QLayout, QScrollArea, QSplitter, QWidget
 
 _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
@@ -29,6 +29,15 @@ def focus_first(page: QWidget) -> None:
     tab = Qt.FocusPolicy.TabFocus
     inside = (one for one in page.findChildren(QWidget) if one.focusPolicy() & tab and one.isVisibleTo(page))
     next((one for one in inside if one.isEnabled()), page).setFocus()
+
+
+def bring_into_view(widget: QWidget | None) -> None:
+    """Scroll what it is in until it can be seen. Qt does that only for a Tab inside a scroll area, not into one."""
+    around = widget.parentWidget() if widget is not None else None
+    while widget is not None and around is not None:
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(widget)
+        around = around.parentWidget()
 
 
 def order_tabs(root: QWidget) -> None:

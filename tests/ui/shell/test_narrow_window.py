@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 
 from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
+from app.ui.dashboard.row import DashboardRow
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
@@ -18,6 +19,7 @@ from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
 from tests.ui.desk import Desk, shown
+from tests.ui.keyboard import Keyboard
 from tests.ui.waiting import settle, until, wait_for_widget
 
 SIZE = (960, 540)
@@ -35,6 +37,19 @@ async def test_captions_of_the_figures_are_whole(tmp_path: Path, plan: Plan) -> 
         cut = [one.text() for one in labels if one.fontMetrics().horizontalAdvance(one.text()) > one.width()]
         assert cut == []
         assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
+
+
+async def test_tab_leads_to_nothing_that_is_scrolled_out_of_view(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=8) as (_, window):
+        window.resize(*MINIMUM)
+        await settle(10)
+        keyboard = Keyboard(window)
+        row = window.dashboard.rows.findChildren(DashboardRow)[0]
+        for area in (one for one in window.findChildren(QScrollArea) if one.isAncestorOf(row)):
+            area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+        assert row.visibleRegion().isEmpty()
+        await keyboard.tab_to(row)
+        assert not row.visibleRegion().isEmpty()
 
 
 async def test_the_facts_of_a_body_lose_words_and_not_letters(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from shiboken6 import getAllValidWrappers
 
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.focus import order_tabs
 
 
@@ -90,6 +93,28 @@ def test_what_has_its_focus_proxy_inside_comes_where_it_is_on_the_screen(qtbot: 
         for place in way:
             QTest.keySequence(widget.focusWidget(), QKeySequence(key))
             assert widget.focusWidget() is place
+
+
+def test_tab_into_a_scroll_area_of_a_dialog_scrolls_to_the_focus(qtbot: QtBot) -> None:
+    theme = Theme()
+    dialog = Dialog("Title", theme, None)
+    qtbot.addWidget(dialog)
+    fields = [QPushButton() for _ in range(40)]
+    for field in fields:
+        dialog.body.addWidget(field)
+    close = Button("Close", theme, dialog)
+    dialog.footer.addWidget(close)
+    dialog.resize(300, 200)
+    dialog.show()
+    qtbot.waitUntil(dialog.isVisible)
+    for key, place in (("Tab", fields[0]), ("Shift+Tab", fields[-1])):
+        close.setFocus()
+        bar = dialog.content_area.verticalScrollBar()
+        bar.setValue(bar.maximum() // 2)
+        assert place.visibleRegion().isEmpty()
+        QTest.keySequence(close, QKeySequence(key))
+        assert dialog.focusWidget() is place
+        assert not place.visibleRegion().isEmpty()
 
 
 def test_it_leaves_no_items_of_layouts_behind(qtbot: QtBot) -> None:
