@@ -35,7 +35,7 @@ from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.card import line
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.focus import order_tabs, takes_keys
 from app.ui.widgets.layout import vbox
 
 BY_SOMEONE = "This request was deleted."
@@ -306,13 +306,13 @@ class RequestPane(QFrame):
 
     @Slot()
     def take_focus(self) -> None:
-        """Move the focus into what is shown."""
-        if self.tabs.currentIndex() in (BODY, RAW):
-            (self.body if self.tabs.currentIndex() == BODY else self.raw).take_focus()
+        """Move the focus into what is shown, or to the tabs if that has nothing to move in."""
+        tab = self.tabs.currentIndex()
+        if tab in (BODY, RAW):
+            widget = (self.body if tab == BODY else self.raw).stack.currentWidget()
         else:
-            page = self._pages.currentWidget()
-            if page is not None:
-                page.setFocus()
+            widget = self.deliveries.list if tab == DELIVERIES else self._pages.currentWidget()
+        (widget if widget is not None and takes_keys(widget) else self.tabs).setFocus()
 
     @Slot(str)
     def show_deliveries(self, capture_id: str) -> None:

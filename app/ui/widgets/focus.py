@@ -31,6 +31,12 @@ def focus_first(page: QWidget) -> None:
     next((one for one in inside if one.isEnabled()), page).setFocus()
 
 
+def takes_keys(widget: QWidget) -> bool:
+    """Whether it, or its focus proxy, is visible and made to have the focus."""
+    place = widget.focusProxy() or widget
+    return place.isVisible() and place.focusPolicy() != Qt.FocusPolicy.NoFocus
+
+
 def bring_into_view(widget: QWidget | None) -> None:
     """Scroll what it is in until it can be seen. Qt does that only for a Tab inside a scroll area, not into one."""
     around = widget.parentWidget() if widget is not None else None

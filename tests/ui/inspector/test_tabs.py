@@ -103,6 +103,27 @@ async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> N
         assert [one for one in tables if not one.accessibleName()] == []
 
 
+async def test_enter_leads_to_the_tabs_where_a_tab_has_nothing_to_move_in(shown: PageDesk) -> None:
+    tabs = shown.detail.tabs
+    await shown.add(b"")
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select_row(0)
+    await until(lambda: shown.detail.capture is not None)
+    for tab in (BODY, DELIVERIES):
+        await choose(shown, tab)
+        shown.list.setFocus()
+        QTest.keyClick(shown.list, Qt.Key.Key_Return)
+        assert shown.page.focusWidget() is tabs
+
+
+async def test_tab_passes_the_deliveries_by_if_there_are_none(shown: PageDesk) -> None:
+    await open_body(shown, b"{}", "application/json")
+    await choose(shown, DELIVERIES)
+    shown.detail.tabs.setFocus()
+    QTest.keyClick(shown.detail.tabs, Qt.Key.Key_Tab)
+    assert shown.page.focusWidget().isVisible()
+
+
 async def test_no_tab_moves_from_request_to_request(tmp_path: Path) -> None:
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
         tabs = shown.detail.tabs

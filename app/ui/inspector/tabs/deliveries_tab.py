@@ -65,7 +65,6 @@ class DeliveriesTab(QWidget):
         self._pages = QStackedWidget(self)
         self._blank, self._content = QWidget(self), QWidget(self)
         self._lay_out()
-        self.setAccessibleName("Deliveries")
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.list.chosen.connect(self._chosen)
@@ -109,7 +108,7 @@ class DeliveriesTab(QWidget):
         if self._pane is not None:
             self._pane.clear()
         self._latest.stop()
-        self._show_page(self._blank)
+        self._pages.setCurrentWidget(self._blank)
 
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop loading."""
@@ -141,9 +140,9 @@ class DeliveriesTab(QWidget):
         if not found:
             endpoint = self._endpoint_targets()
             self.empty.text.setText(NONE_MADE if endpoint else NO_TARGET)
-            self._show_page(self.empty)
+            self._pages.setCurrentWidget(self.empty)
             return
-        self._show_page(self._content)
+        self._pages.setCurrentWidget(self._content)
         self.list.show_rows(rows_of(found, self._attempts, self._target))
         self._show_notice()
         self._show_current()
@@ -270,14 +269,6 @@ class DeliveriesTab(QWidget):
     @Slot()
     def _sized(self) -> None:
         self._sized_by_user = True
-
-    def _show_page(self, page: QWidget) -> None:
-        """With the keyboard, if it is here: Tab would stop at a list that is not shown."""
-        focused = self.hasFocus()
-        self._pages.setCurrentWidget(page)
-        self.setFocusProxy(self.list if page is self._content else None)  # type: ignore[arg-type]  # PySide's stub lacks None
-        if focused:
-            self.setFocus()
 
     def _lay_out(self) -> None:
         hbox(
