@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QListView, QWidget
 
 from app.core.clock import now_us
@@ -292,6 +292,7 @@ class RequestList(QListView):
         if last >= 0:
             index = self._feed.model.index(max(0, min(row, last)))
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self.scrollTo(index)  # Qt does so only if the cursor moves
             self._open_current(index)
 
     @Slot(QModelIndex)
@@ -413,6 +414,16 @@ class RequestList(QListView):
             self._extending = bool(event.modifiers() & _EXTENDING)
             super().keyPressEvent(event)
             self._extending = False
+            if key in STEPS | PAGES or key == Qt.Key.Key_End:
+                self.scrollTo(self.currentIndex())  # as in `select_row`
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The cursor stays in view, also when the bar with *Undo* takes room."""
+        row = self.visualRect(self.currentIndex())
+        seen = row.isValid() and row.top() >= 0 and row.bottom() < event.oldSize().height()
+        super().resizeEvent(event)
+        if seen:
+            self.scrollTo(self.currentIndex())
 
     @Slot(QModelIndex, int, int)
     def _rows_gone(self, parent: QModelIndex, start: int, end: int) -> None:
