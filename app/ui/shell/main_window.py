@@ -67,6 +67,7 @@ class MainWindow(QMainWindow):
         self.pending = PendingDelete(services, tasks, self)
         services = self.services = dataclasses.replace(services, deletes=self.pending)
         self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
+        self._stopped = False
         theme.body_text.load_from(services.data_folder)
         self._endpoint_id: int | None = None
         self._deleted_endpoint_id: int | None = None
@@ -212,7 +213,10 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def stop(self) -> None:
-        """Save the window's state and unsubscribe from events. Call it before the window is deleted."""
+        """Save the window's state and unsubscribe from events, once. Call it before the window is deleted."""
+        if self._stopped:
+            return
+        self._stopped = True
         self._save_window_state()
         self.desktop.stop()
         for dialog in self.findChildren(ComparisonDialog):

@@ -134,6 +134,8 @@ async def test_the_last_request_is_open_again_and_as_unread_as_it_was(tmp_path: 
             window.requests.open_request(captures[1].id)
             await until(lambda: desk.store.captures.counts(endpoint.id).unread == 2)
             await desk.store.captures.mark_read([captures[1].id], read=False)
+            window.close()
+            window.stop()  # as the program does when its window was closed
         async with shown_over(desk) as window:
             detail = window.requests.detail
             await until(lambda: detail.capture is not None)
