@@ -114,22 +114,23 @@ class Desktop(QObject):
         self.check_tray()
         if not self._has_tray or self._misses:
             return False
-        told, keeps = bool(self._memory.value(_TOLD, False, type=bool)), self._services.settings().on_close == "tray"
-        if not keeps and not told and not self._asking.running:
-            self._asking.run(self._ask)
-        elif keeps:
+        knows = bool(self._memory.value(_TOLD, False, type=bool))
+        if self._services.settings().on_close == "tray":
             self._window.hide()
-            if not told:
+            if not knows:
                 self._memory.setValue(_TOLD, True)
                 self.notifier.show(STILL_RUNNING)
-        return keeps or not told
+            return True
+        if not knows and not self._asking.running:
+            self._asking.run(self._ask)
+        return not knows
 
     async def _ask(self) -> None:
         options = (QUIT, KEEP_CAPTURING)
         chosen = await choose("Keep capturing?", KEEP_CAPTURING_TEXT, options, self._theme, self._window)
         if chosen is not None:
-            self._memory.setValue(_TOLD, True)
             await self._services.change_settings({"on_close": "tray" if chosen is KEEP_CAPTURING else "quit"})
+            self._memory.setValue(_TOLD, True)
             self._window.close()
 
     def stop(self) -> None:
