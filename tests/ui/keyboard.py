@@ -85,9 +85,12 @@ class Keyboard:
         return list(map(name_of, onward))
 
     async def _activate(self) -> None:
-        """The system gives the keyboard to the window below a closed one; the offscreen platform does not."""
+        """The system gives the keyboard to the window below a closed one; the offscreen platform does not.
+
+        No window has it for a moment while a dialog opens, either: then the dialog is next.
+        """
         if QApplication.activeWindow() is None:
-            await activate(self._window)
+            await activate(QApplication.activeModalWidget() or self._window)
 
 
 def name_of(widget: QWidget) -> str:

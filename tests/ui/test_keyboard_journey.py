@@ -46,7 +46,7 @@ async def its_path(received: Received, writer: object) -> None:
 def assert_in_list(program: Program, keyboard: Keyboard) -> None:
     """The focus is in the list, and what is open there is still open."""
     page = program.window.requests
-    assert keyboard.focus is page.list
+    assert keyboard.focus is page.list, name_of(keyboard.focus)
     assert page.detail.capture_id == page.list.selected()[0].id == page.feed.model.summary(0).id
 
 
@@ -63,7 +63,7 @@ async def capture_two(program: Program, keyboard: Keyboard) -> None:
     await keyboard.tab_to("Send a test request")
     await keyboard.press("Return")
     await until(lambda: page.feed.model.rowCount() == 1 and page.detail.capture is not None)
-    assert keyboard.focus is page.list
+    assert keyboard.focus is page.list, name_of(keyboard.focus)
     assert (await program.send(b'{"order": 7}', "Content-Type: application/json")).status == 200
     await until(lambda: page.feed.model.rowCount() == 2)
     await keyboard.press("K")
