@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns
@@ -34,6 +35,25 @@ async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, wind
     assert not await target_is_empty(window, forwarding)
 
 
+async def test_tab_leads_from_row_to_row_whatever_was_made_between_them(desk: Desk, window: MainWindow) -> None:
+    window.show_page(DASHBOARD)
+    rows = window.dashboard.rows
+    first = await desk.endpoint(name="First")
+    await until(lambda: rows.row_count() == 1)
+    between = QPushButton("Between", window.dashboard)
+    between.show()
+    second = await desk.endpoint(name="Second")
+    await until(lambda: rows.row_count() == 2)
+    await activate(window)
+    row, other = rows.row(first.id), rows.row(second.id)
+    assert row is not None
+    assert other is not None
+    await until(other.isVisible)
+    row.setFocus()
+    QTest.keyClick(row, Qt.Key.Key_Tab)
+    assert window.focusWidget() is other
+
+
 async def test_a_row_is_one_tab_stop_with_arrow_keys_inside(desk: Desk, window: MainWindow) -> None:
     first, second = [await desk.endpoint(name=name) for name in ("First", "Second")]
     window.show_page(DASHBOARD)
@@ -43,6 +63,7 @@ async def test_a_row_is_one_tab_stop_with_arrow_keys_inside(desk: Desk, window: 
     row, other = rows.row(first.id), rows.row(second.id)
     assert row is not None
     assert other is not None
+    await until(other.isVisible)
     row.setFocus()
     for key, place in (
         (Qt.Key.Key_Left, row),

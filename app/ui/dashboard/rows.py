@@ -134,6 +134,8 @@ class DashboardRows(Card):
             self._list.insertWidget(place, self._new_row(endpoint))
             added += 1
             place += 1
+        if added:
+            order_tabs(self._container)
 
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
         row = DashboardRow(self._contents(endpoint), self._theme, self._container)

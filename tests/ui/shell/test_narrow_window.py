@@ -217,6 +217,6 @@ async def test_without_requests_the_whole_width_says_how_to_send_the_first(
         window.show_endpoint(endpoint.id)
         await desk.capture(endpoint)
         await until(page.detail.isVisible)
-        assert all(page.splitter.sizes())
+        await until(lambda: all(page.splitter.sizes()))
         window.show_endpoint(None)
         assert page.detail.isVisible()
