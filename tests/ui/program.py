@@ -38,8 +38,9 @@ class Program:
         return await asyncio.to_thread(post, url, body, *headers)
 
     async def dialog(self, kind: type[Any]) -> Any:
-        await until(lambda: [dialog for dialog in self.window.findChildren(kind) if dialog.isVisible()])
-        return next(dialog for dialog in self.window.findChildren(kind) if dialog.isVisible())
+        """Once it has the keyboard, which may be a moment after it is visible."""
+        await until(lambda: any(one.isVisible() and one.isActiveWindow() for one in self.window.findChildren(kind)))
+        return next(one for one in self.window.findChildren(kind) if one.isVisible())
 
 
 @asynccontextmanager
