@@ -144,11 +144,13 @@ async def show_windows(desk: Desk, look: Look) -> None:
     await settle()
     look.at(window, "first start")
     window.show_endpoint(endpoint.id)
+    await until(window.requests.list.isVisible)
+    await settle()
+    look.whole(window.requests.list_footer, "foot of the list")
     window.requests.go_to(await desk.store.captures.get(made[0].id))
     await until(window.requests.detail.header.isVisible)
     await settle()
     look.whole(window.requests.detail, "detail")
-    look.whole(window.requests.list_footer, "foot of the list")
     sidebar = window.sidebar
     for button in (sidebar.settings_button, sidebar.about_button, sidebar.add_button, sidebar.tunnel):
         look.whole(button, button.accessibleName())

@@ -26,6 +26,7 @@ from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
+from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
@@ -51,8 +52,6 @@ from app.ui.widgets.toast import Toast, ToastAction
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
 PAGE_MINIMUM = QSize(639, 240)
-SIDE_BY_SIDE_WIDTH = 730
-"""Width in pixels at which a list and a detail fit side by side."""
 ENDPOINT = "endpoint"
 """The stored name of an endpoint's page."""
 
@@ -246,10 +245,8 @@ class MainWindow(QMainWindow):
         self._fit_sidebar()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Widen a sidebar that was narrowed on a smaller screen."""
         super().resizeEvent(event)
-        if self._narrowed is not None:
-            self._fit_sidebar()
+        self._fit_sidebar()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab leads to nothing that is scrolled out of view."""
@@ -337,10 +334,11 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(frame)
 
     def _fit_sidebar(self) -> None:
-        """On a small screen narrow the sidebar before a list and its detail have to scroll sideways."""
+        """Narrow the sidebar where a list and its request would not fit side by side, and widen it again."""
         wanted = self._sidebar_width()
         self._narrowed = None
-        self._set_sidebar_width(min(wanted, max(MINIMUM_WIDTH, self.width() - SIDE_BY_SIDE_WIDTH)))
+        room = self.width() - self._frame.handleWidth() - SIDE_BY_SIDE_WIDTH
+        self._set_sidebar_width(min(wanted, max(MINIMUM_WIDTH, room)))
         if self._frame.sizes()[0] < wanted:
             self._narrowed = (wanted, self._frame.sizes()[0])
 

@@ -210,6 +210,7 @@ class PaletteSources(QObject):
         self._set_filter(text)
 
     def _set_filter(self, text: str) -> None:
+        self._page.show_list()
         self._page.filter.bar.set_text(text)
         self._page.take_focus()
 

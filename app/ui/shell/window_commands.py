@@ -70,7 +70,7 @@ class WindowCommands(Commands):
         body_text = BodyTextCommands(theme, self._say, self)
         body_text.add_to(window)
         actions.new.add_to(window)
-        self.registry.add(*page.commands.all(), *self._view.commands, *body_text.commands)
+        self.registry.add(*page.commands.all(), page.panes.back, *self._view.commands, *body_text.commands)
         self.registry.add(actions.new, *self.endpoint.for_palette())
         self._add_places()
         self._add_program()

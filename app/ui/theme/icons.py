@@ -85,6 +85,7 @@ def characters() -> dict[str, str]:
 NAMES = {
     "add": "plus",
     "all": "tray",
+    "back": "arrow-left",
     "body": "brackets-curly",
     "chart": "chart-bar",
     "check": "check",

@@ -94,6 +94,7 @@ FOCUS = "Only moves to another place in the window."
 NOTIFY = "Notifications are shown by the window; scripts use `wait`."
 LOOK = "How the window looks; it is no setting of a script."
 REASONS = {
+    "Back to list": FOCUS,
     "Open in new window": "Opens the same request in another window.",
     "Open request": "Shows the request of a delivery; scripts have its ID in the delivery.",
     "Open endpoint": FOCUS,

@@ -21,7 +21,7 @@ from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.replay.editable_request import load_request
-from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
+from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from tests import damage
 from tests.deliveries import STATUS_500, finish
 from tests.factories import attempt

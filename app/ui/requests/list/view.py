@@ -209,6 +209,8 @@ class RequestList(QListView):
 
     request_selected = Signal(object)
     """The request that the user moved to, if it is the only one selected."""
+    request_clicked = Signal(object)
+    """The request that the user clicked, unless the click extends the selection."""
     selection_settled = Signal()
     """The selection changed; emitted once for all changes of one event."""
     drag_requested = Signal()
@@ -243,7 +245,7 @@ class RequestList(QListView):
         feed.model.kept_changed.connect(self._settling.start)
         feed.model.rowsRemoved.connect(self._rows_gone)
         feed.model.modelReset.connect(self._settling.start)
-        self.clicked.connect(self._open_current)
+        self.clicked.connect(self._click)
         self.click_scroll = ClickScroll(self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.relative_times = RelativeTimes(self, feed.model)
@@ -296,6 +298,11 @@ class RequestList(QListView):
             self._open_current(index)
 
     @Slot(QModelIndex)
+    def _click(self, index: QModelIndex) -> None:
+        self._open_current(index)
+        if not self._extending:
+            self.request_clicked.emit(index.data(SUMMARY_ROLE))
+
     def _open_current(self, index: Index) -> None:
         """Open the cursor's request if it is not open: after a delete the cursor is on a row without opening it."""
         if not self._extending and index == self.currentIndex() and self.selected_count() == 1:

@@ -1,4 +1,4 @@
-"""The commands of a page of requests: on its list, on those selected in it, on the one shown, and on the view of it."""
+"""The commands of a page of requests: on its list, on those selected in it, and on the one shown."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
-from app.ui.inspector.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
+from app.ui.commands.command import Command, CommandGroup, Commands, menu_of
 from app.ui.inspector.current_request import CurrentRequest
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
-from app.ui.requests.activity.chart import ActivityStrip
-from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.stars_and_notes import StarClicks
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
@@ -23,77 +20,6 @@ from app.ui.requests.selection.select_all import SelectAll
 from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-
-
-class ViewCommands(Commands):
-    """The keys to find and filter work in the whole window while the page is visible, those to fold only in a body,
-    which handles them itself.
-    """
-
-    group = CommandGroup.REQUEST
-    context = IN_WINDOW
-
-    def __init__(
-        self,
-        theme: Theme,
-        say: Callable[[str], object],
-        *,
-        detail: RequestPane,
-        page_filter: PageFilter,
-        activity: ActivityStrip,
-        page: QWidget,
-    ) -> None:
-        super().__init__(theme, say, page)
-        self._detail, self._filter, self._activity, self._page = detail, page_filter, activity, page
-        folds = detail.body.code.folds
-        find, of_list = detail.open_find, CommandGroup.LIST
-        next_match, previous_match = page_filter.next_mark, page_filter.previous_mark
-        self.command("Find in body", "search", find, self._none_open, "Ctrl+F")
-        self.command("Next match in body", "down", next_match, self._no_matches, "F3")
-        self.command("Previous match in body", "up", previous_match, self._no_matches, "Shift+F3")
-        self.command("Filter", "filter", page_filter.start, self._no_filter, "/", group=of_list, synonyms="search find")
-        for command in self.commands:
-            command.add_to(page)
-        self.command("Fold in body", "fold", folds.fold_here, self._no_folds, FOLD)
-        self.command("Unfold in body", "unfold", folds.unfold_here, self._no_folds, UNFOLD)
-        self.command("Fold all in body", "fold", folds.fold_all, self._no_folds, FOLD_ALL)
-        self.command("Unfold all in body", "unfold", folds.unfold_all, self._no_folds, UNFOLD_ALL)
-        toggle = self._toggle_chart
-        self.command("Save body as…", "download", detail.body.save.click, self._no_body, synonyms="export download")
-        self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
-
-    @Slot()
-    def refresh(self) -> None:
-        self._chart.setText("Hide activity chart" if self._activity.open else "Show activity chart")
-        super().refresh()
-
-    def _hidden(self) -> str | None:
-        return None if self._page.isVisible() else "No list of requests is shown."
-
-    def _no_filter(self) -> str | None:
-        return None if self._filter.bar.isVisible() else "There is nothing to filter."
-
-    def _none_open(self) -> str | None:
-        opened = self._page.isVisible() and self._detail.capture is not None
-        return None if opened else "No request is open."
-
-    def _no_body(self) -> str | None:
-        body = self._detail.capture is not None and self._detail.capture.size
-        return self._none_open() or (None if body else "This request has no body.")
-
-    def _no_folds(self) -> str | None:
-        code = self._detail.body.code
-        possible = code.folds.possible and code.isVisible()
-        return self._none_open() or (None if possible else "Nothing in this body can be folded.")
-
-    def _no_matches(self) -> str | None:
-        # The find bar of a body stays open while another tab is shown.
-        searching = self._filter.active or not self._detail.body.find_bar.isHidden()
-        return self._none_open() or (None if searching else "Filter the list or find in the body first.")
-
-    def _toggle_chart(self) -> None:
-        self._activity.set_open(not self._activity.open)
-
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"
@@ -284,6 +210,8 @@ class PageCommands(QObject):
         self._refresh_timer.setInterval(MERGE_MS)
         self.stars = StarClicks(rows)
         self._note = detail.header.note
+        self._to_note: str | None = None
+        """The request whose note is written once it is open."""
         self._connect()
         for signal in (select_all.changed, actions.batch.changed, request.changed):
             signal.connect(self.refresh)
@@ -325,8 +253,9 @@ class PageCommands(QObject):
         rows.request_selected.connect(self.refresh)
         rows.selection_settled.connect(self.refresh)
         self.stars.toggled.connect(self._toggle_star)
-        self.selected.note_requested.connect(self._note.start)
+        self.selected.note_requested.connect(self._note_selected)
         self.opened.note_requested.connect(self._note.start)
+        self._request.changed.connect(self._note_opened)
         self._note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
@@ -353,6 +282,22 @@ class PageCommands(QObject):
         self._tasks.start(
             self._actions.star(selected_requests([summary]), starred=not summary.starred), "star a request"
         )
+
+    @Slot()
+    def _note_selected(self) -> None:
+        """The selected request may have to be opened first."""
+        selected = self._list.selected()
+        self._to_note = selected[0].id if selected else self._detail.capture_id
+        if self._to_note is not None:
+            self._detail.show_request(self._to_note)
+        self._note_opened()
+
+    @Slot()
+    def _note_opened(self) -> None:
+        opened = self._request.summary
+        if opened is not None and opened.id == self._to_note:
+            self._to_note = None
+            self._note.start()
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:

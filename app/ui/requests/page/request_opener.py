@@ -12,6 +12,7 @@ from app.ui.inspector.current_request import CurrentRequest
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList, ScrollPlace
+from app.ui.requests.page.panes import Panes
 
 
 class RequestOpener(QObject):
@@ -29,15 +30,17 @@ class RequestOpener(QObject):
         feed: RequestFeed,
         page: QWidget,
         *,
+        panes: Panes,
         focus_list: Callable[[], None],
     ) -> None:
         super().__init__(page)
         self._list, self._detail, self._request, self._feed = rows, detail, request, feed
-        self._page, self._focus_list = page, focus_list
+        self._page, self._panes, self._focus_list = page, panes, focus_list
         self._places: dict[int | None, tuple[str | None, ScrollPlace | None]] = {}
         """What was open, and where the list was, when the list of an endpoint, or of all (None), was left."""
         self._reopened: str | None = None
         rows.request_selected.connect(self._open_row)
+        rows.request_clicked.connect(self._open_clicked)
         detail.opened.connect(self._select_reopened)
         detail.closed.connect(self._leave_detail)
 
@@ -65,7 +68,7 @@ class RequestOpener(QObject):
     def open(self, capture_id: str) -> None:
         if not self._list.select(capture_id):
             self._list.keep_one(None)
-            self._detail.show_request(capture_id)
+        self._detail.show_request(capture_id)
 
     def select_next(self, hides: Callable[[int, str], bool]) -> None:
         """The user deletes requests: select the next one, and open it in place of a deleted one. If the open request is
@@ -96,8 +99,13 @@ class RequestOpener(QObject):
 
     @Slot(object)
     def _open_row(self, summary: Summary | None) -> None:
-        if summary is not None:
+        if summary is not None and not self._panes.only_list:
             self._detail.show_request(summary.id)
+
+    @Slot(object)
+    def _open_clicked(self, summary: Summary) -> None:
+        if self._panes.only_list:
+            self._detail.show_request(summary.id, focus=True)
 
     @Slot(str)
     def _select_reopened(self, capture_id: str) -> None:

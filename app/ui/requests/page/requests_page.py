@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
@@ -33,8 +33,10 @@ from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.list_area import FirstRequest, ListArea
 from app.ui.requests.page.own_window import OwnWindows
-from app.ui.requests.page.page_commands import PageCommands, ViewCommands
+from app.ui.requests.page.page_commands import PageCommands
+from app.ui.requests.page.panes import Panes
 from app.ui.requests.page.request_opener import RequestOpener
+from app.ui.requests.page.view_commands import ViewCommands
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import BatchJob, SelectAll
 from app.ui.services import Services
@@ -44,9 +46,6 @@ from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast
-
-LIST_MINIMUM = 264
-"""Pixels; list and detail fit side by side on 1366x768 at 150 %."""
 
 
 class RequestsPage(QWidget):
@@ -79,8 +78,9 @@ class RequestsPage(QWidget):
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
         self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
         self.detail = RequestPane(services, theme, tasks, self)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        self.splitter.setObjectName("requests")
+        self._column = _ListColumn(self.header, self.activity, self)
+        self.panes = Panes(self._column, self.detail, self.show_list, theme, self)
+        self.splitter = self.panes.splitter
         self.filter = PageFilter(
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
         )
@@ -98,7 +98,13 @@ class RequestsPage(QWidget):
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         self.commands = self._make_commands(actions, tasks, theme)
         self.view_commands = ViewCommands(
-            theme, actions.say, detail=self.detail, page_filter=self.filter, activity=self.activity, page=self
+            theme,
+            actions.say,
+            detail=self.detail,
+            page_filter=self.filter,
+            activity=self.activity,
+            show_list=self.show_list,
+            page=self,
         )
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
@@ -106,7 +112,9 @@ class RequestsPage(QWidget):
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
         self.list_area = self._make_list_area(theme)
-        self.opener = RequestOpener(self.list, self.detail, self.request, self.feed, self, focus_list=self.take_focus)
+        self.opener = RequestOpener(
+            self.list, self.detail, self.request, self.feed, self, panes=self.panes, focus_list=self.take_focus
+        )
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
         self._connect()
@@ -164,6 +172,14 @@ class RequestsPage(QWidget):
         if self.feed.pager.time_range is not None and not self.feed.pager.time_range.holds(capture.received_at):
             self.activity.clear()
         self.list.go_to(capture)
+        self.detail.show_request(capture.id)
+
+    @Slot()
+    def show_list(self) -> None:
+        """Where an open request has the place of the list, close it."""
+        if self.panes.single and not self.detail.is_empty:
+            self.detail.clear()
+            self.take_focus()
 
     @Slot()
     def take_focus(self) -> None:
@@ -171,19 +187,23 @@ class RequestsPage(QWidget):
         it is by the time the list is shown.
         """
         widget = self.list_area.currentWidget() or self.list
-        if widget is self.list:
+        if self._column.isHidden():
+            self.detail.take_focus()
+        elif widget is self.list:
             self.list.setFocus()
         else:
             focus_first(widget)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc does the first of these that applies: clear a selection of many, go from the detail to the list, stop a
+        """Esc does the first of these that applies: clear a selection of many, go from the request to the list, stop a
         search, clear the filter, clear the time range.
         """
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.list.selected_count() > 1 or self.select_all.requests is not None:
             self.commands.clear_selection()
+        elif self._column.isHidden():
+            self.show_list()
         elif self.detail.isAncestorOf(self.focusWidget()):
             self.take_focus()
         elif self.filter.search_status.stop():
@@ -196,26 +216,17 @@ class RequestsPage(QWidget):
             super().keyPressEvent(event)
 
     def _build_layout(self) -> None:
-        self._column = left = _ListColumn(self.header, self.activity, self)
-        left.setMinimumWidth(LIST_MINIMUM)
         vbox(
             self.header,
             self.activity,
             self.filter.bar,
             (self.list_area, 1),
             self.list_footer,
-            inside=left,
+            inside=self._column,
             spacing=0,
             margins=0,
         )
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(self.detail)
-        self.splitter.setStretchFactor(0, 2)
-        self.splitter.setStretchFactor(1, 3)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(1)
-        self.splitter.setSizes([440, 600])
-        hbox(self.splitter, inside=self, margins=0)
+        hbox(self.panes, inside=self, margins=0)
 
     def _make_commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
         return PageCommands(
@@ -265,8 +276,6 @@ class RequestsPage(QWidget):
         empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
         empty.target_requested.connect(self.endpoint_commands.targets.trigger)
         empty.tunnel_requested.connect(self.tunnel_requested)
-        for changed in (self.detail.opened, self.detail.closed):
-            changed.connect(self._fit_panes)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
@@ -285,15 +294,10 @@ class RequestsPage(QWidget):
     @Slot()
     def _refreshed(self) -> None:
         self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
-        self._fit_panes()
-        self.commands.refresh_list()
-
-    @Slot()
-    def _fit_panes(self) -> None:
-        """Without requests the whole width explains how the first one comes."""
         empty = self.list_area.currentWidget() is self.list_area.empty
-        self.detail.setVisible(not empty or not self.detail.is_empty)
+        self.panes.set_empty(empty)
         self._column.set_empty(empty)
+        self.commands.refresh_list()
 
     def _replay_scope(self) -> ReplayScope:
         """What the list shows."""

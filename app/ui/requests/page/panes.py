@@ -1,0 +1,108 @@
+"""The list and the open request of a page: side by side, or one at a time where there is no room for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QApplication, QSplitter, QWidget
+
+from app.ui.commands.command import IN_WINDOW, ActionButton, CommandGroup, Commands
+from app.ui.inspector.request_pane import RequestPane
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+from app.ui.widgets.layout import Stretch, hbox, vbox
+
+LIST_MINIMUM = 264
+SIDE_BY_SIDE_WIDTH = 730
+"""Pixels from which both fit: those of a page in a window of 950, beside the narrowest sidebar."""
+
+
+class Panes(QWidget):
+    """In a narrow page an open request takes the place of the list until it is closed, by `back` for example. Then
+    moving in the list opens nothing: a request is opened by a click or Enter, with the focus in it.
+    """
+
+    def __init__(
+        self, column: QWidget, detail: RequestPane, back: Callable[[], None], theme: Theme, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._column, self._detail, self._empty = column, detail, False
+        self.single = False
+        """Whether only one is shown."""
+        self._commands = _PaneCommands(back, self, theme)
+        self.back = self._commands.back
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self.splitter.setObjectName("requests")
+        column.setMinimumWidth(LIST_MINIMUM)
+        for part, share in ((column, 2), (detail, 3)):
+            self.splitter.addWidget(part)
+            self.splitter.setStretchFactor(self.splitter.indexOf(part), share)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(1)
+        self.splitter.setSizes([440, 600])
+        self._bar = QWidget(self)
+        self._bar.setProperty("part", "surface")
+        self._bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        button = ActionButton(self.back, theme, self._bar)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.set_labelled(True)
+        row = hbox(button, Stretch(), margins=(metrics.SPACE_2, metrics.SPACE_1, metrics.SPACE_2, metrics.SPACE_1))
+        vbox(row, line(self._bar), inside=self._bar, spacing=0, margins=0)
+        vbox(self._bar, (self.splitter, 1), inside=self, spacing=0, margins=0)
+        self._second_click = QTimer(self)
+        self._second_click.setSingleShot(True)
+        self._second_click.setInterval(QApplication.doubleClickInterval())
+        self._second_click.timeout.connect(self._take_clicks)
+        detail.opened.connect(self.fit)
+        detail.closed.connect(self.fit)
+        self.fit()
+
+    @property
+    def only_list(self) -> bool:
+        """Whether the list has the place of both."""
+        return self.single and self._detail.is_empty
+
+    def set_empty(self, empty: bool) -> None:
+        """Without requests the whole width explains how the first one comes."""
+        self._empty = empty
+        self.fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.single != (self.width() < SIDE_BY_SIDE_WIDTH):
+            self.fit()
+
+    @Slot()
+    def fit(self) -> None:
+        self.single = self.width() < SIDE_BY_SIDE_WIDTH
+        opened = not self._detail.is_empty
+        if self.single and opened and self._detail.isHidden():
+            # The second half of a double-click on a row must not press what has come there.
+            self._detail.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            self._second_click.start()
+        self._detail.setVisible(opened or not (self._empty or self.single))
+        self._column.setVisible(not (self.single and opened))
+        self._bar.setVisible(self.single and opened)
+        self._commands.refresh()
+
+    @Slot()
+    def _take_clicks(self) -> None:
+        self._detail.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
+
+
+class _PaneCommands(Commands):
+    group = CommandGroup.LIST
+    context = IN_WINDOW
+
+    def __init__(self, back: Callable[[], None], panes: Panes, theme: Theme) -> None:
+        super().__init__(theme, None, panes)
+        self._panes = panes
+        self.back = self.command("Back to list", "back", back, self._list_shown, "Alt+Left", synonyms="close request")
+        self.back.add_to(panes)
+
+    def _list_shown(self) -> str | None:
+        taken = self._panes.isVisible() and self._panes.single and not self._panes.only_list
+        return None if taken else "The list is shown."
