@@ -62,7 +62,7 @@ class EndpointFilter(QWidget):
         self._theme = theme
         self.line = QLineEdit(self)
         self.line.setPlaceholderText("Filter endpoints")
-        self.line.setAccessibleName("Filter endpoints")
+        self.line.setAccessibleName("Filter endpoints in the sidebar")
         self.line.setMaxLength(200)
         self.line.setClearButtonEnabled(True)
         self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)

@@ -9,8 +9,9 @@ from app.ui.messages import Message, MessageAction, Messages
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import label, plain_tooltip, restyle
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.layout import hbox
+from app.ui.widgets.notice_text import NoticeText
 
 _ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
 
@@ -25,11 +26,8 @@ class ErrorBar(QFrame):
         self.setProperty("part", "bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = QLabel(self)
-        self._text = label("", "strong", self, wrap=True)
-        self._advice = label("", "muted", self, wrap=True)
+        self._text = NoticeText(theme, self, "strong")
         self._more = label("", "small", self)
-        for words in (self._text, self._advice):
-            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = hbox(spacing=metrics.SPACE_2)
         self._dismiss = IconButton("close", "Dismiss", theme, self)
         self._dismiss.clicked.connect(self.dismiss)
@@ -49,10 +47,9 @@ class ErrorBar(QFrame):
             self._messages.withdraw(self._current.key)
 
     def _lay_out(self) -> None:
-        words = vbox(self._text, self._advice, spacing=2)
         hbox(
             self._icon,
-            (words, 1),
+            (self._text, 1),
             self._buttons,
             self._more,
             self._dismiss,
@@ -79,10 +76,7 @@ class ErrorBar(QFrame):
                 widget.deleteLater()
         if message is None:
             return
-        self._text.setText(message.text)
-        self._advice.setText(message.advice)
-        self._advice.setVisible(bool(message.advice))
-        self._text.setToolTip(plain_tooltip(message.text) if len(message.text) > 200 else "")
+        self._text.say(message.text, advice=message.advice)
         self.setAccessibleName(f"{message.text} {message.advice}".strip())
         for action in message.actions:
             self._buttons.addWidget(_ActionButton(action, self._theme, self))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
 
 _TOOLTIP_LINE, _TOOLTIP_LINES = 90, 12
 _JOINER = "\u2060"
+_BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
 
 
 def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
@@ -46,6 +48,11 @@ def _broken(line: str) -> list[str]:
     if len(line) <= _TOOLTIP_LINE:  # `wrap` takes its time, and a window begins with two hundred tooltips.
         return [line]
     return wrap(line, _TOOLTIP_LINE, replace_whitespace=False, expand_tabs=False, break_on_hyphens=False) or [line]
+
+
+def breakable(text: str) -> str:
+    """`text` with zero-width spaces that let long URLs in it wrap; to be shown, not to be copied."""
+    return _BREAKS.sub("\\g<0>\u200b", text)
 
 
 def restyle(widget: QWidget) -> None:

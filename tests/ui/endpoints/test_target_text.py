@@ -6,7 +6,7 @@ import pytest
 
 from app.core.target import PausedBy, RetryRule, Target, TargetDraft
 from app.core.target_text import paused_text
-from app.ui.endpoints.targets.target_text import breakable, more_text, retry_text, sample_url, target_look
+from app.ui.endpoints.targets.target_text import more_text, retry_text, sample_url, target_look
 
 END = "until 10 min after the first attempt."
 CONNECTING = " Attempts that cannot connect do not count."
@@ -121,9 +121,3 @@ def test_more_targets_are_counted() -> None:
         " and 1 more target",
         " and 2 more targets",
     ]
-
-
-def test_a_long_url_can_wrap_and_stays_the_same_otherwise() -> None:
-    url = "https://" + "a" * 60 + "/hook?x=1"
-    assert breakable(url).replace("\u200b", "") == url
-    assert max(map(len, breakable(url).split("\u200b"))) <= 16

@@ -12,6 +12,8 @@ from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
 from app.ui.dashboard.row import DashboardRow
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.messages import Message
+from app.ui.requests.list.delegate import ROW
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
@@ -67,9 +69,9 @@ async def test_the_facts_of_a_body_lose_words_and_not_letters(tmp_path: Path) ->
             assert kind.shown_text() in ("JSON · 2 B · auto", "JSON · 2 B", "JSON", "")
 
 
-@pytest.mark.parametrize(("height", "chart"), [(466, True), (410, False)])
+@pytest.mark.parametrize(("height", "chart"), [(560, True), (490, False)])
 async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: int, chart: bool) -> None:
-    """At 1366 by 768 and 150 %, less the frame of a window; in a lower one without the chart meanwhile."""
+    """In a low window the chart gives way to it meanwhile."""
 
     async with shown(tmp_path) as (desk, window):
         endpoint = await desk.endpoint()
@@ -91,7 +93,7 @@ async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: i
         assert header.height() >= header.heightForWidth(header.width())
         assert [part.height() for part in parts] == heights
         assert url in page.paused_notice.accessibleName()
-        assert page.activity.isVisible() is chart
+        await until(lambda: page.activity.isVisible() is chart)
         await desk.store.targets.resume(target.id)
         await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
 
@@ -221,3 +223,40 @@ async def test_without_requests_the_whole_width_says_how_to_send_the_first(
         await until(lambda: page.panes.single is single and page.list.isVisible() is not single)
         window.show_page(ALL_REQUESTS)
         assert page.detail.isVisible() is not single
+
+
+@pytest.mark.parametrize(
+    ("size", "shows", "rows"),
+    [
+        ((1280, 800), (True, True, True), 8),
+        ((911, 512), (False, True, True), 5),
+        ((911, 470), (False, False, True), 5),
+        ((911, 440), (False, False, False), 5),
+        (MINIMUM, (False, False, False), 3),
+    ],
+)
+async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(
+    desk: Desk, window: MainWindow, size: tuple[int, int], shows: tuple[bool, bool, bool], rows: int
+) -> None:
+    """The chart, the description, the facts; with a notice of the window and one of the endpoint. In a higher window
+    all comes back.
+    """
+    endpoint = await desk.endpoint(name="Shop", description="Payments of the test shop")
+    target = await desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3000/payments"))
+    await desk.store.targets.pause(target.id)
+    for _ in range(20):
+        await desk.capture(endpoint)
+    message = Message(text="The disk is full, and nothing is captured.")
+    desk.messages.post(message)
+    page = window.requests
+    for width, height in ((1280, 900), size, (1280, 900)):
+        window.resize(width, height)
+        window.show_endpoint(endpoint.id)
+        await until(page.list.isVisible)
+        await settle(10)
+        seen = page.activity.isVisible(), page.header.description.isVisible(), page.header.facts.isVisible()
+        assert seen == (shows if (width, height) == size else (True, True, True))
+        assert page.list.height() >= rows * ROW
+        assert page.paused_notice.isVisible()
+        assert page.header.height() >= page.header.sizeHint().height()
+    desk.messages.withdraw(message.key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.core.model import Endpoint
@@ -13,18 +12,14 @@ from app.core.worst_state import State
 from app.ui.commands.command import Command, CommandButton
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_actions import paused_targets
-from app.ui.endpoints.targets.target_text import breakable
 from app.ui.services import Services
 from app.ui.state_look import LOOKS
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import hbox
-
-ROOMY = 400
-"""Pixels from which the notice names the target."""
+from app.ui.widgets.notice_text import NoticeText
 
 
 class PausedNotice(QFrame):
@@ -42,7 +37,7 @@ class PausedNotice(QFrame):
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
         self._icon = QLabel(self)
-        self.text = label("", "", self, wrap=True)
+        self.text = NoticeText(theme, self)
         self.deliveries = Button("Show deliveries", theme, self)
         self.deliveries.hide()
         self.resume = CommandButton("Resume", resume, theme, self)
@@ -73,11 +68,6 @@ class PausedNotice(QFrame):
         """Show the button that emits `deliveries_requested`."""
         self.deliveries.show()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """A narrow notice is brief: with a URL it would be higher than the list."""
-        super().resizeEvent(event)
-        self._refresh()
-
     def stop(self) -> None:
         self._counts.stop()
 
@@ -87,9 +77,7 @@ class PausedNotice(QFrame):
             return
         waiting = self._counts.of(self._targets)
         text = paused_text(self._targets, waiting)
-        brief = self.width() < ROOMY
-        self.text.setText(paused_text(self._targets, waiting, brief=True) if brief else breakable(text))
-        self.text.setToolTip(plain_tooltip(text) if brief else "")
+        self.text.say(text, paused_text(self._targets, waiting, brief=True))
         self.setAccessibleName(text)
         look = LOOKS[State.PAUSED]
         self._icon.setPixmap(self._theme.pixmap(look.icon, look.colour, 18, self.devicePixelRatioF()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from app.core.forward_target import forwarded_url, full_url
@@ -21,7 +20,6 @@ RESULTS = {
     "5xx": ("5xx server errors", "5xx"),
 }
 """Each result that a rule can name besides single statuses: as a check box, and within a sentence."""
-_BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
 _LISTED_MAX = 5
 """Maximum number of delays that are listed one by one."""
 
@@ -45,11 +43,6 @@ def more_text(targets: Sequence[TargetDraft]) -> str:
     """` and 2 more targets`, to follow the first target's URL; empty if there is only one."""
     more = len(targets) - 1
     return f" and {count_of(more, 'more target')}" if more > 0 else ""
-
-
-def breakable(text: str) -> str:
-    """`text` with zero-width spaces that let long URLs in it wrap; to be shown, not to be copied."""
-    return _BREAKS.sub("\\g<0>\u200b", text)
 
 
 def retry_text(rule: RetryRule) -> str:

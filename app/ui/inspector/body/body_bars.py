@@ -14,7 +14,9 @@ from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.layout import hbox
+from app.ui.widgets.notice_text import NoticeText
 from app.ui.widgets.side_by_side import SideBySide
 
 
@@ -50,20 +52,17 @@ class NoticesBar(QFrame):
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.text = label("", "small", self, wrap=True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_3, 6)
+        self.text = NoticeText(theme, self, "small")
         self.place = Button("Show", theme, self, kind="link")
         self.place.setToolTip("Go to the error in the text as it was sent")
         self.place.setAccessibleName("Show the error")
-        row.addWidget(self.text, 1)
-        row.addWidget(self.place)
+        hbox((self.text, 1), self.place, inside=self, margins=(metrics.SPACE_4, 6, metrics.SPACE_3, 6))
         self.hide()
 
     def say(self, notices: list[str], *, place: bool = False) -> None:
         """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
         self.place.setVisible(place)
-        self.text.setText(" ".join(notices))
+        self.text.say(" ".join(notices))
         self.setVisible(bool(notices))
 
 

@@ -43,6 +43,8 @@ class EndpointHeader(QFrame):
         self.url = CopyField("", theme, self, what="URL")
         self.qr = ActionButton(commands.show_qr, theme, self)
         self.banner = _Banner(commands.switch, theme, self)
+        self._lines = True, True
+        """Whether there is room for the description and for the facts."""
         self._menu = QMenu(self)
         self.notify = NotifyMenu(notify, self._menu)
         self._build_menu()
@@ -81,11 +83,9 @@ class EndpointHeader(QFrame):
         facts, target = facts_of(endpoint) if endpoint else ("", "")
         self.facts.setText(facts)
         self.target.setText(target)
-        self.facts.setVisible(own)
-        self.target.setVisible(bool(target))
         text = endpoint.description if endpoint else "Requests to all endpoints, newest first."
         self.description.setText(escape(text.replace("\n", " ")))
-        self.description.setVisible(bool(text))
+        self._show_lines()
         self.url.set_text(url, mark)
         for widget in (self.url, self.qr, self.edit, self.test, self.more):
             widget.setVisible(own)
@@ -93,6 +93,25 @@ class EndpointHeader(QFrame):
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
         self._commands.refresh()
+
+    def lines_height(self) -> tuple[int, int]:
+        """Pixels that the description and the facts take, shown or not."""
+        lines = ((self.description, self.description), (self.facts, self.target))
+        heights = (max(one.sizeHint().height() for one in line) * bool(line[0].text()) for line in lines)
+        description, facts = (height + metrics.SPACE_2 if height else 0 for height in heights)
+        return description, facts
+
+    def show_lines(self, *, description: bool, facts: bool) -> None:
+        """Where height is short, the page does without them."""
+        if (description, facts) != self._lines:
+            self._lines = description, facts
+            self._show_lines()
+
+    def _show_lines(self) -> None:
+        description, facts = self._lines
+        self.description.setVisible(description and bool(self.description.text()))
+        self.facts.setVisible(facts and bool(self.facts.text()))
+        self.target.setVisible(facts and bool(self.target.text()))
 
     def add_notice(self, notice: QWidget) -> None:
         """Show `notice` at the lower edge, as wide as the header."""

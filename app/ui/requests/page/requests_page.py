@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
@@ -32,6 +32,7 @@ from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.list_area import FirstRequest, ListArea
+from app.ui.requests.page.list_column import ListColumn
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands
 from app.ui.requests.page.panes import Panes
@@ -78,7 +79,7 @@ class RequestsPage(QWidget):
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
         self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
         self.detail = RequestPane(services, theme, tasks, self)
-        self._column = _ListColumn(self.header, self.activity, self)
+        self._column = ListColumn(self.header, self.activity, self)
         self.panes = Panes(self._column, self.detail, self.show_list, theme, self)
         self.splitter = self.panes.splitter
         self.filter = PageFilter(
@@ -343,33 +344,3 @@ class RequestsPage(QWidget):
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         if event.url_changed:
             self._show_header()
-
-
-class _ListColumn(QWidget):
-    """Hides `activity` while there are no requests, or too little height for everything: the header's notices would be
-    laid out over its buttons. A selected time range stays visible, because it filters the list.
-    """
-
-    def __init__(self, header: EndpointHeader, activity: ActivityStrip, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._header, self._activity, self._empty = header, activity, False
-
-    def set_empty(self, empty: bool) -> None:
-        if empty != self._empty:
-            self._empty = empty
-            self._fit()
-
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._fit()
-        return done
-
-    def _fit(self) -> None:
-        header, activity = self._header, self._activity
-        others = self.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        needed = header.heightForWidth(self.width()) + activity.sizeHint().height()
-        needed += sum(
-            one.minimumSizeHint().height() for one in others if one not in (header, activity) and not one.isHidden()
-        )
-        activity.setVisible((needed <= self.height() and not self._empty) or activity.times is not None)

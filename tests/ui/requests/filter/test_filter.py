@@ -306,7 +306,7 @@ async def test_each_list_keeps_its_filter_and_a_link_gives_it_up(shown: PageDesk
     assert capture is not None
     shown.page.go_to(capture)
     await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == other.id)
-    assert shown.model.rowCount() == 6
+    await until(lambda: shown.model.rowCount() == 6)
     assert not shown.page.filter.bar.line.text()
 
 

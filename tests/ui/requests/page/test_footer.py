@@ -18,7 +18,7 @@ SMALL = (894, 466)
 @pytest.mark.usefixtures("each_font")
 async def test_a_number_is_never_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
-        window.resize(*SMALL)
+        window.resize(SMALL[0], 600)
         (endpoint,) = desk.store.endpoints.all()
         for event in ("invoice.paid", "invoice.paid", "charge.failed"):
             await desk.capture(endpoint, event=event)

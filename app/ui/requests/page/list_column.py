@@ -1,0 +1,63 @@
+"""The left column of a page of requests: its header, the chart, the filter, the list and its footer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtWidgets import QWidget
+
+from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.requests.list.delegate import ROW
+from app.ui.requests.page.header import EndpointHeader
+from app.ui.requests.page.list_area import ListArea
+
+ROWS, ROWS_MIN = 5, 3
+"""Rows of the list that what is above it leaves room for, and those without which the page scrolls."""
+
+
+class ListColumn(QWidget):
+    """Where height is short, the chart gives way to the list, then the header's description, then its facts. There is
+    no chart without requests; a selected time range stays visible, because it filters the list.
+    """
+
+    def __init__(self, header: EndpointHeader, activity: ActivityStrip, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._header, self._activity, self._empty = header, activity, False
+
+    def set_empty(self, empty: bool) -> None:
+        if empty != self._empty:
+            self._empty = empty
+            self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Without what gives way."""
+        height = self._whole_header() - sum(self._header.lines_height()) + self._below(ROWS_MIN)
+        return QSize(super().minimumSizeHint().width(), height)
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        header, activity = self._header, self._activity
+        free = self.height() - self._whole_header() - self._below(ROWS)
+        chart = free >= activity.sizeHint().height() and not self._empty
+        activity.setVisible(chart or activity.times is not None)
+        if not activity.isHidden():
+            free -= activity.sizeHint().height()
+        description = free >= 0
+        header.show_lines(description=description, facts=description or free + header.lines_height()[0] >= 0)
+
+    def _whole_header(self) -> int:
+        """The height of the header with all its lines."""
+        header = self._header
+        lines = zip((header.description, header.facts), header.lines_height(), strict=True)
+        shown = header.heightForWidth(self.width()) if header.hasHeightForWidth() else header.sizeHint().height()
+        return shown + sum(height for line, height in lines if line.isHidden())
+
+    def _below(self, rows: int) -> int:
+        """The least height of all below the chart, with so many rows of the list."""
+        parts = self.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        below = [one for one in parts if one not in (self._header, self._activity) and not one.isHidden()]
+        return rows * ROW + sum(one.minimumSizeHint().height() for one in below if not isinstance(one, ListArea))
