@@ -130,13 +130,34 @@ class ReplayState(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class TargetProgress(Record, frozen=True):
+    """What came of a replay's deliveries to one target so far.
+
+    `url` is empty for requests that had no target, or are no longer stored. `per_second` counts deliveries while the
+    replay is not paused. Like the times, it knows only those since the replay was last resumed after an end of
+    Hookline; the times are None without any.
+    """
+
+    url: str
+    delivered: int = 0
+    failed: int = 0
+    not_sent: int = 0
+    per_second: float = 0.0
+    median_ms: float | None = None
+    p95_ms: float | None = None
+
+    @property
+    def sent(self) -> int:
+        return self.delivered + self.failed
+
+
 class ReplayProgress(Record, frozen=True):
     """Counts so far. `total` is requests times `times`, None until they are counted.
 
     `sent` counts requests, the `duplicated` included. `delivered` and `failed` count deliveries: a request to three
     targets has three. One that could not be sent counts as failed. `incomplete` counts requests that were left out
     because they are not complete, `repeated` deliveries that were sent again because Hookline ended during the first
-    time. `rate` is requests per second at present.
+    time. `rate` is requests per second at present. `targets` has what came of the deliveries to each.
     """
 
     total: int | None = None
@@ -148,6 +169,7 @@ class ReplayProgress(Record, frozen=True):
     incomplete: int = 0
     repeated: int = 0
     rate: float = 0.0
+    targets: tuple[TargetProgress, ...] = ()
 
     @property
     def done(self) -> int:
@@ -158,8 +180,8 @@ class ReplayProgress(Record, frozen=True):
 class EarlierResults(Record, frozen=True):
     """What came of a replay's deliveries before Hookline ended, by request and target (None: a URL that is no target).
 
-    `ended` has a character for each that ended, in order: `1` if it was delivered. `interrupted` counts those that were
-    under way and have not been repeated, `repeated` all that have.
+    `ended` has a character for each that ended, in order: `1` if it was delivered, `-` if it was not sent, `0` if it
+    failed. `interrupted` counts those that were under way and have not been repeated, `repeated` all that have.
     """
 
     ended: dict[tuple[str, int | None], str] = {}
@@ -184,6 +206,13 @@ class Replay(Record, frozen=True):
     @property
     def ended(self) -> bool:
         return self.state in (ReplayState.DONE, ReplayState.CANCELLED)
+
+
+def received_until(source: ReplaySource, at: int) -> ReplaySource:
+    """Without what was captured from this moment on, such as after the start of the replay that is to be repeated."""
+    if isinstance(source, ChosenRequests):
+        return source
+    return replace(source, received_before=at if source.received_before is None else min(source.received_before, at))
 
 
 CONCURRENCY_MAX = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from app.core.about import Fact, duration_text, report_text
 from app.core.record import Record
@@ -20,6 +20,7 @@ from app.core.replay.spec import (
     ReplaySource,
     ReplaySpec,
     ReplayState,
+    TargetProgress,
 )
 from app.core.text import count_of, exact_time, ms_text
 
@@ -162,7 +163,6 @@ def replay_summary(
     latencies: Histogram,
     results: Mapping[str, int],
     *,
-    targets: Mapping[str, tuple[int, int]],
     resumed: bool,
     endpoint: str | None,
     started_at: int,
@@ -170,8 +170,8 @@ def replay_summary(
 ) -> str:
     """Plain text with aligned columns.
 
-    `results` counts deliveries by `short_result`, `targets` the delivered and the failed ones by URL. `resumed`:
-    `results` and `latencies` only have what was sent since. `endpoint` as in `source_text`.
+    `results` counts deliveries by `short_result`. `resumed`: `results` and `latencies` only have what was sent since.
+    `endpoint` as in `source_text`.
     """
     ms = max(0, ended_at - started_at) / 1_000
     run = [
@@ -195,6 +195,7 @@ def replay_summary(
     ]
     sections: list[tuple[str, list[Fact]]] = [("Replay", run), ("Totals", totals)]
     since = " since it was resumed" if resumed else ""
+    targets = [target for target in progress.targets if target.url]
     if len(targets) > 1:
         sections.append(("Targets", _target_facts(targets)))
     if results:
@@ -265,13 +266,21 @@ def _if_any(label: str, count: int) -> list[Fact]:
     return [(label, f"{count:,}")] if count else []
 
 
-def _target_facts(targets: Mapping[str, tuple[int, int]]) -> list[Fact]:
+def _target_facts(targets: Sequence[TargetProgress]) -> list[Fact]:
     """The URLs are values: as labels, long ones would push the values of all sections to the right."""
-    widths = [max(len(f"{counts[part]:,}") for counts in targets.values()) for part in (0, 1)]
-    return [
-        (f"{delivered:>{widths[0]},} delivered, {failed:>{widths[1]},} failed", url)
-        for url, (delivered, failed) in targets.items()
-    ]
+    counts = [[f"{one.delivered:,} delivered", f"{one.failed:,} failed"] for one in targets]
+    if any(one.not_sent for one in targets):
+        for row, one in zip(counts, targets, strict=True):
+            row.append(f"{one.not_sent:,} not sent")
+    widths = [max(map(len, column)) for column in zip(*counts, strict=True)]
+    labels = [", ".join(map(str.rjust, row, widths)) for row in counts]
+    return [(label, f"{one.url}{_times_text(one)}") for label, one in zip(labels, targets, strict=True)]
+
+
+def _times_text(target: TargetProgress) -> str:
+    if target.median_ms is None or target.p95_ms is None:
+        return ""
+    return f" (p50 {ms_text(target.median_ms)}, p95 {ms_text(target.p95_ms)})"
 
 
 def _latency_facts(latencies: Histogram) -> list[Fact]:

@@ -31,6 +31,7 @@ _REPEATS = fn.EXISTS(
 
 _CHANGING = ("state", "progress", "started_at", "ended_at", "problem", "summary")
 """What changes of a replay."""
+_ENDED = {DeliveryState.DELIVERED.value: "1", DeliveryState.NOT_SENT.value: "-"}
 
 
 class Replays(Part):
@@ -56,7 +57,7 @@ class Replays(Part):
             DeliveryModel.select(
                 CaptureModel.id,
                 DeliveryModel.target_id,
-                DeliveryModel.state == DeliveryState.DELIVERED.value,
+                DeliveryModel.state,
                 DeliveryModel.interrupted,
                 _REPEATS,
             )
@@ -69,14 +70,14 @@ class Replays(Part):
             ended: dict[tuple[str, int | None], str] = {}
             interrupted: Counter[tuple[str, int | None]] = Counter()
             repeated = 0
-            for capture_id, target_id, delivered, cut, repeats in query.tuples().execute(database):
+            for capture_id, target_id, state, cut, repeats in query.tuples().execute(database):
                 key = capture_id, target_id
                 interrupted[key] -= repeats
                 repeated += repeats
                 if cut:
                     interrupted[key] += 1
                 else:
-                    ended[key] = ended.get(key, "") + ("1" if delivered else "0")
+                    ended[key] = ended.get(key, "") + _ENDED.get(state, "0")
             return EarlierResults(ended=ended, interrupted=dict(+interrupted), repeated=repeated)
 
         return await self._readers.run(job)

@@ -28,7 +28,6 @@ from app.core.replay.spec import (
     ReplayProgress,
     ReplaySource,
 )
-from app.core.replay.summary import Histogram
 from app.core.search.parse import parse
 from app.core.store import CaptureRepository, Store
 from app.core.target import Target
@@ -36,6 +35,7 @@ from app.core.text import count_of
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
 from app.server.forward.target_queue import after
+from app.server.replay.delivery_counts import DeliveryCounts
 
 _ID_BYTES = 16
 _PAGE = 500
@@ -93,34 +93,6 @@ async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Se
     return selection
 
 
-class DeliveryCounts:
-    """`results` counts them by `short_result`; without those from before an interruption, whose results are not
-    known."""
-
-    def __init__(self) -> None:
-        self._by_url: dict[str, Counter[bool]] = {}
-        self.results = Counter[str]()
-
-    @property
-    def delivered(self) -> int:
-        return sum(counts[True] for counts in self._by_url.values())
-
-    @property
-    def failed(self) -> int:
-        return sum(counts[False] for counts in self._by_url.values())
-
-    @property
-    def by_target(self) -> dict[str, tuple[int, int]]:
-        """How many were delivered and how many failed, by the URL of the target."""
-        return {url: (counts[True], counts[False]) for url, counts in self._by_url.items() if url}
-
-    def add(self, url: str, *, delivered: bool, result: str | None = None) -> None:
-        """`url` is the target's, empty if it is not known which target a request would have gone to."""
-        self._by_url.setdefault(url, Counter())[delivered] += 1
-        if result is not None:
-            self.results[result] += 1
-
-
 log = logging.getLogger(__name__)
 
 _AHEAD = 64
@@ -128,6 +100,7 @@ _AHEAD = 64
 _WAITING = 512
 """How many sends may be under way, delayed ones included."""
 _RATE_S = 2.0
+_EARLIER = {"1": DeliveryState.DELIVERED, "-": DeliveryState.NOT_SENT, "0": DeliveryState.FAILED}
 
 
 class ReplayRunner:
@@ -153,13 +126,13 @@ class ReplayRunner:
         self._counted = Counter(total=len(selection) * self._spec.times, repeated=before.repeated)
         """What `ReplayProgress` counts of requests."""
         self.resumed = bool(before.ended or before.interrupted)
-        self.latencies, self.counts = Histogram(), DeliveryCounts()
+        self.counts = DeliveryCounts()
         self._skipped = 0
         self._free = asyncio.Semaphore(self._spec.concurrency)
         self._under_way = asyncio.Semaphore(_WAITING)
         self._running = asyncio.Event()
         self._running.set()
-        self._paused_at, self._paused_us = 0, 0
+        self._began_at, self._paused_at, self._paused_us = _monotonic_us(), 0, 0
         self._cancelled = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._moments: list[float] = []
@@ -173,6 +146,7 @@ class ReplayRunner:
             delivered=self.counts.delivered,
             failed=self.counts.failed,
             rate=round(len(self._moments) / _RATE_S, 1),
+            targets=self.counts.by_target(self._running_s()),
         )
 
     @property
@@ -213,6 +187,10 @@ class ReplayRunner:
         """Begin no further send, and let those under way end."""
         self._cancelled.set()
         self._running.set()
+
+    def _running_s(self) -> float:
+        """For how long it has not been paused."""
+        return ((self._paused_at if self.paused else _monotonic_us()) - self._began_at - self._paused_us) / 1_000_000
 
     async def run(self) -> None:
         """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""
@@ -258,7 +236,7 @@ class ReplayRunner:
             key = send.capture_id, target.id or None
             if results := self._before.get(key):
                 self._before[key] = results[1:]
-                self.counts.add(target.url, delivered=results[0] == "1")
+                self.counts.add(target.url, _EARLIER[results[0]])
             else:
                 left.append(target)
         return left
@@ -293,7 +271,7 @@ class ReplayRunner:
                 self._free.release()
             if not self.cancelled:
                 self._count(send)
-                self.counts.add("", delivered=False, result=FAILURES[FailureKind.NOT_SENT])
+                self.counts.add("", DeliveryState.NOT_SENT, FAILURES[FailureKind.NOT_SENT])
                 self._skipped += 1
             return
         if not send.delay_ms:
@@ -311,7 +289,7 @@ class ReplayRunner:
         self._under_way.release()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a send of replay %s failed", self.replay.id, exc_info=error)
-            self.counts.add("", delivered=False, result=FAILURES[FailureKind.INTERNAL])
+            self.counts.add("", DeliveryState.FAILED, FAILURES[FailureKind.INTERNAL])
 
     async def _send(self, send: PlannedSend, capture: Capture, body: bytes | None, targets: tuple[Target, ...]) -> None:
         if send.delay_ms:
@@ -354,16 +332,16 @@ class ReplayRunner:
         self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
         if not await stored(lambda: self._deliveries.add_replays([delivery])):
             self._skipped += 1
-            self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
+            self.counts.add(target.url, DeliveryState.NOT_SENT, FAILURES[FailureKind.NOT_SENT])
             return
         self._counted["repeated"] += delivery.interrupted
         queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)
         edit, to_hookline = self._spec.edit, isinstance(self._spec.destination, OtherEndpoint)
         made = await self._sender.attempts(queued, target, edit, cut_off=send.cut_off, to_hookline=to_hookline)
         last, ended = made[-1][0], after(delivery, made, None)
-        self.latencies.add(last.ms)
         await stored(lambda: self._deliveries.finish(ended, made))
-        self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
+        ms = None if ended.state is DeliveryState.NOT_SENT else last.ms
+        self.counts.add(target.url, ended.state, short_result(last), ms)
 
     def _url(self, capture: Capture, target: Target) -> str:
         edited = self._spec.edit.url if self._spec.edit is not None else None

@@ -18,9 +18,11 @@ from app.core.replay.spec import (
     MatchingRequests,
     OtherEndpoint,
     Replay,
+    ReplayProgress,
     ReplaySource,
     ReplaySpec,
     ReplayState,
+    received_until,
     replay_errors,
     with_full_urls,
 )
@@ -171,7 +173,7 @@ class ReplayService:
         source, before = replay.spec.source, EarlierResults()
         if replay.started_at is not None:
             before = await self._replays.results(replay.id)
-            source = _received_before(source, replay.started_at)
+            source = received_until(source, replay.started_at)
         selection = await select(source, self._store.captures)
         started = replace(replay, state=ReplayState.RUNNING, started_at=replay.started_at or now_us())
         runner = ReplayRunner(started, selection, before, self._store, sender=self._sender, addresses=self._addresses)
@@ -199,14 +201,14 @@ class ReplayService:
 
     async def _publish(self, runner: ReplayRunner) -> None:
         """Ten times a second, and once a second to the store."""
-        turn, before = 0, runner.progress
+        turn, before = 0, _counts(runner.progress)
         while True:
             await asyncio.sleep(_PUBLISH_S)
             turn += 1
             runner.replay = replace(runner.replay, problem=runner.problem)
             present = replace(runner.replay, progress=runner.progress)
-            if present.progress != before:
-                before = present.progress
+            if (counts := _counts(present.progress)) != before:
+                before = counts
                 self._bus.publish(ReplayChanged(replay=present))
                 if turn % _SAVE_EVERY == 0:
                     with suppress(StorageUnavailableError):
@@ -230,12 +232,9 @@ class ReplayService:
         return replay
 
 
-def _received_before(source: ReplaySource, at: int) -> ReplaySource:
-    """Without what was captured after a replay's start."""
-    if isinstance(source, ChosenRequests):
-        return source
-    before = at if source.received_before is None else min(source.received_before, at)
-    return replace(source, received_before=before)
+def _counts(progress: ReplayProgress) -> ReplayProgress:
+    """Without what changes with time alone."""
+    return replace(progress, targets=())
 
 
 def _ended(runner: ReplayRunner, endpoint: str | None) -> Replay:
@@ -246,9 +245,8 @@ def _ended(runner: ReplayRunner, endpoint: str | None) -> Replay:
         replay.spec,
         state,
         progress,
-        runner.latencies,
+        runner.counts.latencies,
         runner.counts.results,
-        targets=runner.counts.by_target,
         resumed=runner.resumed,
         endpoint=endpoint,
         started_at=replay.started_at or replay.created_at,

@@ -18,6 +18,7 @@ from app.core.replay.spec import (
     OtherEndpoint,
     ReplayProgress,
     ReplaySpec,
+    received_until,
     replay_errors,
 )
 
@@ -79,3 +80,10 @@ def test_a_broken_rule_names_its_field(refused: ReplaySpec, field: str, part: st
 
 def test_a_duplicate_is_no_progress() -> None:
     assert ReplayProgress(total=10, sent=7, duplicated=2, dropped=1).done == 6
+
+
+def test_a_repeat_sends_nothing_that_came_after_the_first_start() -> None:
+    chosen = ChosenRequests(ids=("a",))
+    assert received_until(chosen, 5) is chosen
+    assert received_until(MatchingRequests(query="x"), 5) == MatchingRequests(query="x", received_before=5)
+    assert received_until(MatchingRequests(received_before=3), 5) == MatchingRequests(received_before=3)

@@ -15,6 +15,7 @@ from app.core.replay.spec import (
     ReplaySource,
     ReplaySpec,
     ReplayState,
+    TargetProgress,
 )
 from app.core.replay.summary import Histogram, replay_summary, source_text
 from app.core.text import exact_time
@@ -40,7 +41,6 @@ def test_the_report_says_what_was_sent_and_what_came_back() -> None:
         ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
         latencies,
         {"200": 4, "Could not connect": 2},
-        targets={"http://127.0.0.1:3000/": (4, 2)},
         resumed=False,
         endpoint=None,
         started_at=START,
@@ -86,7 +86,6 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
         ReplayProgress(total=1_200, sent=30, delivered=30),
         Histogram(),
         {},
-        targets={},
         resumed=False,
         endpoint="Stripe",
         started_at=START,
@@ -101,22 +100,25 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
 
 
 def test_several_targets_are_told_apart() -> None:
+    targets = (
+        TargetProgress(url="http://127.0.0.1:3000/", delivered=12, median_ms=1.5, p95_ms=20.0),
+        TargetProgress(url="https://127.0.0.1:3001/", delivered=1, failed=10, not_sent=1),
+        TargetProgress(url="", not_sent=1),
+    )
     text = replay_summary(
         ReplaySpec(source=MatchingRequests(endpoint_id=1)),
         ReplayState.DONE,
-        ReplayProgress(total=12, sent=12, delivered=13, failed=11),
+        ReplayProgress(total=13, sent=13, delivered=13, failed=12, targets=targets),
         Histogram(),
-        {"200": 13, "TLS failed": 11},
-        targets={"http://127.0.0.1:3000/": (12, 0), "https://127.0.0.1:3001/": (1, 11)},
+        {"200": 13, "TLS failed": 11, "Not sent": 1},
         resumed=False,
         endpoint="Stripe",
         started_at=START,
         ended_at=START,
     )
-    targets = text.split("\nTargets\n")[1].split("\n\n")[0]
-    assert targets.splitlines() == [
-        "  12 delivered,  0 failed  http://127.0.0.1:3000/",
-        "   1 delivered, 11 failed  https://127.0.0.1:3001/",
+    assert text.split("\nTargets\n")[1].split("\n\n")[0].splitlines() == [
+        "  12 delivered,  0 failed, 0 not sent  http://127.0.0.1:3000/ (p50 1.5 ms, p95 20 ms)",
+        "   1 delivered, 10 failed, 1 not sent  https://127.0.0.1:3001/",
     ]
 
 
@@ -129,7 +131,6 @@ def test_a_resumed_replay_says_that_the_results_before_are_not_known() -> None:
         ReplayProgress(total=12, sent=12, delivered=12),
         latencies,
         {"200": 1},
-        targets={"http://127.0.0.1:3000/": (12, 0)},
         resumed=True,
         endpoint="Stripe",
         started_at=START,

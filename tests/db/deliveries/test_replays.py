@@ -58,11 +58,12 @@ async def test_what_came_of_the_deliveries_of_a_replay(store: Store, endpoint: E
 
     await end(store, await sent(first.id))
     await end(store, await sent(first.id), DeliveryState.FAILED)
+    await end(store, await sent(first.id), DeliveryState.NOT_SENT)
     cut_off = await sent(second.id)
     attempt = factories.attempt(cut_off, failure=FailureKind.INTERRUPTED, error="Cut off.", status=None)
     await store.deliveries.finish(factories.after(cut_off, attempt, DeliveryState.FAILED), [(attempt, b"")])
     place = second.id, None
-    ended = {(first.id, None): "10"}
+    ended = {(first.id, None): "10-"}
     assert await store.replays.results("r") == EarlierResults(ended=ended, interrupted={place: 1})
     await end(store, await sent(second.id, restart=True), trigger=AttemptTrigger.RESTART)
     assert await store.replays.results("r") == EarlierResults(ended={**ended, place: "1"}, repeated=1)

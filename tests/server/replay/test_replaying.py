@@ -61,11 +61,19 @@ async def test_each_delivery_counts_where_targets_differ(stage: ReplayStage) -> 
     assert done.summary is not None
     facts = {" ".join(line.split()) for line in done.summary.splitlines()}
     assert {"Sent 12 requests", "Delivered 12", "Failed 24", "200 12", "500 12", "Could not connect 12"} <= facts
-    assert {
-        f"12 delivered, 0 failed {place.url}",
-        f"0 delivered, 12 failed {broken.url}",
-        f"0 delivered, 12 failed {nothing}",
-    } <= facts
+    counts = {one.url: (one.sent, one.delivered, one.failed, one.not_sent) for one in progress.targets}
+    assert counts == {place.url: (12, 12, 0, 0), broken.url: (12, 0, 12, 0), nothing: (12, 0, 12, 0)}
+    for one in progress.targets:
+        assert one.per_second > 0
+        assert one.median_ms is not None
+        assert one.p95_ms is not None
+        assert one.median_ms <= one.p95_ms
+    for counted in (
+        f"12 delivered, 0 failed {place.url} (p50 ",
+        f"0 delivered, 12 failed {broken.url} (p50 ",
+        f"0 delivered, 12 failed {nothing} (p50 ",
+    ):
+        assert any(fact.startswith(counted) for fact in facts)
 
 
 async def test_chosen_requests_go_to_another_url(stage: ReplayStage) -> None:
