@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
+from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextLayout
+
 from app.core.model import Endpoint
 from app.core.worst_state import State, endpoint_state
 from app.ui.services import Services
 from app.ui.session_stats import SessionStats
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Tone
 
 
@@ -41,3 +46,24 @@ def state_of(endpoint: Endpoint, services: Services, session_stats: SessionStats
     """How an endpoint stands now."""
     use, last = services.store.limits.use_of(endpoint.id), session_stats.last_outcome(endpoint.id)
     return endpoint_state(endpoint.targets, last, use, services.tunnels.url_state)
+
+
+def paint_look(
+    painter: QPainter, place: QRect, look: Look, theme: Theme, *, text: str, colour: str, font: QFont
+) -> None:
+    """In a cell: the icon, and after it `text` in the token `colour`, shortened to fit."""
+    painter.save()
+    top = place.top() + (place.height() - metrics.ICON) // 2
+    ratio = painter.deviceTransform().m11()
+    painter.drawPixmap(place.left(), top, theme.pixmap(look.icon, look.colour, metrics.ICON, ratio))
+    painter.setPen(QColor(getattr(theme.tokens, colour)))
+    place = place.adjusted(metrics.ICON + 6, 0, 0, 0)
+    # A layout, as the style uses for the other cells: `drawText` rounds their height otherwise.
+    shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+    layout = QTextLayout(shown, font)
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(place.width() + metrics.SPACE_1)
+    layout.endLayout()
+    layout.draw(painter, QPointF(place.left(), place.top() + place.height() // 2 - int(line.height()) // 2))
+    painter.restore()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from PySide6.QtCore import QObject, QPersistentModelIndex, QPointF, QRect, QRectF
-from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout
+from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF
+from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QHeaderView
 
 from app.core.bodies.escape import escape
@@ -18,6 +18,7 @@ from app.core.raw_request import below_slug
 from app.core.target import Target
 from app.core.text import clock_time, day_text, exact_time, ms_text
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
+from app.ui.state_look import paint_look
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
@@ -154,7 +155,7 @@ class DeliveryModel(Rows[Delivery]):
             Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP),
             Column("Endpoint", self._endpoint),
             Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method),
-            Column("Request", lambda one: escape(_request_text(one)), _request_tooltip),
+            Column("Request", lambda one: escape(request_text(one)), _request_tooltip),
             Column("Target", self._target_url, self._target_tooltip),
             Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
             Column("Status", lambda one: "" if one.status is None else str(one.status), _status_tooltip, align=RIGHT),
@@ -190,7 +191,7 @@ class DeliveryModel(Rows[Delivery]):
             return next_text(delivery, self.target(delivery), now_us())
         marks = ["Replay"] if delivery.replay_id is not None else []
         if delivery.state is not DeliveryState.DELIVERED:
-            marks.append(_reason(delivery))
+            marks.append(failure_text(delivery))
         return " · ".join(filter(None, marks))
 
     def _detail_tooltip(self, delivery: Delivery) -> str:
@@ -205,20 +206,7 @@ class DeliveryModel(Rows[Delivery]):
 
     def _paint_state(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
         look = look_of(delivery, self.target(delivery))
-        painter.save()
-        top = place.top() + (place.height() - metrics.ICON) // 2
-        ratio = painter.deviceTransform().m11()
-        painter.drawPixmap(place.left(), top, self._theme.pixmap(look.icon, look.colour, metrics.ICON, ratio))
-        painter.setPen(QColor(getattr(self._theme.tokens, look.colour)))
-        # A layout, as the style uses for the other cells: `drawText` rounds their height otherwise.
-        layout = QTextLayout(look.words, self._font)
-        layout.beginLayout()
-        line = layout.createLine()
-        line.setLineWidth(place.width())
-        layout.endLayout()
-        top = place.top() + place.height() // 2 - int(line.height()) // 2
-        layout.draw(painter, QPointF(place.left() + metrics.ICON + 6, top))
-        painter.restore()
+        paint_look(painter, place, look, self._theme, text=look.words, colour=look.colour, font=self._font)
 
 
 class DeliveryTable(RowsView):
@@ -290,7 +278,7 @@ class DeliveryColumns(QObject):
             left -= width
 
 
-def _reason(delivery: Delivery) -> str:
+def failure_text(delivery: Delivery) -> str:
     """A status's usual phrase is shorter than the sentence around it."""
     if delivery.status is not None and delivery.status >= 300:
         phrase = status_text(delivery.status).partition(" ")[2]
@@ -320,7 +308,7 @@ def _status_tooltip(delivery: Delivery) -> str:
     return status_text(delivery.status) if delivery.status is not None else ""
 
 
-def _request_text(delivery: Delivery) -> str:
+def request_text(delivery: Delivery) -> str:
     """The path below the slug, or what the request is where it has none."""
     path = below_slug(delivery.captured_target).partition("?")[0]
     return path if path.strip("/") else delivery.captured_event or delivery.captured_gist or "/"
