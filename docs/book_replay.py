@@ -1,4 +1,4 @@
-"""The chapter of replaying: the editor, the form for many, the progress, and the summary."""
+"""The chapter of replaying: the editor, the form for many, the progress, and the page of replays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from app.core.model import Endpoint
 from app.core.replay.spec import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
 from app.ui.replay.replay_editor import HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_progress_area import ReplaysDialog
 from docs import picture_data
 from docs.book import SIZES, Book
 
@@ -98,8 +97,11 @@ async def _progress(book: Book, stripe: Endpoint) -> None:
         lambda: (shown := tracker.shown) is not None and (shown.id, shown.state) == (done.id, ReplayState.DONE),
     )
     await book.save("replay-done", WIDE)
-    book.window.replays.bar.details.click()
+    book.window.replays.bar.show_page.click()
     await asyncio.sleep(0.3)
-    await book.save("replay-summary", WIDE)
-    book.dialog(ReplaysDialog).reject()
-    tracker.dismiss(done.id)
+    await book.save("replays-summary", WIDE)
+    page = book.window.replays.page
+    page.list.select_row(1)
+    await book.until("its failures", page.details.failures.rows.rowCount)
+    await book.save("replays-failed")
+    await book.show(stripe)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 
 from app.core.model import DeliveryState, StorageUse
+from app.core.replay.spec import Replay, ReplayState, TargetProgress
 from app.core.target import Target
 from app.core.tunnel.tunnel import DOWN, Tunnel, TunnelState
 
@@ -32,6 +33,16 @@ _OF_DELIVERY = {
     DeliveryState.QUEUED: State.WAITING,
     DeliveryState.DELIVERED: State.OK,
     DeliveryState.NONE: State.NONE,
+}
+
+
+_OF_REPLAY = {
+    ReplayState.QUEUED: State.WAITING,
+    ReplayState.RUNNING: State.WAITING,
+    ReplayState.PAUSED: State.PAUSED,
+    ReplayState.INTERRUPTED: State.PAUSED,
+    ReplayState.DONE: State.OK,
+    ReplayState.CANCELLED: State.NOT_SENT,
 }
 
 
@@ -67,6 +78,23 @@ def endpoint_state(
         states.append(_OF_DELIVERY[last])
         states += [State.PAUSED for target in active if target.paused is not None]
     return worst(states)
+
+
+def replay_state(replay: Replay) -> State:
+    """One that the end of Hookline interrupted waits as a paused one does; of a cancelled one the rest was not sent."""
+    progress, states = replay.progress, [_OF_REPLAY[replay.state]]
+    not_sent = sum(target.not_sent for target in progress.targets)
+    if not_sent:
+        states.append(State.NOT_SENT)
+    if progress.failed > not_sent:
+        states.append(State.FAILED)
+    return worst(states)
+
+
+def replay_target_state(target: TargetProgress) -> State:
+    """Of what a replay has sent to one target so far."""
+    counts = {State.FAILED: target.failed, State.NOT_SENT: target.not_sent, State.OK: target.delivered}
+    return worst(state for state, count in counts.items() if count)
 
 
 def tunnel_state(tunnel: Tunnel) -> State:

@@ -6,9 +6,25 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.model import DeliveryState, StorageUse
+from app.core.replay.spec import (
+    MatchingRequests,
+    Replay,
+    ReplayProgress,
+    ReplaySpec,
+    ReplayState,
+    TargetProgress,
+)
 from app.core.target import PausedBy, Target
 from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
-from app.core.worst_state import State, delivery_state, endpoint_state, tunnel_state, worst
+from app.core.worst_state import (
+    State,
+    delivery_state,
+    endpoint_state,
+    replay_state,
+    replay_target_state,
+    tunnel_state,
+    worst,
+)
 from tests import factories
 
 TARGET = factories.target("http://127.0.0.1:9/")
@@ -16,6 +32,9 @@ PAUSED = replace(TARGET, paused=PausedBy.FAILURES)
 OFF = replace(PAUSED, active=False)
 ROOM = StorageUse(used=1, limit=2, when_full="stop_capturing", reached=False)
 FULL = replace(ROOM, reached=True)
+GOOD_TARGET = TargetProgress(url="http://127.0.0.1:9/", delivered=3)
+BAD_TARGET = TargetProgress(url="http://127.0.0.1:9/", delivered=3, failed=1)
+NO_TARGET = TargetProgress(url="", not_sent=1)
 FAILED_PROBE = Probe(at=1, ms=None, problem="Nothing came back.")
 
 
@@ -79,3 +98,36 @@ def test_the_worst_of_an_endpoint(
 )
 def test_the_worst_of_the_tunnel(tunnel: Tunnel, shown: State) -> None:
     assert tunnel_state(tunnel) is shown
+
+
+@pytest.mark.parametrize(
+    ("state", "targets", "shown"),
+    [
+        (ReplayState.QUEUED, [], State.WAITING),
+        (ReplayState.RUNNING, [GOOD_TARGET], State.WAITING),
+        (ReplayState.RUNNING, [GOOD_TARGET, BAD_TARGET], State.FAILED),
+        (ReplayState.PAUSED, [BAD_TARGET], State.PAUSED),
+        (ReplayState.INTERRUPTED, [GOOD_TARGET], State.PAUSED),
+        (ReplayState.DONE, [GOOD_TARGET], State.OK),
+        (ReplayState.DONE, [GOOD_TARGET, NO_TARGET], State.NOT_SENT),
+        (ReplayState.CANCELLED, [GOOD_TARGET], State.NOT_SENT),
+        (ReplayState.CANCELLED, [NO_TARGET, BAD_TARGET], State.FAILED),
+    ],
+)
+def test_a_replay_is_as_its_worst_target(state: ReplayState, targets: list[TargetProgress], shown: State) -> None:
+    failed = sum(one.failed + one.not_sent for one in targets)
+    progress = ReplayProgress(failed=failed, targets=tuple(targets))
+    spec = ReplaySpec(source=MatchingRequests())
+    assert replay_state(Replay(id="r", created_at=0, spec=spec, state=state, progress=progress)) is shown
+
+
+def test_a_replay_of_before_targets_were_counted_failed_too() -> None:
+    spec, progress = ReplaySpec(source=MatchingRequests()), ReplayProgress(delivered=3, failed=1)
+    replay = Replay(id="r", created_at=0, spec=spec, state=ReplayState.DONE, progress=progress)
+    assert replay_state(replay) is State.FAILED
+
+
+def test_a_target_of_a_replay_is_as_its_worst_delivery() -> None:
+    assert replay_target_state(GOOD_TARGET) is State.OK
+    assert replay_target_state(replace(GOOD_TARGET, not_sent=1)) is State.NOT_SENT
+    assert replay_target_state(replace(BAD_TARGET, not_sent=1)) is State.FAILED

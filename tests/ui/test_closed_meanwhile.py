@@ -21,7 +21,6 @@ from app.ui.inspector.body.tree_view import TreePlace
 from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
-from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
 from app.ui.widgets.dialog import Question
@@ -122,19 +121,6 @@ async def test_a_question_deleted_with_its_dialog(tmp_path: Path) -> None:
         await until(lambda: any(one.isVisible() for one in shown.dialog.findChildren(Question)))
         assert await close(shown.desk, shown.dialog, lambda: None) == []
         assert shown.stored == [A]
-
-
-async def test_reading_the_list_of_replays(desk: Desk) -> None:
-    held = Held(desk.replays)
-    services = desk.with_services(replays=held)
-    over = QWidget()
-    tracker = ReplayTracker(services, desk.tasks, over)
-    await until(lambda: not desk.tasks.running())
-    held.go.clear()
-    dialog = ReplaysDialog(tracker, services, desk.theme, desk.tasks, over)
-    dialog.open()
-    assert await close(desk, dialog, held.go.set) == []
-    over.deleteLater()
 
 
 async def test_saving_a_qr_code(tmp_path: Path) -> None:

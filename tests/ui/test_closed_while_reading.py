@@ -23,7 +23,10 @@ from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
 import app.ui
+from app.core.clock import now_us
+from app.core.ids import uuid7
 from app.core.model import Capture, Endpoint
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
@@ -45,13 +48,12 @@ from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, TUNNEL
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL
 from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question
 from tests import deliveries, factories
@@ -224,11 +226,6 @@ async def editor(room: Room) -> QWidget:
     return made
 
 
-def replays(room: Room) -> QDialog:
-    tracker = ReplayTracker(room.desk.services, room.desk.tasks, room.over)
-    return ReplaysDialog(tracker, *room.usual, room.over)
-
-
 def comparison(room: Room) -> QDialog:
     made = ComparisonDialog(room.endpoint, *room.usual, room.over)
     made._selected = room.requests["answered"].id
@@ -341,6 +338,14 @@ def endpoint_and_request(room: Room, window: MainWindow) -> None:
     window.requests.go_to(room.requests["answered"])
 
 
+async def replays(room: Room) -> QWidget:
+    """With one, so that its failures are read."""
+    source = ChosenRequests(ids=(room.requests["json"].id,))
+    replay = Replay(id=uuid7(now_us()), created_at=now_us(), spec=ReplaySpec(source=source), state=ReplayState.DONE)
+    await room.desk.store.replays.save(replay)
+    return await page(lambda _, window: window.show_page(REPLAYS))(room)
+
+
 DIALOGS: dict[type[QDialog], Open] = {
     TargetsDialog: dialog(lambda room: TargetsDialog(*room.usual, room.over, room.endpoint)),
     SettingsDialog: dialog(lambda room: SettingsDialog(*room.usual, room.over)),
@@ -349,7 +354,6 @@ DIALOGS: dict[type[QDialog], Open] = {
     QrDialog: qr_code,
     ReplayEditor: editor,
     ReplayManyDialog: dialog(lambda room: ReplayManyDialog(ReplayScope(query="word"), *room.usual, room.over)),
-    ReplaysDialog: dialog(replays),
     ComparisonDialog: dialog(comparison),
     PartsDialog: dialog(parts),
 }
@@ -369,6 +373,7 @@ OTHERS: dict[str, Open] = {
     "deliveries": own_window("answered", "deliveries"),
     "start": page(),
     "all deliveries": page(lambda _, window: window.show_page(ALL_DELIVERIES)),
+    "replays": replays,
     "tunnel": page(lambda _, window: window.show_page(TUNNEL)),
     "endpoint": page(endpoint_and_request),
     "search": page(search),

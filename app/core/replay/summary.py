@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.core.about import Fact, duration_text, report_text
+from app.core.model import Endpoint
 from app.core.record import Record
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
     FixedRate,
+    MatchingRequests,
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
@@ -181,7 +183,7 @@ def replay_summary(
         ("Times", f"{spec.times:,}"),
         ("Faults", faults_text(spec.faults, spec.seed)),
         ("Started", exact_time(started_at)),
-        ("Took", ms_text(ms) if ms < 60_000 else duration_text(ms / 1_000)),
+        ("Took", took_text(started_at, ended_at)),
     ]
     totals = [
         ("Sent", _sent_text(progress)),
@@ -206,6 +208,19 @@ def replay_summary(
         sections.append((f"Latency{since}", _latency_facts(latencies)))
     text = report_text(_STATES[state], sections)
     return f"{text}\n{latencies.text()}" if latencies.count else text
+
+
+def took_text(started_at: int, ended_at: int) -> str:
+    """`3.0 s`, `12 min`."""
+    ms = max(0, ended_at - started_at) / 1_000
+    return ms_text(ms) if ms < 60_000 else duration_text(ms / 1_000)
+
+
+def endpoint_name(source: ReplaySource, endpoint_of: Callable[[int], Endpoint | None]) -> str | None:
+    """Of the one they are of; None for chosen requests, for all endpoints, and if it was deleted."""
+    number = source.endpoint_id if isinstance(source, MatchingRequests) else None
+    endpoint = endpoint_of(number) if number is not None else None
+    return endpoint.name if endpoint is not None else None
 
 
 def source_text(source: ReplaySource, endpoint: str | None) -> str:

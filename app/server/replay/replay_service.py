@@ -15,18 +15,16 @@ from app.core.ids import uuid7
 from app.core.replay.spec import (
     ChosenRequests,
     EarlierResults,
-    MatchingRequests,
     OtherEndpoint,
     Replay,
     ReplayProgress,
-    ReplaySource,
     ReplaySpec,
     ReplayState,
     received_until,
     replay_errors,
     with_full_urls,
 )
-from app.core.replay.summary import replay_summary
+from app.core.replay.summary import endpoint_name, replay_summary
 from app.core.rules import FieldError
 from app.core.store import Store
 from app.server.addresses import Addresses
@@ -191,13 +189,8 @@ class ReplayService:
                 with suppress(HooklineError):  # then the progress of a second ago stays
                     await self._replays.save(interrupted)
         if not self._stopping:
-            ended = _ended(runner, self._endpoint_name(replay.spec.source))
+            ended = _ended(runner, endpoint_name(replay.spec.source, self._endpoints.by_id))
             await stored(lambda: self._save(ended))
-
-    def _endpoint_name(self, source: ReplaySource) -> str | None:
-        number = source.endpoint_id if isinstance(source, MatchingRequests) else None
-        endpoint = self._endpoints.by_id(number) if number is not None else None
-        return endpoint.name if endpoint is not None else None
 
     async def _publish(self, runner: ReplayRunner) -> None:
         """Ten times a second, and once a second to the store."""

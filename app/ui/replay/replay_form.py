@@ -115,6 +115,8 @@ class ReplayForm(Form):
     ) -> None:
         super().__init__(ReplaySpec, parent)
         self._scope = scope
+        self._target_id: int | None = None
+        """The only one of their own targets; None: all."""
         self._endpoints = services.store.endpoints.all()
         vbox(
             self._requests(),
@@ -153,6 +155,42 @@ class ReplayForm(Form):
         super().show_errors(
             one for one in errors if one.field in self.fields and self.fields[one.field].isVisibleTo(self)
         )
+
+    def fill(self, spec: ReplaySpec) -> None:
+        """Show what a replay was asked to do; the requests of `scope` must be its own."""
+        if self._scope.ids:
+            self.requests.set_current(SELECTED)
+        elif self._scope.narrowed:
+            self.requests.set_title(MATCHING, "The same")
+            self.requests.explain(MATCHING, "The same requests as before, as far as they are still stored")
+        self._fill_destination(spec.destination)
+        self._fill_pace(spec.pace)
+        for name, *_ in FAULTS:
+            self[f"faults.{name}"].set_value(getattr(spec.faults, name) * 100)
+        self["faults.delay_max_ms"].set_value(spec.faults.delay_max_ms)
+        for path in ("concurrency", "times", "seed", "incomplete"):
+            self[path].set_value(getattr(spec, path))
+        self._show_fields()
+
+    def _fill_destination(self, destination: ReplayDestination) -> None:
+        if isinstance(destination, OneUrl):
+            self.destination.set_current(URL)
+            self["destination.url"].set_value(destination.url)
+        elif isinstance(destination, OwnTargets):
+            self._target_id = destination.target_id
+        elif any(one.slug == destination.slug for one in self._endpoints):
+            self.destination.set_current(ENDPOINT)
+            self["destination.slug"].set_value(destination.slug)
+
+    def _fill_pace(self, pace: Pace) -> None:
+        if isinstance(pace, FixedRate):
+            self.pace.set_current(RATE)
+            self["pace.per_second"].set_value(pace.per_second)
+        elif isinstance(pace, OriginalGaps) and pace.scale:  # without gaps they go back to back
+            self.pace.set_current(GAPS)
+            self["pace.scale"].set_value(round(1 / pace.scale, 6))
+            longest = pace.longest_gap_ms
+            self["pace.longest_gap_ms"].set_value(None if longest is None else longest / 1_000)
 
     def select_url(self) -> None:
         """Choose another URL, to type one."""
@@ -263,7 +301,9 @@ class ReplayForm(Form):
         kind = self.destination.current()
         if kind == URL:
             return OneUrl(url=self["destination.url"].value())
-        return OtherEndpoint(slug=self["destination.slug"].value()) if kind == ENDPOINT else OwnTargets()
+        if kind == ENDPOINT:
+            return OtherEndpoint(slug=self["destination.slug"].value())
+        return OwnTargets(target_id=self._target_id)
 
     def _pace_value(self) -> Pace:
         kind = self.pace.current()

@@ -8,15 +8,14 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.core.bodies.escape import escape
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec, replay_errors
+from app.core.replay.spec import OneUrl, OwnTargets, ReplaySpec, replay_errors
 from app.core.rules import FieldError
 from app.core.search.query import QueryError
 from app.core.text import count_of
 from app.ui.replay.replay_form import URL, ReplayForm
-from app.ui.replay.replay_scope import ReplayScope, count_requests
-from app.ui.replay.replay_text import NO_URL, plan_text
+from app.ui.replay.replay_scope import ReplayScope, count_requests, shown_endpoint
+from app.ui.replay.replay_text import NO_URL, plan_text, which_text
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
@@ -35,20 +34,29 @@ COUNT_AFTER_MS = 150
 
 
 class ReplayManyDialog(Dialog):
-    """`started` carries the replay."""
+    """`started` carries the replay. The form begins with what `like` asks for, if any."""
 
     started = Signal(object)
 
     def __init__(
-        self, scope: ReplayScope, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
+        self,
+        scope: ReplayScope,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        parent: QWidget | None,
+        *,
+        like: ReplaySpec | None = None,
     ) -> None:
         super().__init__("Replay requests", theme, parent)
-        self._scope, self._services, self._tasks = scope, services, tasks
+        self._scope, self._services, self._tasks, self._like = scope, services, tasks, like
         self._counting = Latest(self, tasks, "replay: count requests")
         self._count: int | None = None
         self._count_problem = self._failure = ""
         self._busy = False
         self.form = ReplayForm(scope, services, self._targets(), theme, self)
+        if like is not None:
+            self.form.fill(like)
         self.plan = label("", "", self, wrap=True)
         self.problem = label("", "error", self, wrap=True)
         self.cancel = Button("Cancel", theme, self)
@@ -103,7 +111,10 @@ class ReplayManyDialog(Dialog):
         endpoints = list(self._services.store.endpoints.all())
         if self._scope.endpoint_id is not None:
             endpoints = [one for one in endpoints if one.id == self._scope.endpoint_id]
-        return [target.url for endpoint in endpoints for target in endpoint.targets if target.active]
+        targets = (target for endpoint in endpoints for target in endpoint.targets if target.active)
+        only = self._like.destination if self._like is not None else None
+        number = only.target_id if isinstance(only, OwnTargets) else None
+        return [target.url for target in targets if number in (None, target.id)]
 
     def _lay_out(self) -> None:
         self.body.addWidget(self.form)
@@ -195,20 +206,15 @@ class ReplayManyDialog(Dialog):
         return f"{text} Counting requests…" if counting else text
 
     def _which(self, spec: ReplaySpec) -> str:
-        source = spec.source
-        if not isinstance(source, MatchingRequests):
-            return "selected in the list"
-        endpoint = self._services.store.endpoints.by_id(source.endpoint_id) if source.endpoint_id is not None else None
-        where = f"of “{escape(endpoint.name)}”" if endpoint is not None else "of all endpoints"
-        query = f" that match “{source.query.strip()}”" if source.query.strip() else ""
-        times = " in the time range" if source.received_after is not None or source.received_before is not None else ""
-        return where + query + times
+        return which_text(spec.source, shown_endpoint(spec.source, self._services.store.endpoints))
 
     def _targets_text(self) -> str:
         targets = self._targets()
+        if len(targets) == 1:
+            return targets[0]
         if self._scope.endpoint_id is None:
             return "the targets of their endpoints"
-        return targets[0] if len(targets) == 1 else f"each of their {len(targets)} targets"
+        return f"each of their {len(targets)} targets"
 
     async def _start(self, spec: ReplaySpec) -> None:
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+from app.core.bodies.escape import escape
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
+from app.core.replay.summary import endpoint_name
 from app.core.search.parse import parse
 from app.core.store import ActivityRepository, CaptureRepository, EndpointRepository
 
@@ -43,6 +45,24 @@ class ReplayScope(Record, frozen=True):
                 received_before=self.received_before,
             )
         return MatchingRequests(endpoint_id=self.endpoint_id)
+
+
+def scope_of(source: ReplaySource) -> ReplayScope:
+    """What a form is about that begins with the requests of a replay."""
+    if isinstance(source, ChosenRequests):
+        return ReplayScope(ids=source.ids)
+    return ReplayScope(
+        endpoint_id=source.endpoint_id,
+        query=source.query,
+        received_after=source.received_after,
+        received_before=source.received_before,
+    )
+
+
+def shown_endpoint(source: ReplaySource, endpoints: EndpointRepository) -> str | None:
+    """The name of the endpoint that the requests are of, if it is one."""
+    name = endpoint_name(source, endpoints.by_id)
+    return None if name is None else escape(name)
 
 
 async def count_requests(

@@ -9,11 +9,13 @@ from app.core.delivery import Attempt
 from app.core.replay.spec import (
     ChosenRequests,
     FixedRate,
+    MatchingRequests,
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
     Replay,
     ReplayProgress,
+    ReplaySource,
     ReplaySpec,
     ReplayState,
 )
@@ -49,6 +51,39 @@ def title_text(replay: Replay) -> str:
             return f"Replay interrupted when Hookline closed: {far}"
 
 
+def short_text(replay: Replay) -> str:
+    """`312 of 1,204 · 3 failed`, `12 sent`, `Paused at 3 of 10`."""
+    far = _far(replay.progress)
+    match replay.state:
+        case ReplayState.QUEUED:
+            text = "Waiting"
+        case ReplayState.RUNNING:
+            text = far if replay.progress.total is not None else "Counting requests…"
+        case ReplayState.DONE:
+            text = f"{replay.progress.sent:,} sent"
+        case _:
+            text = f"{replay.state.value.capitalize()} at {far}"
+    return " · ".join(filter(None, (text, failed_text(replay.progress))))
+
+
+def source_name(source: ReplaySource, endpoint: str | None) -> str:
+    """`“Stripe”: status:500`, `3 selected requests`; `endpoint` as in `source_text`."""
+    if isinstance(source, ChosenRequests):
+        return count_of(len(source.ids), "selected request")
+    whose = "All endpoints" if source.endpoint_id is None else f"“{endpoint}”" if endpoint else "A deleted endpoint"
+    return f"{whose}: {source.query.strip()}" if source.query.strip() else whose
+
+
+def which_text(source: ReplaySource, endpoint: str | None) -> str:
+    """The requests of a plan: `of “Stripe” that match “status:500” in the time range`."""
+    if not isinstance(source, MatchingRequests):
+        return "selected in the list"
+    where = f"of “{endpoint}”" if endpoint else "of all endpoints" if source.endpoint_id is None else "of a deleted one"
+    query = f" that match “{source.query.strip()}”" if source.query.strip() else ""
+    times = " in the time range" if source.received_after is not None or source.received_before is not None else ""
+    return where + query + times
+
+
 def counts_text(progress: ReplayProgress) -> str:
     """`300 delivered · 12 failed`, which are deliveries; what did not happen is left out, except failures."""
     parts = [f"{progress.delivered:,} delivered", f"{progress.failed:,} failed"]
@@ -61,6 +96,19 @@ def counts_text(progress: ReplayProgress) -> str:
     if progress.repeated:
         parts.append(f"{progress.repeated:,} repeated after a restart")
     return " · ".join(parts)
+
+
+def to_text(replay: Replay) -> str:
+    """`to 2 targets`; empty while nothing was sent."""
+    targets = [target for target in replay.progress.targets if target.url]
+    if not targets:
+        return ""
+    return f"to {targets[0].url.partition('://')[2]}" if len(targets) == 1 else f"to {len(targets):,} targets"
+
+
+def failed_text(progress: ReplayProgress) -> str:
+    """`3 failed`; empty without any."""
+    return f"{progress.failed:,} failed" if progress.failed else ""
 
 
 def speed_text(replay: Replay) -> str:

@@ -31,7 +31,16 @@ from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, TUNNEL, Sidebar
+from app.ui.shell.sidebar import (
+    ALL_DELIVERIES,
+    ALL_REQUESTS,
+    DASHBOARD,
+    MINIMUM_WIDTH,
+    REFUSED,
+    REPLAYS,
+    TUNNEL,
+    Sidebar,
+)
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import WindowState
 from app.ui.stores.address_notice import AddressNotice
@@ -114,7 +123,8 @@ class MainWindow(QMainWindow):
             page=self.requests,
             window=self,
         )
-        self.commands.registry.add(self.undo_bar.command, *self.replays.commands, self.deliveries.commands.retry_all)
+        replaying = self.replays.commands.commands
+        self.commands.registry.add(self.undo_bar.command, *replaying, self.deliveries.commands.retry_all)
         self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._connect()
         order_tabs(self._frame)
@@ -124,28 +134,30 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def show_page(self, name: str) -> None:
-        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED or TUNNEL, unless it is shown."""
+        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED or TUNNEL, unless it is shown."""
         if self.commands.is_shown(name):
             return
         self._endpoint_id = self._deleted_endpoint_id = None
         self.commands.show(name)
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
-        if name not in self._page_widgets:  # the tunnel's: few need it, so it is made when it is shown
-            self._page_widgets[name] = self.tunnel.page
-            self.pages.addWidget(self.tunnel.page)
+        if name not in self._page_widgets:  # of these few are needed, so each is made when it is shown
+            page = self._page_widgets[name] = self.tunnel.page if name == TUNNEL else self.replays.page
+            self.pages.addWidget(page)
             order_tabs(self._frame)
         self.pages.setCurrentWidget(self._page_widgets[name])
         self.sidebar.select_page(name)
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
-        """Show a page; a list of requests or deliveries gets the focus."""
+        """Show a page; a list of requests, deliveries or replays gets the focus."""
         self.show_page(name)
         if name == ALL_REQUESTS:
             self.requests.take_focus()
         elif name == ALL_DELIVERIES:
             self.deliveries.table.setFocus()
+        elif name == REPLAYS:
+            self.replays.page.take_focus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
@@ -268,7 +280,7 @@ class MainWindow(QMainWindow):
         """
         page, slug = self._window_state.page()
         endpoint = self._services.store.endpoints.by_slug(slug) if slug else None
-        self.show_page(page if not slug and page in (*self._page_widgets, TUNNEL) else DASHBOARD)
+        self.show_page(page if not slug and page in (*self._page_widgets, TUNNEL, REPLAYS) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
         current = self.pages.currentWidget()
@@ -372,6 +384,11 @@ class MainWindow(QMainWindow):
         self.dashboard.opened.connect(self.enter_endpoint)
         self.deliveries.open_requested.connect(self.commands.sources.open_deliveries)
         self.deliveries.announced.connect(self._say)
+        self.replays.page_requested.connect(partial(self.enter_page, REPLAYS))
+        self.replays.open_requested.connect(self.commands.sources.open_deliveries)
+        self.replays.announced.connect(self._say)
+        self.replays.tracker.changed.connect(self._show_replays)
+        self.replays.watch(self.pages)
         self.commands.palette.opening.connect(self.deliveries.commands.refresh)
         self.refused.open_requested.connect(self.enter_endpoint)
         self.refused.create_requested.connect(actions.create_with_slug)
@@ -398,6 +415,10 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self.qt_events.endpoints_changed.connect(self._follow_compared)
+
+    @Slot()
+    def _show_replays(self) -> None:
+        self.sidebar.show_replays(self.replays.tracker.going_on, self.replays.state)
 
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:

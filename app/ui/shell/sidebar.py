@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
+from app.core.worst_state import State
 from app.ui.commands.command import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
@@ -29,6 +30,7 @@ from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
 
 DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
+REPLAYS = "replays"
 MINIMUM_WIDTH = 220
 
 
@@ -69,6 +71,7 @@ class Sidebar(QFrame):
             DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
             ALL_REQUESTS: NavRow("all", "All requests", theme, self),
             ALL_DELIVERIES: NavRow("forward", "Deliveries", theme, self),
+            REPLAYS: NavRow("replays", "Replays", theme, self),
             REFUSED: NavRow("refused", "Refused", theme, self),
         }
         self.tunnel = TunnelRow(services.tunnels, theme, qt_events, self)
@@ -109,6 +112,11 @@ class Sidebar(QFrame):
         if not any(one.holds_focus() for one in self.list.rows.values()):
             self.list.offer_stop(row)
         self.list.reveal(row)
+
+    def show_replays(self, going_on: int, state: State) -> None:
+        """How many run, wait or are paused, and how the one stands that is told of. Their row is always there: one that
+        came with a replay would move those below it."""
+        self._pages[REPLAYS].set_count(going_on, "replays going on", state)
 
     def row(self, endpoint_id: int) -> EndpointRow:
         return self.list.rows[endpoint_id]

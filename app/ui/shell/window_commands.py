@@ -20,7 +20,7 @@ from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.settings.rows import BACKUP, RESTORE
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once
@@ -103,6 +103,7 @@ class WindowCommands(Commands):
             self._page_command("Dashboard", "dashboard", DASHBOARD),
             self._page_command("All requests", "all", ALL_REQUESTS),
             self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D"),
+            self._page_command("Replays", "replays", REPLAYS, "Ctrl+Alt+R"),
             self._page_command("Refused requests", "refused", REFUSED, synonyms="rejected"),
             self._page_command("Tunnel", "tunnel", TUNNEL, "Ctrl+Shift+T"),
         ]

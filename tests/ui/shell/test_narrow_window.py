@@ -16,7 +16,7 @@ from app.ui.messages import Message
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
@@ -181,7 +181,7 @@ async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path, b
         window.requests.go_to(capture)
         await until(window.requests.detail.body.wrap.isVisible)
         use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
-        for page in (None, DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL):
+        for page in (None, DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED, TUNNEL):
             if page is not None:
                 window.show_page(page)
             window.dashboard.stats.show_kept(12_345, use)

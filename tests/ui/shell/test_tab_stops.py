@@ -10,9 +10,10 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec
 from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.widgets.focus import focus_first
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
@@ -49,6 +50,20 @@ async def test_of_a_page(tmp_path: Path, page: str) -> None:
         await desk.capture(desk.store.endpoints.all()[0])
         window.show_page(page)
         await settle()
+        check(window)
+
+
+async def test_of_a_replay(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        capture = await desk.capture(desk.store.endpoints.all()[0])
+        spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), destination=OneUrl(url="http://127.0.0.1:9/"))
+        await desk.replays.wait((await desk.replays.start(spec)).id)
+        window.show_page(REPLAYS)
+        page = window.replays.page
+        await until(lambda: page.details.failures.rows.rowCount() == 1)
+        await settle()
+        met = stops(window)
+        assert {page.list, page.repeat, page.change, page.details.targets, page.details.failures} <= set(met)
         check(window)
 
 

@@ -1,0 +1,163 @@
+"""What the user does to a replay: pause or cancel it, repeat it, with changes, or only what failed of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from msgspec.structs import replace
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.core.delivery import Delivery
+from app.core.errors import HooklineError
+from app.core.replay.spec import ChosenRequests, Faults, OwnTargets, Replay, ReplaySpec, ReplayState, received_until
+from app.core.text import count_of
+from app.ui.commands.command import IN_WINDOW, Commands
+from app.ui.replay.replay_failures import read_failures
+from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_scope import scope_of
+from app.ui.replay.replay_tracker import ReplayTracker
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import ask
+
+NOT_RUNNING = "No replay is running."
+HAS_ENDED = "This replay has ended."
+IS_WAITING = "This replay waits for the one before it."
+NOT_ENDED = "This replay has not ended."
+NONE_SELECTED = "Select a replay on the page “Replays”."
+EDITED = "This replay sent an edited request. Edit the request again, or repeat it as it was."
+NOTHING_FAILED = "Nothing failed in this replay."
+GONE = "The requests that failed are no longer stored."
+AGAIN_MOST = 10_000
+"""Failed requests that are replayed at once."""
+_RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
+
+
+def repeated(replay: Replay) -> ReplaySpec:
+    """The same requests, targets, options and seed."""
+    return replace(replay.spec, source=received_until(replay.spec.source, replay.started_at or replay.created_at))
+
+
+def failed_again(replay: Replay, failures: list[Delivery]) -> list[ReplaySpec]:
+    """Those that failed, once more to the targets they failed at: one replay for each. Faults made on purpose are not
+    repeated: the same seed would make the same requests fail again."""
+    by_target = defaultdict[int | None, list[str]](list)
+    for delivery in failures:
+        by_target[delivery.target_id].append(delivery.capture_id)
+    spec = replace(replay.spec, times=1, faults=Faults())
+    own = isinstance(spec.destination, OwnTargets)
+    return [
+        replace(
+            spec,
+            source=ChosenRequests(ids=tuple(dict.fromkeys(ids))),
+            destination=OwnTargets(target_id=number) if own else spec.destination,
+        )
+        for number, ids in by_target.items()
+    ]
+
+
+class ReplayCommands(Commands):
+    """Commands on what `selected` returns. `started` carries a replay that was begun here."""
+
+    context = IN_WINDOW
+    started = Signal(object)
+    announced = Signal(str)
+
+    def __init__(self, tracker: ReplayTracker, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(theme, None, window, read_only=services.read_only)
+        self._say = self.announced.emit
+        self.tracker, self._services, self._tasks, self._window = tracker, services, tasks, window
+        self.selected: Callable[[], Replay | None] = lambda: tracker.shown
+        self.pause = self.command("Pause replay", "pause", self._pause, self._cannot_pause, changes=True)
+        self.cancel = self.command("Cancel replay", "close", self._cancel, self._cannot_cancel, changes=True)
+        self.repeat = self.command(
+            "Repeat replay", "replay", self._repeat, self._has_not_ended, changes=True, synonyms="again same seed"
+        )
+        self.change = self.command(
+            "Repeat replay with changes…", "edit-replay", self._change, self._cannot_change, changes=True
+        )
+        self.again = self.command(
+            "Replay the failed requests again…", "retry", self._again, self._none_failed, changes=True
+        )
+
+    def refresh(self) -> None:
+        replay = self.selected()
+        resume = replay is not None and replay.state in _RESUMABLE
+        self.pause.show_as("Resume replay" if resume else "Pause replay", "play" if resume else "pause")
+        super().refresh()
+
+    def _cannot_pause(self) -> str | None:
+        replay = self.selected()
+        if replay is None:
+            return NOT_RUNNING
+        if replay.state is ReplayState.QUEUED:
+            return IS_WAITING
+        return HAS_ENDED if replay.ended else None
+
+    def _cannot_cancel(self) -> str | None:
+        replay = self.selected()
+        if replay is None:
+            return NOT_RUNNING
+        return HAS_ENDED if replay.ended else None
+
+    def _has_not_ended(self) -> str | None:
+        replay = self.selected()
+        if replay is None:
+            return NONE_SELECTED
+        return None if replay.ended else NOT_ENDED
+
+    def _cannot_change(self) -> str | None:
+        replay = self.selected()
+        return self._has_not_ended() or (EDITED if replay is not None and replay.spec.edit is not None else None)
+
+    def _none_failed(self) -> str | None:
+        replay = self.selected()
+        return self._has_not_ended() or (NOTHING_FAILED if replay is not None and not replay.progress.failed else None)
+
+    def _pause(self) -> None:
+        if (replay := self.selected()) is not None:
+            (self.tracker.resume if replay.state in _RESUMABLE else self.tracker.pause)(replay.id)
+
+    def _cancel(self) -> None:
+        if (replay := self.selected()) is not None:
+            self.tracker.cancel(replay.id)
+
+    def _repeat(self) -> None:
+        if (replay := self.selected()) is not None:
+            self._tasks.start(self._start(repeated(replay)), "replay: repeat")
+
+    def _change(self) -> None:
+        if (replay := self.selected()) is not None:
+            spec = repeated(replay)
+            scope = scope_of(spec.source)
+            dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._window, like=spec)
+            dialog.started.connect(self.started)
+            dialog.open()
+
+    def _again(self) -> None:
+        if (replay := self.selected()) is not None:
+            self._tasks.start(self._replay_failed(replay), "replay: the failed ones", self)
+
+    async def _replay_failed(self, replay: Replay) -> None:
+        failures = await read_failures(self._services.store.deliveries, replay.id, AGAIN_MOST)
+        specs = failed_again(replay, failures)
+        if not specs:
+            self.announced.emit(GONE)
+            return
+        many = count_of(len(failures), "failed delivery", "failed deliveries")
+        which = many if len(failures) < AGAIN_MOST else f"the newest {many}"
+        text = f"This sends the requests of {which} once more, each to the target where it failed, without faults."
+        if await ask(self._window, self._theme, "Replay what failed?", text, "Replay", kind="primary"):
+            for spec in specs:
+                await self._start(spec)
+
+    async def _start(self, spec: ReplaySpec) -> None:
+        try:
+            replay = await self._tasks.complete(self._services.replays.start(spec), self)
+        except HooklineError as error:
+            self.announced.emit(f"Not replayed: {error}")
+            return
+        self.started.emit(replay)

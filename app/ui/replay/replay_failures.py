@@ -1,0 +1,170 @@
+"""What failed of a replay: the newest deliveries that failed or were not sent, and the table of them."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from operator import itemgetter
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState
+from app.core.replay.spec import Replay
+from app.core.store import DeliveryRepository
+from app.core.text import clock_time, count_of, exact_time
+from app.ui.deliveries.page import DeliveryCommands
+from app.ui.deliveries.pager import MERGE_MS, REST
+from app.ui.deliveries.table import failure_text, request_text
+from app.ui.deliveries.words import look_of, status_text
+from app.ui.services import Services
+from app.ui.state_look import paint_look
+from app.ui.tasks import Latest, Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
+from app.ui.widgets.focus import is_enter
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView
+
+LISTED = 1_000
+REQUEST, TARGET, RESULT, ATTEMPTS, TIME = range(5)
+_WIDTHS = {ATTEMPTS: 84, TIME: 96}
+_NEEDED = {TIME: 760, ATTEMPTS: 640, TARGET: 440}
+"""Narrower tables hide a column: the request has it."""
+
+
+async def read_failures(deliveries: DeliveryRepository, replay_id: str, most: int) -> list[Delivery]:
+    """The newest first. Raises StorageUnavailableError."""
+    rows: list[tuple[int, Delivery]] = []
+    for state in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
+        rows += await deliveries.page(DeliveryFilter(replay_id=replay_id, state=state), limit=most)
+    return [delivery for _, delivery in sorted(rows, key=itemgetter(0), reverse=True)[:most]]
+
+
+class FailureTable(RowsView):
+    """The newest `LISTED` of one replay. Enter or a double click opens a request: `open_requested` has its ID."""
+
+    open_requested = Signal(str)
+    announced = Signal(str)
+    loaded = Signal()
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__("Failures of the replay", parent)
+        self._deliveries, self._targets, self._theme = services.store.deliveries, services.store.targets, theme
+        self._font = ui_font(BASE)
+        self._shown: tuple[str, int] | None = None
+        """The replay, and how many had failed when they were last read."""
+        self.rows = Rows[Delivery](self._make_columns(), self)
+        self._reading = Latest(self, tasks, "replay: failures")
+        self._again = Throttle(MERGE_MS, self)
+        self._again.fired.connect(self._read)
+        self.commands = DeliveryCommands(services, theme, tasks, self)
+        self.show_rows(self.rows, metrics.ROW)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.horizontalHeader().setMinimumSectionSize(48)
+        self.horizontalHeader().setSectionResizeMode(RESULT, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            self.setColumnWidth(column, width)
+        self._connect_commands()
+
+    def selected(self) -> list[Delivery]:
+        """From top to bottom."""
+        return [self.rows.record(row) for row in self.selected_rows()]
+
+    def show_failures_of(self, replay: Replay) -> None:
+        """List those of this replay; read again if there are more."""
+        shown = replay.id, replay.progress.failed
+        if shown == self._shown:
+            return
+        if self._shown is None or self._shown[0] != replay.id:
+            self.rows.set_records([])
+        self._shown = shown
+        self._again.call()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_enter(event):
+            self.commands.open.run()
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide columns that a narrow table has no space for; requests, targets and results share the rest."""
+        super().resizeEvent(event)
+        width = self.viewport().width()
+        for column, needed in _NEEDED.items():
+            self.setColumnHidden(column, width < needed)
+        room = width - sum(width for column, width in _WIDTHS.items() if not self.isColumnHidden(column))
+        self.setColumnWidth(REQUEST, room * (35 if self.isColumnHidden(TARGET) else 25) // 100)
+        self.setColumnWidth(TARGET, room * 30 // 100)
+
+    @Slot()
+    def _read(self) -> None:
+        if self._shown is not None:
+            self._reading.run(partial(self._read_those_of, self._shown[0]))
+
+    async def _read_those_of(self, replay_id: str) -> None:
+        began = asyncio.get_running_loop().time()
+        found = await read_failures(self._deliveries, replay_id, LISTED)
+        self.rows.show_records(found, lambda one: one.id)
+        took_ms = (asyncio.get_running_loop().time() - began) * 1_000
+        self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
+        self.loaded.emit()
+
+    def _connect_commands(self) -> None:
+        commands = self.commands
+        commands.selected = self.selected
+        commands.open_requested.connect(self.open_requested)
+        commands.copy_requested.connect(self._copy_rows)
+        commands.announced.connect(self.announced)
+        commands.copy_row.add_to(self)
+        self.doubleClicked.connect(commands.open.run)
+        self.customContextMenuRequested.connect(self._show_menu)
+
+    @Slot()
+    def _copy_rows(self) -> None:
+        """Tab-separated."""
+        model = self.rows
+        lines = [
+            "\t".join([exact_time(one.queued_at), *(model.cell(one, column) for column in range(TIME))])
+            for one in self.selected()
+        ]
+        if lines:
+            self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        self.commands.show_menu(self.menu_place(place))
+
+    def _make_columns(self) -> list[Column[Delivery]]:
+        return [
+            Column("Request", lambda one: escape(request_text(one)), _request_tooltip, paint=self._paint_request),
+            Column("Target", self._target, lambda one: escape(one.url)),
+            Column("Result", _result, lambda one: escape(one.error or _result(one))),
+            Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
+            Column("Time", lambda one: clock_time(one.queued_at)[:8], lambda one: exact_time(one.queued_at)),
+        ]
+
+    def _target(self, delivery: Delivery) -> str:
+        """The target's URL without its scheme; the URL requested if it is no target, or was deleted."""
+        target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
+        url = target.url if target is not None else delivery.url
+        return escape(url.partition("://")[2])
+
+    def _paint_request(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
+        text, look = escape(request_text(delivery)), look_of(delivery, None)
+        paint_look(painter, place, look, self._theme, text=text, colour="text", font=self._font)
+
+
+def _result(delivery: Delivery) -> str:
+    """`500 Internal Server Error`, or why there is no response."""
+    if delivery.status is not None and delivery.status >= 300:
+        return status_text(delivery.status)
+    return failure_text(delivery)
+
+
+def _request_tooltip(delivery: Delivery) -> str:
+    return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"
