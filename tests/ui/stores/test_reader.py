@@ -52,6 +52,9 @@ CHANGES = {
     "Retry all failed deliveries…",
     "Pause replay",
     "Cancel replay",
+    "Repeat replay",
+    "Repeat replay with changes…",
+    "Replay the failed requests again…",
     "Create endpoint with this slug…",
     "Capture on this machine, too",
 }
