@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutDialog
@@ -26,28 +26,18 @@ from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
-from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.sidebar import (
-    ALL_DELIVERIES,
-    ALL_REQUESTS,
-    DASHBOARD,
-    MINIMUM_WIDTH,
-    REFUSED,
-    REPLAYS,
-    TUNNEL,
-    Sidebar,
-)
+from app.ui.shell.frame import Frame
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import WindowState
 from app.ui.stores.address_notice import AddressNotice
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
-from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
@@ -80,8 +70,6 @@ class MainWindow(QMainWindow):
         self._endpoint_id: int | None = None
         self._deleted_endpoint_id: int | None = None
         """The deleted endpoint whose page was shown until then; undo shows it again."""
-        self._narrowed: tuple[int, int] | None = None
-        """The widths of the sidebar before and since it was narrowed on a small screen."""
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         advice = ELSEWHERE_ADVICE if services.is_elsewhere else STORAGE_ADVICE
@@ -254,11 +242,11 @@ class MainWindow(QMainWindow):
         if not event.spontaneous():
             self._window_state.geometry.fit(self)
         super().showEvent(event)
-        self._fit_sidebar()
+        self._frame.fit_sidebar()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit_sidebar()
+        self._frame.fit_sidebar()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab leads to nothing that is scrolled out of view."""
@@ -295,7 +283,7 @@ class MainWindow(QMainWindow):
         page = self.pages.currentWidget()
         names = (name for name, widget in self._page_widgets.items() if widget is page)
         name = ENDPOINT if current else next(names, DASHBOARD)
-        self._set_sidebar_width(self._sidebar_width())
+        self._frame.forget_narrowing()
         request = self.requests.opener.open_id if page is self.requests else None
         self._window_state.save(self, name, current.slug if current else None, request)
 
@@ -334,34 +322,8 @@ class MainWindow(QMainWindow):
             spacing=0,
             margins=0,
         )
-        frame = QSplitter(Qt.Orientation.Horizontal, self)
-        frame.setObjectName("frame")
-        frame.setChildrenCollapsible(False)
-        frame.setHandleWidth(1)
-        frame.addWidget(self.sidebar)
-        frame.addWidget(right)
-        frame.setStretchFactor(1, 1)
-        frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
-        self._frame = frame
-        self.setCentralWidget(frame)
-
-    def _fit_sidebar(self) -> None:
-        """Narrow the sidebar where a list and its request would not fit side by side, and widen it again."""
-        wanted = self._sidebar_width()
-        self._narrowed = None
-        room = self.width() - self._frame.handleWidth() - SIDE_BY_SIDE_WIDTH
-        self._set_sidebar_width(min(wanted, max(MINIMUM_WIDTH, room)))
-        if self._frame.sizes()[0] < wanted:
-            self._narrowed = (wanted, self._frame.sizes()[0])
-
-    def _sidebar_width(self) -> int:
-        """As it is, or as it was before it was narrowed, if it was left so."""
-        width = self._frame.sizes()[0]
-        return self._narrowed[0] if self._narrowed is not None and self._narrowed[1] == width else width
-
-    def _set_sidebar_width(self, width: int) -> None:
-        if width != self._frame.sizes()[0]:
-            self._frame.setSizes([width, max(1, self.width() - width)])
+        self._frame = Frame(self.sidebar, right, self)
+        self.setCentralWidget(self._frame)
 
     def _connect(self) -> None:
         actions = self.endpoint_actions
