@@ -11,12 +11,21 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.delivery import Delivery
 from app.core.errors import HooklineError
-from app.core.replay.spec import ChosenRequests, Faults, OwnTargets, Replay, ReplaySpec, ReplayState, received_until
+from app.core.replay.spec import (
+    ChosenRequests,
+    Faults,
+    MatchingRequests,
+    OwnTargets,
+    Replay,
+    ReplaySpec,
+    ReplayState,
+    received_until,
+)
 from app.core.text import count_of
 from app.ui.commands.command import IN_WINDOW, Commands
 from app.ui.replay.replay_failures import read_failures
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_scope import scope_of
+from app.ui.replay.replay_scope import scope_of, shown_endpoint
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -28,6 +37,7 @@ HAS_ENDED = "This replay has ended."
 IS_WAITING = "This replay waits for the one before it."
 NOT_ENDED = "This replay has not ended."
 NONE_SELECTED = "Select a replay on the page “Replays”."
+ENDPOINT_DELETED = "The endpoint of this replay was deleted with its requests."
 EDITED = "This replay sent an edited request. Edit the request again, or repeat it as it was."
 NOTHING_FAILED = "Nothing failed in this replay."
 GONE = "The requests that failed are no longer stored."
@@ -45,10 +55,11 @@ def failed_again(replay: Replay, failures: list[Delivery]) -> list[ReplaySpec]:
     """Those that failed, once more to the targets they failed at: one replay for each. Faults made on purpose are not
     repeated: the same seed would make the same requests fail again."""
     by_target = defaultdict[int | None, list[str]](list)
-    for delivery in failures:
-        by_target[delivery.target_id].append(delivery.capture_id)
     spec = replace(replay.spec, times=1, faults=Faults())
     own = isinstance(spec.destination, OwnTargets)
+    for delivery in failures:
+        if delivery.target_id is not None or not own:
+            by_target[delivery.target_id].append(delivery.capture_id)
     return [
         replace(
             spec,
@@ -74,7 +85,7 @@ class ReplayCommands(Commands):
         self.pause = self.command("Pause replay", "pause", self._pause, self._cannot_pause, changes=True)
         self.cancel = self.command("Cancel replay", "close", self._cancel, self._cannot_cancel, changes=True)
         self.repeat = self.command(
-            "Repeat replay", "replay", self._repeat, self._has_not_ended, changes=True, synonyms="again same seed"
+            "Repeat replay", "replay", self._repeat, self._cannot_repeat, changes=True, synonyms="again same seed"
         )
         self.change = self.command(
             "Repeat replay with changes…", "edit-replay", self._change, self._cannot_change, changes=True
@@ -103,19 +114,24 @@ class ReplayCommands(Commands):
             return NOT_RUNNING
         return HAS_ENDED if replay.ended else None
 
-    def _has_not_ended(self) -> str | None:
+    def _cannot_repeat(self) -> str | None:
         replay = self.selected()
         if replay is None:
             return NONE_SELECTED
-        return None if replay.ended else NOT_ENDED
+        if not replay.ended:
+            return NOT_ENDED
+        source = replay.spec.source
+        of_one = isinstance(source, MatchingRequests) and source.endpoint_id is not None
+        deleted = of_one and shown_endpoint(source, self._services.store.endpoints) is None
+        return ENDPOINT_DELETED if deleted else None
 
     def _cannot_change(self) -> str | None:
         replay = self.selected()
-        return self._has_not_ended() or (EDITED if replay is not None and replay.spec.edit is not None else None)
+        return self._cannot_repeat() or (EDITED if replay is not None and replay.spec.edit is not None else None)
 
     def _none_failed(self) -> str | None:
         replay = self.selected()
-        return self._has_not_ended() or (NOTHING_FAILED if replay is not None and not replay.progress.failed else None)
+        return self._cannot_repeat() or (NOTHING_FAILED if replay is not None and not replay.progress.failed else None)
 
     def _pause(self) -> None:
         if (replay := self.selected()) is not None:

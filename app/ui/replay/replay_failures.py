@@ -58,6 +58,8 @@ class FailureTable(RowsView):
         self._font = ui_font(BASE)
         self._shown: tuple[str, int] | None = None
         """The replay, and how many had failed when they were last read."""
+        self._several = False
+        """Whether the replay has several targets, which only then need their column."""
         self.rows = Rows[Delivery](self._make_columns(), self)
         self._reading = Latest(self, tasks, "replay: failures")
         self._again = Throttle(MERGE_MS, self)
@@ -83,6 +85,10 @@ class FailureTable(RowsView):
         if self._shown is None or self._shown[0] != replay.id:
             self.rows.set_records([])
         self._shown = shown
+        several = sum(bool(target.url) for target in replay.progress.targets) > 1
+        if several != self._several:
+            self._several = several
+            self._share_room()
         self._again.call()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -92,14 +98,17 @@ class FailureTable(RowsView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns that a narrow table has no space for; requests, targets and results share the rest."""
+        """Requests, targets and results share what other columns leave."""
         super().resizeEvent(event)
+        self._share_room()
+
+    def _share_room(self) -> None:
         width = self.viewport().width()
         for column, needed in _NEEDED.items():
-            self.setColumnHidden(column, width < needed)
+            self.setColumnHidden(column, width < needed or (column == TARGET and not self._several))
         room = width - sum(width for column, width in _WIDTHS.items() if not self.isColumnHidden(column))
-        self.setColumnWidth(REQUEST, room * (35 if self.isColumnHidden(TARGET) else 25) // 100)
-        self.setColumnWidth(TARGET, room * 30 // 100)
+        self.setColumnWidth(REQUEST, room * (40 if self.isColumnHidden(TARGET) else 28) // 100)
+        self.setColumnWidth(TARGET, room * 28 // 100)
 
     @Slot()
     def _read(self) -> None:
@@ -141,7 +150,7 @@ class FailureTable(RowsView):
 
     def _make_columns(self) -> list[Column[Delivery]]:
         return [
-            Column("Request", lambda one: escape(request_text(one)), _request_tooltip, paint=self._paint_request),
+            Column("Request", _request, _request_tooltip, paint=self._paint_request),
             Column("Target", self._target, lambda one: escape(one.url)),
             Column("Result", _result, lambda one: escape(one.error or _result(one))),
             Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
@@ -155,8 +164,14 @@ class FailureTable(RowsView):
         return escape(url.partition("://")[2])
 
     def _paint_request(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
-        text, look = escape(request_text(delivery)), look_of(delivery, None)
+        look, text = look_of(delivery, None), _request(delivery)
         paint_look(painter, place, look, self._theme, text=text, colour="text", font=self._font)
+
+
+def _request(delivery: Delivery) -> str:
+    """`invoice.paid /billing`."""
+    event, text = delivery.captured_event, request_text(delivery)
+    return escape(f"{event} {text}" if event and event != text else text)
 
 
 def _result(delivery: Delivery) -> str:

@@ -78,10 +78,10 @@ def which_text(source: ReplaySource, endpoint: str | None) -> str:
     """The requests of a plan: `of “Stripe” that match “status:500” in the time range`."""
     if not isinstance(source, MatchingRequests):
         return "selected in the list"
-    where = f"of “{endpoint}”" if endpoint else "of all endpoints" if source.endpoint_id is None else "of a deleted one"
+    whose = "all endpoints" if source.endpoint_id is None else f"“{endpoint}”" if endpoint else "a deleted endpoint"
     query = f" that match “{source.query.strip()}”" if source.query.strip() else ""
     times = " in the time range" if source.received_after is not None or source.received_before is not None else ""
-    return where + query + times
+    return f"of {whose}{query}{times}"
 
 
 def counts_text(progress: ReplayProgress) -> str:

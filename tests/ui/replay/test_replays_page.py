@@ -31,6 +31,7 @@ from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.replay import replay_failures
 from app.ui.replay.replay_commands import (
     EDITED,
+    ENDPOINT_DELETED,
     HAS_ENDED,
     NONE_SELECTED,
     NOT_ENDED,
@@ -38,6 +39,7 @@ from app.ui.replay.replay_commands import (
     NOTHING_FAILED,
 )
 from app.ui.replay.replay_details import FAILURES, SUMMARY
+from app.ui.replay.replay_failures import TARGET
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_tracker import MERGE_MS
 from app.ui.replay.replays_page import ReplaysPage
@@ -195,6 +197,29 @@ async def test_a_double_click_on_a_failure_opens_its_request(tmp_path: Path) -> 
         QTest.mouseClick(failures.viewport(), LEFT, pos=place)
         QTest.mouseDClick(failures.viewport(), LEFT, pos=place)
         await until(lambda: made.window.requests.opener.open_id == capture.id)
+
+
+async def test_the_target_of_a_failure_is_named_where_there_are_several(tmp_path: Path) -> None:
+    async with room(tmp_path) as made:
+        await made.captures(1)
+        await made.run(destination=OneUrl(url=DEAD))
+        await made.run()
+        page = await made.show()
+        failures = page.details.failures
+        assert not failures.isColumnHidden(TARGET)
+        page.list.select_row(1)
+        await until(lambda: page.details.replay is page.current)
+        assert failures.isColumnHidden(TARGET)
+
+
+async def test_a_replay_of_a_deleted_endpoint_is_listed_but_not_repeated(tmp_path: Path) -> None:
+    async with room(tmp_path, dead=False) as made:
+        await made.captures(1)
+        await made.run()
+        await made.desk.store.endpoints.delete(made.endpoint.id)
+        page = await made.show()
+        assert page.details.plan.text().startswith("Sends 1 request of a deleted endpoint")
+        assert (page.repeat.toolTip(), page.change.toolTip()) == (ENDPOINT_DELETED, ENDPOINT_DELETED)
 
 
 async def test_of_many_failures_the_newest_are_listed_and_it_says_so(
