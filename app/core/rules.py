@@ -31,6 +31,8 @@ OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "k
 DELIVERY_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-forwarded-by"})
 _JOINERS = "\u200c\u200d"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_SHOWN_MAX = 40
+"""Characters of a header that a message repeats."""
 
 
 class FieldError(Record, frozen=True):
@@ -148,16 +150,26 @@ def _has_ipv6_address(netloc: str) -> bool:
 def headers_error(headers: Headers, label: str = "Response headers", own: frozenset[str] = OWN_HEADERS) -> str | None:
     """Headers that the user sets: names are tokens, values one line of Latin-1 without control characters but tabs, at
     most 8 KiB each; those in `own` are set by Hookline."""
-    for name, value in headers:
-        if not _TOKEN.fullmatch(name):
-            return f"{label}: {name!r} is not a header name."
-        if name.lower() in own:
-            return f"{label}: {name} is set by Hookline itself."
-        if len(name) + len(value) > HEADER_MAX:
-            given = len(name) + len(value)
-            return f"{label}: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
-        if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
-            return f"{label}: the value of {name} must be one line of Latin-1 without control characters."
+    found = (_header_error(name, value, own) for name, value in headers)
+    return next((f"{label}: {message}" for message in found if message), None)
+
+
+def _header_error(name: str, value: str, own: frozenset[str]) -> str | None:
+    shown = name if len(name) <= _SHOWN_MAX else f"{name[:_SHOWN_MAX]}…"
+    if not name and value:
+        return f"{value[:_SHOWN_MAX]!r} has no name."
+    if not _TOKEN.fullmatch(name):
+        return f"{shown!r} is not a header name."
+    if name.lower() in own:
+        return f"{shown} is set by Hookline itself."
+    if (given := len(name) + len(value)) > HEADER_MAX:
+        return f"{shown} can have at most {HEADER_MAX:,} bytes, not {given:,}."
+    if "\n" in value or "\r" in value:
+        return f"the value of {shown} has a line break."
+    if _CONTROL.search(value):
+        return f"the value of {shown} has a control character."
+    if other := next((char for char in value if ord(char) > 255), None):
+        return f"the value of {shown} has {other!r}, which is not Latin-1."
     return None
 
 

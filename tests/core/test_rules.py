@@ -230,6 +230,20 @@ def test_credentials_must_be_complete(auth: Auth, field: str) -> None:
     assert [error.field for error in rules.endpoint_errors(draft(auth=auth))] == [field]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("", "v", "'v' has no name."),
+        ("n" * 41 + " ", "", f"'{'n' * 40}…' is not a header name."),
+        ("A", "a\nb", "the value of A has a line break."),
+        ("A", "a\x07b", "the value of A has a control character."),
+        ("A", "5 €", "the value of A has '€', which is not Latin-1."),
+    ],
+)
+def test_what_is_wrong_with_a_header_is_said_exactly(name: str, value: str, why: str) -> None:
+    assert rules.headers_error((("Good", ""), (name, value)), "Headers") == f"Headers: {why}"
+
+
 def test_reply_headers_may_hold_tabs_and_8_kib() -> None:
     assert not rules.endpoint_errors(
         draft(response=ResponseSettings(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189))))
