@@ -10,6 +10,7 @@ from app.core.model import Endpoint
 from app.core.replay.spec import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
 from app.ui.replay.replay_editor import HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.widgets.header_grid import NAME
 from docs import picture_data
 from docs.book import SIZES, Book
 
@@ -51,9 +52,8 @@ async def _editor(book: Book) -> None:
     editor.url.setText("localhost:3000/hook")
     editor.url.textEdited.emit("")
     editor.method.setCurrentText("P OST")
-    editor.headers._switch("text")
-    editor.headers.views.set_current("text")
-    editor.headers.text.appendPlainText("no colon here")
+    rows = editor.headers.field.grid.rows
+    rows.setData(rows.index(0, NAME), "no name")
     await book.save("replay-editor-errors", WIDE)
     editor.done(QDialog.DialogCode.Rejected)
 

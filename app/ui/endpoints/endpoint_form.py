@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QVBoxLayout, QWidge
 
 from app.core.fields import fields_of
 from app.core.model import Auth, EndpointDraft
-from app.core.rules import SLUG_MAX, SLUG_MIN
+from app.core.rules import OWN_HEADERS, SLUG_MAX, SLUG_MIN
 from app.core.sizes import exact_size
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -18,10 +18,11 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
+from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import HeaderLines, TextArea, TextField
+from app.ui.widgets.text_fields import TextArea, TextField, raw_text
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
 
@@ -118,7 +119,7 @@ class _BodyField(QWidget):
         self.text.changed.connect(self.changed)
 
     def value(self) -> str | None:
-        return None if self.default.isChecked() else self.text.toPlainText()
+        return None if self.default.isChecked() else raw_text(self.text)
 
     def set_value(self, body: str | None) -> None:
         self.default.setChecked(body is None)
@@ -136,6 +137,7 @@ _KINDS = {
 }
 _WHEN_FULL = {"delete_oldest": "Delete its oldest requests", "stop_capturing": "Stop capturing: senders get 503"}
 FORWARDED = "Every captured request is forwarded there as it was received."
+OWN_TEXT = "Content-Length and those of the connection are set by Hookline itself."
 FROM_TARGET = (
     "Senders wait for the first target, and get its status, headers and body as they came. If it fails, is paused or"
     " switched off, or takes longer, they get the response set below, and the delivery is retried by the target’s rule."
@@ -167,7 +169,7 @@ class EndpointForm(Form):
         self.url_section = self._url() if with_slug else None
         for section in (
             self._storage(),
-            self._response(),
+            self._response(theme),
             self._forwarding(theme, with_targets=not with_slug),
             self._security(),
             self.url_section,
@@ -249,13 +251,13 @@ class EndpointForm(Form):
         self["storage_limit"].changed.connect(self._fit_limit)
         return section
 
-    def _response(self) -> Section:
+    def _response(self, theme: Theme) -> Section:
         section = Section("Response", self)
         from_target = self.check("response.from_target", "Respond with the target’s response")
         from_target.setAccessibleDescription(FROM_TARGET)
         self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
         wait = NumberField("Wait", *self.declared("response.wait_ms").bounds, self, unit="ms", step=500)
-        headers = HeaderLines("Response headers", self, placeholder="X-Served-By: hookline")
+        headers = HeadersField("Response headers", OWN_HEADERS, theme, self, fits_rows=True)
         section.add(from_target, self._wait_text)
         section.side_by_side(
             self.add("response.wait_ms", wait, title="Wait at most", help_text="{bounds}."), QWidget(self)
@@ -265,9 +267,10 @@ class EndpointForm(Form):
             self.add("response.delay_ms", title="Delay", help_text="{bounds}.", step=100),
         )
         section.add(
-            self.add("response.headers", headers, title="Headers", help_text="One per line, “Name: value”."),
+            self.add("response.headers", headers, title="Headers", help_text=OWN_TEXT),
             self.add("response.body", _BodyField(self), title="Body"),
         )
+        self.fields["response.headers"].header.addWidget(headers.views)
         from_target.changed.connect(self._fit_wait)
         return section
 

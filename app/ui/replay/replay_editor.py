@@ -38,9 +38,9 @@ from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.header_text import header_lines
 from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
-from app.ui.widgets.text_fields import header_lines
 
 SIZE = QSize(1180, 800)
 LEAST_HEIGHT = 280

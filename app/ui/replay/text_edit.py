@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.ui.inspector.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
+from app.ui.widgets.text_fields import raw_text
 
 _COLOURED_MAX = 256 * 1024
 """Characters; colouring more would delay typing."""
@@ -60,8 +61,7 @@ class TextEdit(QPlainTextEdit):
         self.setPlainText(text)
 
     def text(self) -> str:
-        """Unlike `toPlainText`, with no-break spaces as they are."""
-        return self.document().toRawText().replace("\u2029", "\n")
+        return raw_text(self)
 
     def _set_font(self, font: QFont) -> None:
         self.setFont(font)

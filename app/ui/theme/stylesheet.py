@@ -211,6 +211,12 @@ QFrame[part="notice"] QPushButton:hover { background: $hover; }
 
 QAbstractScrollArea[part="edited"] { border: 1px solid $border_strong; border-radius: ${radius}px; padding: 1px; }
 QAbstractScrollArea[part="edited"]:focus { border-color: $accent; }
+QAbstractScrollArea[part="edited"][invalid="true"] { border-color: $danger; }
+QAbstractScrollArea[part="edited"]:disabled { background: $bg; border-color: $border; color: $text_faint; }
+QTableView[part="edited"] QLineEdit, QTableView[part="edited"] QLineEdit:focus {
+    min-height: 0; padding: 0 8px 1px 8px; border: 1px solid $accent; border-radius: 0;
+}
+QTableView[part="edited"] QLineEdit[invalid="true"] { border-color: $danger; }
 QFrame[part="segmented"] { background: $pressed; border: none; border-radius: 6px; }
 QFrame[part="segmented"] QToolButton {
     background: transparent; color: $text_muted; border: 1px solid transparent; border-radius: 4px;
@@ -237,6 +243,8 @@ QSplitter[part="gap"]::handle, QSplitter[part="gap"]::handle:hover { background:
 QPushButton[part="chip"] { min-height: 20px; padding: 0 8px; border-radius: 11px; }
 QPushButton[part="pill"] { min-height: 26px; padding: 0 14px 0 10px; border-radius: 14px; }
 
+QListView[part="choices"] { background: $surface_raised; border: 1px solid $border_strong; padding: 4px; }
+QListView[part="choices"]::item { min-height: 24px; padding: 0 6px; border-radius: ${radius_small}px; }
 QListView[part="found"] { background: $surface_raised; border: none; }
 QListView[part="sidebar"] { background: transparent; border: none; }
 """

@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from app.core.record import Headers
 from app.core.sizes import exact_size, parse_size
 from app.core.text import exact_duration
 from app.ui.theme.fonts import mono_font
@@ -174,6 +173,11 @@ class DecimalField(TextField):
         return None
 
 
+def raw_text(edit: QPlainTextEdit) -> str:
+    """Unlike `toPlainText`, with no-break spaces as they are."""
+    return edit.document().toRawText().replace("\u2029", "\n")
+
+
 class TextArea(QPlainTextEdit):
     """Several lines, `height` pixels of them; Tab moves the focus on."""
 
@@ -189,7 +193,7 @@ class TextArea(QPlainTextEdit):
         self.textChanged.connect(self.changed)
 
     def value(self) -> Any:
-        return self.toPlainText().strip()
+        return raw_text(self).strip()
 
     def set_value(self, value: Any) -> None:
         self.setPlainText(value)
@@ -203,43 +207,7 @@ class NameLines(TextArea):
     """A name on each line that is not empty."""
 
     def value(self) -> tuple[str, ...]:
-        return tuple(name for line in self.toPlainText().split("\n") if (name := line.strip()))
+        return tuple(name for line in raw_text(self).split("\n") if (name := line.strip()))
 
     def set_value(self, value: tuple[str, ...]) -> None:
         self.setPlainText("\n".join(value))
-
-
-class HeaderLines(TextArea):
-    """A header on each line; `title` names the field in `problem`."""
-
-    def __init__(self, title: str, parent: QWidget | None = None, *, placeholder: str = "") -> None:
-        super().__init__(64, parent, placeholder=placeholder)
-        self._title = title
-
-    def value(self) -> Headers:
-        """Up to the first malformed line, which `problem` names."""
-        return parse_headers(self.toPlainText())[0]
-
-    def set_value(self, value: Headers) -> None:
-        self.setPlainText(header_lines(value))
-
-    def problem(self) -> str | None:
-        return parse_headers(self.toPlainText(), self._title)[1]
-
-
-def parse_headers(text: str, field: str = "") -> tuple[Headers, str | None]:
-    """The headers, and what is wrong with the first malformed line of this field; empty lines are skipped."""
-    headers: list[tuple[str, str]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        name, colon, value = line.partition(":")
-        if not colon or not name.strip():
-            return tuple(headers), f"{f'{field}: line' if field else 'Line'} {number} must read “Name: value”."
-        headers.append((name.strip(), value.strip()))
-    return tuple(headers), None
-
-
-def header_lines(headers: Headers) -> str:
-    """One `Name: value` on each line."""
-    return "\n".join(f"{name}: {value}" for name, value in headers)

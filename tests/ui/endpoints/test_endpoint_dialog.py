@@ -9,8 +9,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.ui.widgets.headers_field import TEXT
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
+from tests.ui.header_typing import choose_view, type_header
 from tests.ui.waiting import activate, settle, until
 
 
@@ -119,9 +121,17 @@ class TestChecking:
         async with open_desk(tmp_path) as desk:
             dialog = open_dialog(desk, window)
             QTest.keyClicks(dialog.form["name"], "x")
-            dialog.form["response.headers"].setPlainText("Content-Type: text/plain\nnonsense")
+            headers = dialog.form["response.headers"]
+            type_header(headers, "Content-Length", "5")
+            assert (
+                errors_shown(dialog)["response.headers"]
+                == "Response headers: Content-Length is set by Hookline itself."
+            )
+            assert headers.grid.property("invalid")
+            assert not dialog.submit_button.isEnabled()
+            headers.set_value(())
+            choose_view(headers, TEXT)
+            headers.text.setPlainText("Content-Type: text/plain\nnonsense")
             assert "line 2" in errors_shown(dialog)["response.headers"]
             assert not dialog.submit_button.isEnabled()
-            dialog.form["response.headers"].setPlainText("Content-Length: 5")
-            assert "set by Hookline" in errors_shown(dialog)["response.headers"]
             dialog.reject()

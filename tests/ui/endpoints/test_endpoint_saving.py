@@ -18,6 +18,7 @@ from app.core.model import Auth, Endpoint, EndpointDraft, ResponseSettings
 from app.core.rules import FieldError
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
+from tests.ui.header_typing import type_header
 from tests.ui.waiting import settle, until
 
 
@@ -52,9 +53,10 @@ class TestSaving:
             form.show_more(True)
             form["response.status"].set_value(201)
             form["response.delay_ms"].set_value(250)
-            form["response.headers"].setPlainText("X-One: 1\nx-one: 2")
+            type_header(form["response.headers"], "X-One", "1")
+            type_header(form["response.headers"], "x-one", "2")
             form["response.body"].default.setChecked(False)
-            form["response.body"].text.setPlainText("ok")
+            form["response.body"].text.setPlainText("5\xa0€")
             form["forward.timeout_ms"].set_value(5_000)
             form["auth.kind"].setCurrentIndex(3)
             form["auth.name"].setText("X-Token")
@@ -75,7 +77,7 @@ class TestSaving:
                 forward_url="http://localhost:3000/hook",
                 slug="stripe-test",
                 response=ResponseSettings(
-                    status=201, headers=(("X-One", "1"), ("x-one", "2")), body="ok", delay_ms=250
+                    status=201, headers=(("X-One", "1"), ("x-one", "2")), body="5\xa0€", delay_ms=250
                 ),
                 forward=endpoint.forward,
                 auth=Auth(kind="header", name="X-Token", secret="s3cret"),

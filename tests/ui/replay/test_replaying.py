@@ -17,10 +17,13 @@ from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import Question
+from app.ui.widgets.header_grid import NAME, VALUE
+from app.ui.widgets.headers_field import TEXT
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 from tests import factories
 from tests.ui.desk import shown as shown_window
+from tests.ui.header_typing import choose_view
 from tests.ui.replay.replay_desk import page_with_target, target
 from tests.ui.requests.page_desk import PageDesk, click_row, open_body
 from tests.ui.waiting import activate, notice, settle, until, wait_for_widget
@@ -113,7 +116,8 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp
         assert editor.spec().edit is None
         editor.method.setCurrentText("PUT")
         editor.body_editor.edit.setPlainText('{"a": 2}\n')
-        editor.headers.model.setData(editor.headers.model.index(0, 1), "text/plain")
+        rows = editor.headers.field.grid.rows
+        rows.setData(rows.index(0, VALUE), "text/plain")
         QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
         await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
         assert received.requests[0].startswith(b"PUT /hook HTTP/1.1\r\n")
@@ -178,12 +182,37 @@ async def test_bad_input_of_the_editor_is_said_beside_its_field(tmp_path: Path) 
         assert "http://" in editor.fields["edit.url"].error()
         assert "method" in editor.fields["edit.method"].error()
         editor.tabs.setCurrentIndex(HEADERS)
-        editor.headers.views.activated.emit("text")
-        editor.headers.views.set_current("text")
-        editor.headers._switch("text")
-        editor.headers.text.setPlainText("no colon")
-        assert "Line 1" in editor.headers._error.text()
+        height = editor.headers.field.height()
+        choose_view(editor.headers.field, TEXT)
+        editor.headers.field.text.setPlainText("no colon")
+        assert editor.headers.error.text() == "Headers: line 1 must read “Name: value”."
+        await settle()
+        assert editor.headers.field.height() == height
         assert not editor.send.isEnabled()
+        editor.reject()
+
+
+async def test_a_header_is_sent_as_typed_while_its_cell_is_edited(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b"{}", "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        await activate(editor)
+        editor.tabs.setCurrentIndex(HEADERS)
+        grid = editor.headers.field.grid
+        grid.setFocus()
+        grid.setCurrentIndex(grid.rows.index(grid.rows.rowCount() - 1, NAME))
+        QTest.keyClicks(grid, "X")
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        QTest.keyClicks(QApplication.focusWidget(), "new")
+        assert editor.tabs.tabText(HEADERS) == f"Headers {grid.rows.rowCount() - 1}"
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        await until(lambda: received.requests)
+        assert b"\r\nX: new\r\n" in received.requests[0]
+        await until(editor.response.isVisible)
+        editor.headers.reset.click()
+        assert not editor.headers.reset.isEnabled()
         editor.reject()
 
 

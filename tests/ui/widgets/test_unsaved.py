@@ -23,6 +23,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import Question
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_dialogs import open_dialog
+from tests.ui.header_typing import type_header
 from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)
@@ -137,7 +138,7 @@ class TestForm:
             lambda form: form["retention_days"].days.lineEdit().setText("a week"),
             lambda form: form["forward_url"].setText("http://localhost:3000/"),
             lambda form: form["storage_limit"].setText("much"),
-            lambda form: form["response.headers"].setPlainText("nonsense"),
+            lambda form: type_header(form["response.headers"], "bad name", ""),
             lambda form: form["response.body"].default.setChecked(False),
             lambda form: form["auth.kind"].setCurrentIndex(2),
             lambda form: form["forward.timeout_ms"].stepBy(1),

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QGridLayout, QLabel, QScrollArea, QStackedWidget, QWidget
 
-from app.core.rules import FieldError
+from app.core.rules import DELIVERY_HEADERS, FieldError
 from app.core.target import Target, TargetDraft
 from app.core.target_text import paused_text
 from app.core.text import count_of, exact_duration
@@ -23,11 +23,12 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
 from app.ui.widgets.form import Form, Section
+from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.switch import Switch
-from app.ui.widgets.text_fields import DurationField, HeaderLines, NameLines, TextField
+from app.ui.widgets.text_fields import DurationField, NameLines, TextField
 
 
 class FileField(QWidget):
@@ -231,7 +232,7 @@ class TargetForm(Form):
             spacing=metrics.SPACE_4,
             margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5),
         )
-        for section in (self._url(), self._delivery(), self._retries(), self._headers(), self._tls(theme)):
+        for section in (self._url(), self._delivery(), self._retries(), self._headers(theme), self._tls(theme)):
             column.addWidget(line(self))
             column.addWidget(section)
         column.addStretch(1)
@@ -339,20 +340,18 @@ class TargetForm(Form):
         section.add(self.add("retry.on", RetryOn(self), help_text=text))
         return section
 
-    def _headers(self) -> Section:
+    def _headers(self, theme: Theme) -> Section:
         """Changes to the captured headers."""
         section = Section("Headers", self)
-        lines = "One per line, “Name: value”."
-        replacing = HeaderLines("Set headers", self, placeholder="X-Environment: staging")
-        adding = HeaderLines("Add headers", self, placeholder="Via: 1.1 hookline")
+        for path, title, help_text in (
+            ("set_headers", "Set", "Each replaces all of the same name."),
+            ("add_headers", "Add", "Sent in addition."),
+        ):
+            headers = HeadersField(f"{title} headers", DELIVERY_HEADERS, theme, self, fits_rows=True)
+            section.add(field := self.add(path, headers, title=title, help_text=help_text))
+            field.header.addWidget(headers.views)
         removing = NameLines(64, self, placeholder="Authorization")
-        replacing.setAccessibleName("Headers to set")
-        adding.setAccessibleName("Headers to add")
         removing.setAccessibleName("Headers to remove")
-        section.side_by_side(
-            self.add("set_headers", replacing, title="Set", help_text=f"{lines} Replaces all of the same name."),
-            self.add("add_headers", adding, title="Add", help_text=f"{lines} Sent in addition."),
-        )
         host = ChoiceField({"target": "The target’s", "sender": "As the sender sent it"}, self)
         section.side_by_side(
             self.add("remove_headers", removing, title="Remove", help_text="One name per line."),

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
@@ -290,7 +291,7 @@ class TargetsDialog(EditDialog):
         form = self.forms.current()
         if not busy and form is not None and form.refused:
             form.reveal(next(iter(form.refused)))
-        elif not busy and self._focused is not None:
+        elif not busy and self._focused is not None and isValid(self._focused):  # the field of a cell has ended
             self._focused.setFocus()
 
     def _connect(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.widgets.text_fields import header_lines, parse_headers
+from app.ui.widgets.header_text import header_lines, parse_headers
 
 
 @given(
