@@ -43,7 +43,7 @@ class EndpointDialog(EditDialog):
         super().__init__("Edit endpoint" if endpoint else "New endpoint", theme, parent)
         self._services, self._tasks, self._endpoint = services, tasks, endpoint
         self._busy = False
-        self.form = EndpointForm(theme, self, with_slug=endpoint is None)
+        self.form = EndpointForm(theme, tasks, self, with_slug=endpoint is None)
         if services.store.retention.problem is not None:
             days = self.form.declared("retention_days").bounds_text()
             self.form.fields["retention_days"].set_help(f"{days}. {RETENTION_WAITS}")

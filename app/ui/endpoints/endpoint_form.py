@@ -11,6 +11,7 @@ from app.core.fields import fields_of
 from app.core.model import Auth, EndpointDraft
 from app.core.rules import OWN_HEADERS, SLUG_MAX, SLUG_MIN
 from app.core.sizes import exact_size
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -18,6 +19,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
+from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
@@ -104,19 +106,32 @@ class _CredentialField(TextField):
 
 
 class _BodyField(QWidget):
-    """The text of a response's body; None for the default one."""
+    """The text of a response's body; None for the default one. Whoever places it also places `format`, which keeps its
+    room.
+    """
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.default = QCheckBox("Default body with the request’s ID", self)
         self.text = TextArea(88, self)
         self.text.setAccessibleName("Response body")
+        self.setFocusProxy(self.text)
+        self.format = FormatJsonButton(self.text, theme, tasks, parent)
+        policy = self.format.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.format.setSizePolicy(policy)
         vbox(self.default, self.text, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.default.toggled.connect(self.text.setHidden)
         self.default.toggled.connect(self.changed)
         self.text.changed.connect(self.changed)
+        self.changed.connect(self._fit)
+        self._fit()
+
+    @Slot()
+    def _fit(self) -> None:
+        self.format.setVisible(not self.default.isChecked() and self.format.is_json())
 
     def value(self) -> str | None:
         return None if self.default.isChecked() else raw_text(self.text)
@@ -138,6 +153,7 @@ _KINDS = {
 _WHEN_FULL = {"delete_oldest": "Delete its oldest requests", "stop_capturing": "Stop capturing: senders get 503"}
 FORWARDED = "Every captured request is forwarded there as it was received."
 OWN_TEXT = "Content-Length and those of the connection are set by Hookline itself."
+BODY_TEXT = "Your own text is sent as text/plain, unless the headers name another Content-Type."
 FROM_TARGET = (
     "Senders wait for the first target, and get its status, headers and body as they came. If it fails, is paused or"
     " switched off, or takes longer, they get the response set below, and the delivery is retried by the target’s rule."
@@ -147,7 +163,7 @@ FROM_TARGET = (
 class EndpointForm(Form):
     """`with_slug`: of a new endpoint. Of one that exists, `targets` opens the dialog of all its targets."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_slug: bool) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget | None = None, *, with_slug: bool) -> None:
         super().__init__(EndpointDraft, parent)
         column = vbox(
             inside=self,
@@ -169,7 +185,7 @@ class EndpointForm(Form):
         self.url_section = self._url() if with_slug else None
         for section in (
             self._storage(),
-            self._response(theme),
+            self._response(theme, tasks),
             self._forwarding(theme, with_targets=not with_slug),
             self._security(),
             self.url_section,
@@ -251,13 +267,14 @@ class EndpointForm(Form):
         self["storage_limit"].changed.connect(self._fit_limit)
         return section
 
-    def _response(self, theme: Theme) -> Section:
+    def _response(self, theme: Theme, tasks: Tasks) -> Section:
         section = Section("Response", self)
         from_target = self.check("response.from_target", "Respond with the target’s response")
         from_target.setAccessibleDescription(FROM_TARGET)
         self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
         wait = NumberField("Wait", *self.declared("response.wait_ms").bounds, self, unit="ms", step=500)
         headers = HeadersField("Response headers", OWN_HEADERS, theme, self, fits_rows=True)
+        body = _BodyField(theme, tasks, self)
         section.add(from_target, self._wait_text)
         section.side_by_side(
             self.add("response.wait_ms", wait, title="Wait at most", help_text="{bounds}."), QWidget(self)
@@ -268,9 +285,11 @@ class EndpointForm(Form):
         )
         section.add(
             self.add("response.headers", headers, title="Headers", help_text=OWN_TEXT),
-            self.add("response.body", _BodyField(self), title="Body"),
+            self.add("response.body", body, title="Body", help_text=BODY_TEXT),
         )
         self.fields["response.headers"].header.addWidget(headers.views)
+        self.fields["response.body"].header.addWidget(body.format)
+        body.format.failed.connect(self.fields["response.body"].set_error)
         from_target.changed.connect(self._fit_wait)
         return section
 

@@ -20,6 +20,7 @@ from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.labels import FittingLabel, label
 from app.ui.widgets.layout import hbox, vbox
 
@@ -44,6 +45,7 @@ class BodyEditor(QWidget):
         self.hex = HexWidget(theme, tasks, self)
         self.hex.setProperty("part", "edited")
         self.wrap = WrapButton(theme, self)
+        self.format = FormatJsonButton(self.edit, theme, tasks, self)
         self.choose = Button("Choose file…", theme, self, kind="ghost", icon="folder")
         self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")
         self.reset.setAccessibleName("Reset body")
@@ -56,11 +58,12 @@ class BodyEditor(QWidget):
         bar = hbox((self.facts, 1), spacing=metrics.SPACE_1)
         for button in (self.choose, self.reset):
             button.setProperty("compact", True)
-        for control in (self.wrap, self.choose, self.reset):
+        for control in (self.format, self.wrap, self.choose, self.reset):
             control.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(control)
         vbox(bar, (self._pages, 1), self._error, self.note, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.edit.textChanged.connect(self._edited)
+        self.format.failed.connect(self.set_error)
         self.choose.clicked.connect(self._choose_file)
         self.reset.clicked.connect(self._reset)
 
@@ -133,7 +136,9 @@ class BodyEditor(QWidget):
 
     @Slot()
     def _edited(self) -> None:
-        self.wrap.setVisible(self._pages.currentWidget() is self.edit)
+        as_text = self._pages.currentWidget() is self.edit
+        self.wrap.setVisible(as_text)
+        self.format.setVisible(as_text and self.format.is_json())
         reason = f"{self._reason} Choose a file to send another body." if self._reason and self._file is None else ""
         changed = self._file is not None or (self._text is not None and self.edit.text() != self._text.text)
         self.reset.setEnabled(changed)

@@ -51,6 +51,20 @@ def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(value: object, data:
     assert tokens(joined(lines)) == [escape(token) for token in tokens(cut)]
 
 
+@given(values, st.sampled_from([None, 0, 3]), st.booleans(), st.sampled_from(["", "\n", " \r\n"]))
+def test_text_to_edit_is_indented_without_a_fold_or_an_escape(
+    value: object, indent: int | None, ascii_only: bool, end: str
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    expected = json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    assert json_format.indented(text + end) == (expected + end, None)
+
+
+def test_what_is_no_json_is_not_indented_and_its_place_named() -> None:
+    text = '{"a": 1,\n "b" 2}'
+    assert json_format.indented(text) == (text, "Not valid JSON at line 2, column 6: a colon was expected.")
+
+
 @pytest.mark.parametrize(
     "text",
     [

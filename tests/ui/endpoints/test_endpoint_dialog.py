@@ -115,6 +115,33 @@ class TestChecking:
             assert dialog.url.isHidden(), "no URL is offered that cannot be"
             dialog.reject()
 
+    async def test_a_response_body_of_json_is_formatted_or_its_fault_named(self, qtbot: QtBot, tmp_path: Path) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            dialog.form.show_more(True)
+            QTest.keyClicks(dialog.form["name"], "x")
+            body = dialog.form["response.body"]
+            assert body.format.isHidden(), "the default body is not edited"
+            body.default.click()
+            assert body.format.isHidden()
+            body.text.setPlainText('{"paid":1.10,}')
+            assert not body.format.isHidden()
+            await settle()
+            height = dialog.form.fields["response.body"].height()
+            body.format.click()
+            await until(lambda: "column 14" in errors_shown(dialog).get("response.body", ""))
+            assert body.value() == '{"paid":1.10,}'
+            assert dialog.submit_button.isEnabled(), "it can be sent as it is"
+            await settle()
+            assert dialog.form.fields["response.body"].height() == height
+            body.text.setPlainText('{"paid":1.10}')
+            assert errors_shown(dialog) == {}
+            body.format.click()
+            await until(lambda: body.value() == '{\n  "paid": 1.10\n}')
+            dialog.done(0)
+
     async def test_lines_that_are_no_headers_close_create(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)

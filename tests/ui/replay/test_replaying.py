@@ -216,6 +216,31 @@ async def test_a_header_is_sent_as_typed_while_its_cell_is_edited(tmp_path: Path
         editor.reject()
 
 
+async def test_the_body_is_formatted_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b'{"n":1.10,\r\n"n":1e400}', "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        body = editor.body_editor
+        assert body.format.isVisible()
+        body.edit.setPlainText('{"n" 1}')
+        body.format.click()
+        await until(lambda: body._error.text() == "Not valid JSON at line 1, column 6: a colon was expected.")
+        assert editor.send.isEnabled(), "it can be sent as it is"
+        body.reset.click()
+        assert body._error.text() == ""
+        body.format.click()
+        await until(lambda: "\n" in body.edit.toPlainText()[:3])
+        editor.submit()
+        await until(lambda: received.requests)
+        assert received.requests[0].endswith(b'{\r\n  "n": 1.10,\r\n  "n": 1e400\r\n}')
+        await until(editor.response.isVisible)
+        body.edit.setPlainText("plain")
+        assert body.format.isHidden()
+        editor.reject()
+
+
 async def test_a_binary_body_is_replaced_by_a_file(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, received):
         await open_body(shown, b"\x00\x01\x02", "application/octet-stream", target="/catch/x")

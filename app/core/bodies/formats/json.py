@@ -170,6 +170,30 @@ def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterat
         out.end_line()
 
 
+class _Unbroken(Formatted):
+    """The text as it is, with nothing escaped and no line folded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def add(self, kind: Kind, text: str) -> None:
+        self.parts.append(text)
+
+    def end_line(self, indent: int = 0) -> None:
+        self.parts.append("\n" + " " * indent)
+
+
+def indented(text: str) -> tuple[str, str | None]:
+    """One value as `write` shows it, ending as `text` does, and what is wrong if it is not JSON, in a sentence."""
+    out = _Unbroken()
+    for _ in write(Content(text), out):
+        pass
+    if out.error is not None:
+        return text, out.error
+    return "".join(out.parts).rstrip("\n") + text[len(text.rstrip()) :], None
+
+
 def _indent(depth: int) -> int:
     return INDENT * min(depth, DEEPEST_INDENT)
 
