@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.core.bodies.formats.hex_dump import ROW
 from app.core.errors import StorageUnavailableError
 from app.core.search.body_search import BodySearch
 from app.ui.inspector.body.body_pane import BodyPane
@@ -107,7 +106,7 @@ async def test_hex_and_tree_stay_what_they_are(shown: PageDesk) -> None:
     await shows(body, "1 of 3")
     for place in (ITEMS.index(b"Needle"), ITEMS.index(b"NEEDLE"), ITEMS.index(b"needle")):
         first = body.hex.verticalScrollBar().value()
-        assert first <= place // ROW < first + body.hex.height() // 10
+        assert first <= place // body.hex.columns < first + body.hex.height() // 10
         enter(body)
     await open_body(shown, json.dumps({"a": [{"needle": 1}, "x"], "b": {"c": "a Needle"}}).encode(), "application/json")
     body.views.activated.emit("tree")
@@ -138,7 +137,7 @@ async def test_enter_during_a_search_counts(shown: PageDesk, group: str, steps: 
     await shows(body, count)
     place = f"eedle {count[0]}"
     if group == "hex":
-        row = ITEMS.lower().index(b"n" + place.encode()) // ROW
+        row = ITEMS.lower().index(b"n" + place.encode()) // body.hex.columns
         first = body.hex.verticalScrollBar().value()
         assert first <= row < first + body.hex.height() // 10
     else:

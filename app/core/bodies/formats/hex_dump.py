@@ -1,4 +1,4 @@
-"""Bytes in rows of sixteen or fewer: offset, hexadecimal, and what of them is printable ASCII."""
+"""Bytes in rows, of sixteen where nothing else is said: offset, hexadecimal, and what of them is printable ASCII."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class HexRow(NamedTuple):
     ascii: str
 
 
-def row_count(size: int) -> int:
+def row_count(size: int, row: int = ROW) -> int:
     """Rows needed for `size` bytes."""
-    return -(-size // ROW)
+    return -(-size // row)
 
 
 def hex_rows(data: bytes, offset: int, size: int, row: int = ROW) -> list[HexRow]:

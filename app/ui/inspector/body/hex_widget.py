@@ -1,4 +1,4 @@
-"""A hex view with sixteen bytes per row, for bodies of any size: only visible rows are read and painted."""
+"""A hex view for bodies of any size: only visible rows are read and painted. A wider pane has longer rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from app.core.bodies.formats.hex_dump import ROW, HexRow, hex_rows, offset_digits, row_count, row_text
+from app.core.bodies.formats.hex_dump import HexRow, hex_rows, offset_digits, row_count, row_text
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code.text_style import TextSize
 from app.ui.tasks import Latest, Tasks
@@ -31,6 +31,10 @@ PAGE = 64 * 1024
 PAGES_KEPT = 32
 COPY_MAX = 1024 * 1024
 _GAP = 16
+GROUP = 8
+"""Bytes between two gaps."""
+COLUMNS = (32, 16, 8)
+"""Bytes of a row: the most that fit, or else the fewest."""
 
 
 class HexWidget(QAbstractScrollArea):
@@ -45,6 +49,8 @@ class HexWidget(QAbstractScrollArea):
         self._latest = Latest(self, tasks, "hex view: read")
         self._selection: tuple[int, int] | None = None
         self._marked: tuple[int, int] | None = None
+        self.columns = COLUMNS[-1]
+        """Bytes of a row."""
         self.notices = Toast(theme, self)
         self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setAccessibleName("Body as hexadecimal")
@@ -60,25 +66,25 @@ class HexWidget(QAbstractScrollArea):
         self._pages.clear()
         self._selection = self._marked = None
         self.verticalScrollBar().setValue(0)
-        self._set_ranges()
+        self._set_columns()
         self.viewport().update()
 
     def mark(self, place: tuple[int, int] | None) -> None:
         """Mark these bytes (offset and length) and scroll to them; None clears."""
         self._marked = place
         if place is not None:
-            row, visible = place[0] // ROW, self._visible_rows()
+            row, visible = place[0] // self.columns, self._visible_rows()
             if not 0 <= row - self.verticalScrollBar().value() < visible:
                 self.verticalScrollBar().setValue(max(0, row - visible // 2))
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
-        """Wide enough for a row."""
-        return QSize(self._width(), 200)
+        """Wide enough for a row of sixteen."""
+        return QSize(self._width(2 * GROUP), 200)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._set_ranges()
+        self._set_columns()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the visible rows that are loaded, and request the others."""
@@ -89,17 +95,18 @@ class HexWidget(QAbstractScrollArea):
         painter.setFont(self._mono)
         painter.translate(metrics.SPACE_4 - self.horizontalScrollBar().value(), metrics.SPACE_2)
         first = self.verticalScrollBar().value()
-        last = min(row_count(self._source.size), first + self._visible_rows() + 1)
+        last = min(row_count(self._source.size, self.columns), first + self._visible_rows() + 1)
         missing: list[int] = []
         for row in range(first, last):
-            page = row * ROW // PAGE
+            page = row * self.columns // PAGE
             data = self._pages.get(page)
             if data is None:
                 if page not in missing:
                     missing.append(page)
                 continue
-            start = row * ROW - page * PAGE
-            found = hex_rows(data[start : start + ROW], row * ROW, self._source.size)
+            start = row * self.columns - page * PAGE
+            data = data[start : start + self.columns]
+            found = hex_rows(data, row * self.columns, self._source.size, self.columns)
             if found:
                 self._paint_row(painter, (row - first) * self._row, found[0], row)
         if missing:
@@ -124,7 +131,7 @@ class HexWidget(QAbstractScrollArea):
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
         elif event.matches(QKeySequence.StandardKey.SelectAll) and self._source is not None:
-            self._selection = (0, max(0, row_count(self._source.size) - 1))
+            self._selection = (0, max(0, row_count(self._source.size, self.columns) - 1))
             self.viewport().update()
         elif event.key() == Qt.Key.Key_Home:
             bar.setValue(0)
@@ -134,10 +141,11 @@ class HexWidget(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def copy(self) -> None:
-        """Copy the selected rows to the clipboard, as they are shown."""
+        """Copy the selected rows to the clipboard, in rows of sixteen."""
         if self._selection is not None and self._source is not None:
             first, last = sorted(self._selection)
-            self._tasks.start(self._copy(self._source, first * ROW, (last + 1 - first) * ROW), "hex view: copy")
+            length = (last + 1 - first) * self.columns
+            self._tasks.start(self._copy(self._source, first * self.columns, length), "hex view: copy")
 
     async def _copy(self, source: BodySource, offset: int, length: int) -> None:
         data = await source.read(offset, min(length, COPY_MAX))
@@ -149,7 +157,8 @@ class HexWidget(QAbstractScrollArea):
     def _paint_row(self, painter: QPainter, top: int, row: HexRow, number: int) -> None:
         tokens = self._theme.tokens
         if self._selection and min(self._selection) <= number <= max(self._selection):
-            painter.fillRect(QRect(-metrics.SPACE_1, top, self._width(), self._row), QColor(tokens.selection))
+            width = self._width(self.columns)
+            painter.fillRect(QRect(-metrics.SPACE_1, top, width, self._row), QColor(tokens.selection))
         self._paint_marks(painter, top, number)
         base, x = top + self._ascent + 1, 0
         painter.setPen(QColor(tokens.text_faint))
@@ -159,22 +168,22 @@ class HexWidget(QAbstractScrollArea):
         zero = QColor(tokens.track)
         for at, cell in enumerate(row.cells):
             painter.setPen(zero if cell == "00" else text)
-            painter.drawText(x + at * 3 * self._char + (self._char if at >= ROW // 2 else 0), base, cell)
-        x += (ROW * 3) * self._char + _GAP
+            painter.drawText(x + self._chars(at) * self._char, base, cell)
         painter.setPen(QColor(tokens.code_string))
-        painter.drawText(x, base, row.ascii)
+        painter.drawText(self._ascii_at(), base, row.ascii)
 
     def _paint_marks(self, painter: QPainter, top: int, row: int) -> None:
         """Paint the background of the marked bytes, on both sides."""
         if self._marked is None or self._source is None:
             return
-        first = max(self._marked[0], row * ROW) - row * ROW
-        last = min(sum(self._marked), (row + 1) * ROW) - row * ROW
+        begin = row * self.columns
+        first = max(self._marked[0], begin) - begin
+        last = min(sum(self._marked), begin + self.columns) - begin
         cells = offset_digits(self._source.size) * self._char + _GAP
-        ascii_at = cells + ROW * 3 * self._char + _GAP
+        ascii_at = self._ascii_at()
         colour = QColor(self._theme.tokens.warning_soft)
         for at in range(first, last):
-            x = cells + at * 3 * self._char + (self._char if at >= ROW // 2 else 0)
+            x = cells + self._chars(at) * self._char
             painter.fillRect(QRect(x - self._char // 2, top, 3 * self._char, self._row), colour)
             painter.fillRect(QRect(ascii_at + at * self._char, top, self._char, self._row), colour)
 
@@ -197,7 +206,7 @@ class HexWidget(QAbstractScrollArea):
 
     def _row_at(self, event: QMouseEvent) -> int:
         row = self.verticalScrollBar().value() + (int(event.position().y()) - metrics.SPACE_2) // self._row
-        return max(0, min(row, row_count(self._source.size) - 1 if self._source else 0))
+        return max(0, min(row, row_count(self._source.size, self.columns) - 1 if self._source else 0))
 
     def _extends(self, event: QMouseEvent) -> bool:
         return bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -205,17 +214,39 @@ class HexWidget(QAbstractScrollArea):
     def _visible_rows(self) -> int:
         return max(1, (self.viewport().height() - 2 * metrics.SPACE_2) // self._row)
 
-    def _width(self) -> int:
+    def _chars(self, at: int) -> int:
+        """The characters before the byte `at` of a row."""
+        return at * 3 + at // GROUP
+
+    def _ascii_at(self) -> int:
+        """Pixels before the characters of a row."""
         digits = offset_digits(self._source.size if self._source else 0)
-        return (digits + ROW * 3 + 1 + ROW) * self._char + 2 * _GAP + metrics.SPACE_3
+        return (digits + self._chars(self.columns - 1) + 2) * self._char + 2 * _GAP
+
+    def _width(self, columns: int) -> int:
+        digits = offset_digits(self._source.size if self._source else 0)
+        return (digits + self._chars(columns - 1) + 2 + columns) * self._char + 2 * _GAP + metrics.SPACE_3
+
+    def _set_columns(self) -> None:
+        """The first byte in view stays there, and the rows that are selected stay so."""
+        room = self.viewport().width() - metrics.SPACE_3
+        columns = next((one for one in COLUMNS if self._width(one) <= room), COLUMNS[-1])
+        before, top = self.columns, self.verticalScrollBar().value() * self.columns
+        self.columns = columns
+        if self._selection is not None and columns != before:
+            first, last = sorted(self._selection)
+            self._selection = first * before // columns, ((last + 1) * before - 1) // columns
+        self._set_ranges()
+        if columns != before:
+            self.verticalScrollBar().setValue(top // columns)
 
     def _set_ranges(self) -> None:
-        rows = row_count(self._source.size) if self._source else 0
+        rows = row_count(self._source.size, self.columns) if self._source else 0
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, rows - self._visible_rows()))
         bar.setPageStep(self._visible_rows())
         side = self.horizontalScrollBar()
-        side.setRange(0, max(0, self._width() + metrics.SPACE_3 - self.viewport().width()))
+        side.setRange(0, max(0, self._width(self.columns) + metrics.SPACE_3 - self.viewport().width()))
         side.setPageStep(self.viewport().width())
 
     def _set_font(self, font: QFont) -> None:
@@ -224,7 +255,7 @@ class HexWidget(QAbstractScrollArea):
         self._row, self._char = fm.height() + 3, fm.horizontalAdvance("0")
         self._ascent = fm.ascent()
         self.setFont(font)
-        self._set_ranges()
+        self._set_columns()
         self.viewport().update()
 
     @Slot()
