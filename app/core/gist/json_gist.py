@@ -13,14 +13,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from app.core.bodies.escape import escape
 from app.core.gist.words import NAME_MAX, NAMES_MAX, WORDS_MAX, first_words, names, one_line, shortened, with_detail
 from app.core.text import count_of
 
 SCAN = 64 * 1024
 """Bytes that are scanned of a body that is cut or broken."""
 EVENT_NAMES = ("event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic")
-"""Names that senders use for events. The first one with a value like `order.paid` is shown with its value."""
+"""Names that senders use for events. Of the first one the value is shown, if it is like `order.paid`."""
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _decode_object = _object.decode
@@ -39,12 +38,12 @@ _SCALAR = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|t
 
 
 class _Plan(NamedTuple):
-    """How to describe objects with these names. The value of `key` is added; an event's goes into `text` at `at`."""
+    """How to describe objects with these names. The value of `key` is added, an event's before the `text`: a narrow row
+    cuts the end."""
 
     text: str
     key: str = ""
     how: Literal["", "event", "method", "graphql"] = ""
-    at: int = 0
 
 
 @lru_cache(maxsize=256)
@@ -57,19 +56,15 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
     plain = one_line(with_detail("JSON", names(keys))) if keys else "JSON · {}"
     if "query" in keys and {"variables", "operationName", "extensions"}.intersection(keys):
         return _Plan(plain, "query", "graphql")
-    visible = keys[:NAMES_MAX]
-    key = next((name for name in EVENT_NAMES if name in visible), "")
-    if not key:
-        return _Plan(plain)
-    before = escape(with_detail("JSON", names(visible[: visible.index(key) + 1])))
-    return _Plan(plain, key, "event", len(before)) if plain.startswith(before) else _Plan(plain)
+    key = next((name for name in EVENT_NAMES if name in keys[:NAMES_MAX]), "")
+    return _Plan(plain, key, "event") if key else _Plan(plain)
 
 
 def object_gist(data: bytes) -> str:
     """`data` is a whole object in UTF-8. Raises one of `NOT_JSON` for anything else."""
     level = _decode_object(data)
     plan = _plan(tuple(level) if len(level) <= NAMES_MAX else tuple(islice(level, NAMES_MAX + 1)))
-    text, key, how, at = plan
+    text, key, how = plan
     if not how:
         return text
     value = level.get(key)
@@ -78,13 +73,13 @@ def object_gist(data: bytes) -> str:
     word = bytes(value)
     if how != "event":
         return one_line(_named(plan, word, level))
-    return text if len(word) > WORD_MAX + 2 else _with_event(text, at, word)
+    return text if len(word) > WORD_MAX + 2 else _with_event(text, word)
 
 
 @lru_cache(maxsize=512)
-def _with_event(text: str, at: int, word: bytes) -> str:
+def _with_event(text: str, word: bytes) -> str:
     """Cached, because senders repeat the same events."""
-    return one_line(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
+    return one_line(with_detail(word[1:-1].decode(), text)) if _WORD.fullmatch(word) else text
 
 
 def json_gist(data: bytes, *, complete: bool) -> str | None:
