@@ -61,7 +61,7 @@ def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> No
     ("text", "shown"),
     [
         ("the password is in the vault", "the password is in the vault"),
-        ("JSON · id, password, type: order.paid", "JSON · id, password, type: order.paid"),
+        ("order.paid · JSON · id, password, type", "order.paid · JSON · id, password, type"),
         ("password: hunter2, of 2 words", "password: [redacted]"),
         ("the password: hunter2 works", "the password: [redacted] works"),
         ("A=1\nexport DB_PASSWORD=a b\nC=2", "A=1\nexport DB_PASSWORD=[redacted] b\nC=2"),

@@ -206,7 +206,7 @@ async def test_the_target_of_a_failure_is_named_where_there_are_several(tmp_path
         await made.run()
         page = await made.show()
         failures = page.details.failures
-        assert not failures.isColumnHidden(TARGET)
+        await until(lambda: not failures.isColumnHidden(TARGET))  # laid out
         page.list.select_row(1)
         await until(lambda: page.details.replay is page.current)
         assert failures.isColumnHidden(TARGET)
