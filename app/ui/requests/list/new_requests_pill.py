@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer, Slot
+from PySide6.QtGui import QMouseEvent
 
 from app.ui.pause import Pause
 from app.ui.requests.list.feed import RequestFeed
@@ -14,13 +15,16 @@ from app.ui.widgets.labels import plain_tooltip
 
 FAR_SCREENS = 1.5
 """Shown when the list is scrolled down by more than this many screens."""
+REST_MS = 1_500
+"""After this long without a move nobody is about to click."""
 
 
 class NewRequestsPill(Button):
     """Floats over the top of `rows`. A click goes to the newest requests; a paused list stays paused.
 
     It also pauses `feed` with the window. When resumed, new requests appear at once if the list is scrolled to the top,
-    and are counted here otherwise.
+    and are counted here otherwise. So it is while the pointer moves over the top of the list, but without the pill: a
+    click hits the row that was aimed at.
     """
 
     def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
@@ -29,6 +33,11 @@ class NewRequestsPill(Button):
         self._list, self._feed, self._pause = rows, feed, pause
         self.setProperty("part", "pill")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._pointer, self._held = QPointF(-1, -1), False
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(REST_MS)
+        self._rest.timeout.connect(self._let_go)
         self.clicked.connect(rows.go_to_newest)
         feed.new_count_changed.connect(self.refresh)
         feed.loaded.connect(self.refresh)
@@ -39,9 +48,15 @@ class NewRequestsPill(Button):
         self._pause_feed()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay centred."""
+        """Stay centred, and hold the rows under the pointer."""
         if event.type() == QEvent.Type.Resize:
             self._place()
+        elif event.type() == QEvent.Type.Leave:
+            self._let_go()
+        # A system may repeat the last move when something is drawn under the pointer.
+        elif isinstance(event, QMouseEvent) and event.position() != self._pointer:
+            self._pointer = event.position()
+            self._hold()
         return super().eventFilter(watched, event)
 
     @Slot()
@@ -49,10 +64,25 @@ class NewRequestsPill(Button):
         count = self._feed.new_count
         scrolled = self._list.verticalScrollBar().value()
         far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
-        visible = count > 0 or (far and self._feed.model.rowCount() > 0)
+        self._held = self._held and not scrolled
+        visible = (count > 0 and not self._held) or (far and self._feed.model.rowCount() > 0)
         if visible:
             self._restyle(count)
         self.setVisible(visible)
+
+    def _hold(self) -> None:
+        self._rest.start()
+        if self._feed.following and not self._list.verticalScrollBar().value():
+            self._feed.follow(False)
+            self._held = True
+
+    @Slot()
+    def _let_go(self) -> None:
+        self._rest.stop()
+        held, self._held = self._held, False
+        if held and not self._pause.on:
+            self._feed.follow(True)
+        self.refresh()
 
     @Slot()
     def _pause_feed(self) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.core.clock import DAY_US, now_us
 from app.core.model import Endpoint
@@ -55,7 +56,8 @@ async def open_row(shown: PageDesk, row: int) -> str:
 
 
 async def away(shown: PageDesk, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let so many come in that these are not loaded any more."""
+    """The pointer leaves the list, and so many come in that these are not loaded any more."""
+    QApplication.sendEvent(shown.list.viewport(), QEvent(QEvent.Type.Leave))
     monkeypatch.setattr(feed_module, "FOLLOWED_ROWS", 40)
     for _ in range(40):
         if all(shown.model.row_of(name) is None for name in names):
