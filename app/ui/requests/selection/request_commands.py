@@ -35,8 +35,6 @@ class RequestCommands(Commands):
         super().__init__(theme, actions.say, parent, read_only=actions.read_only)
         self._requests, self._actions, self._tasks = requests, actions, tasks
         self._refreshing: SelectedRequests | None = None
-        own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
-        self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
         self.replay = self.command(
             "Replay", "replay", self._replay, self._not_any, "R", changes=True, synonyms="resend send again"
         )
@@ -45,6 +43,8 @@ class RequestCommands(Commands):
         )
         self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C", synonyms="export")
         self.link = self.command("Copy link", "link", self._copy_link, _not_one, "L")
+        own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
+        self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
         self.star = self.command(
             "Star", "star", self._toggle_star, self._not_any, "S", changes=True, fixed_name="Star or remove star"
         )
