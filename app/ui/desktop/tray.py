@@ -300,7 +300,7 @@ class TrayMenu(QMenu):
         self._above = self.addSeparator()
         self._endpoints = [self.addAction("") for _ in range(ENDPOINTS)]
         self.addSeparator()
-        self._hold = self.addAction("Pause")
+        self._hold = self.addAction("Pause list")
         self._hold.triggered.connect(self._toggle)
         self.addAction("New endpoint…").triggered.connect(self.new_endpoint_requested)
         self.addSeparator()
@@ -312,7 +312,7 @@ class TrayMenu(QMenu):
 
     @Slot()
     def refresh(self) -> None:
-        self._hold.setText("Resume" if self._pause.on else "Pause")
+        self._hold.setText("Resume list" if self._pause.on else "Pause list")
         found = self._unread.newest(ENDPOINTS)
         self._above.setVisible(bool(found))
         for place, action in enumerate(self._endpoints):

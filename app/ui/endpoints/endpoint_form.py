@@ -24,7 +24,7 @@ from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import TextArea, TextField, raw_text
+from app.ui.widgets.text_fields import DurationField, TextArea, TextField, raw_text
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
 
@@ -272,7 +272,7 @@ class EndpointForm(Form):
         from_target = self.check("response.from_target", "Respond with the target’s response")
         from_target.setAccessibleDescription(FROM_TARGET)
         self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
-        wait = NumberField("Wait", *self.declared("response.wait_ms").bounds, self, unit="ms", step=500)
+        wait = DurationField("Wait", *self.declared("response.wait_ms").bounds, self)
         headers = HeadersField("Response headers", OWN_HEADERS, theme, self, fits_rows=True)
         body = _BodyField(theme, tasks, self)
         section.add(from_target, self._wait_text)
@@ -281,7 +281,7 @@ class EndpointForm(Form):
         )
         section.side_by_side(
             self.add("response.status", title="Status", help_text="{bounds}."),
-            self.add("response.delay_ms", title="Delay", help_text="{bounds}.", step=100),
+            self.add("response.delay_ms", title="Delay", help_text="{bounds}."),
         )
         section.add(
             self.add("response.headers", headers, title="Headers", help_text=OWN_TEXT),
@@ -296,7 +296,7 @@ class EndpointForm(Form):
     def _forwarding(self, theme: Theme, *, with_targets: bool) -> Section:
         section = Section("Forwarding", self)
         text = "The longest a delivery may take, {bounds}. Only used with a forward URL."
-        section.add(self.add("forward.timeout_ms", title="Timeout", help_text=text, step=500))
+        section.add(self.add("forward.timeout_ms", title="Timeout", help_text=text))
         self.targets = Button("Targets…", theme, self, icon="targets")
         self._targets_text = label("", "faint", self, wrap=True)
         row = hbox(self.targets, (self._targets_text, 1), spacing=metrics.SPACE_3)

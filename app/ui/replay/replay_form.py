@@ -41,7 +41,7 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.text_fields import DecimalField, TextField
+from app.ui.widgets.text_fields import DecimalField, DurationField, TextField
 
 TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"
 BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"
@@ -288,7 +288,7 @@ class ReplayForm(Form):
             self.add(f"faults.{name}", share, title=title, help_text="")
             share.setAccessibleDescription(meaning)
         section.side_by_side(*(self.fields[f"faults.{name}"] for name, *_ in FAULTS))
-        delay = NumberField("Longest delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
+        delay = DurationField("Longest delay", 0, DELAY_MAX_MS, self)
         delay.set_value(1_000)
         same = "The same seed makes the same faults."
         section.side_by_side(

@@ -20,7 +20,7 @@ from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.number_field import MibField, NumberField
-from app.ui.widgets.text_fields import SizeField, TextField
+from app.ui.widgets.text_fields import DurationField, SizeField, TextField
 
 _R = TypeVar("_R", bound=Record)
 
@@ -119,7 +119,8 @@ class Form(QWidget):
         title = title or self.declared(path).title
         control = editor if editor is not None else self.made(path, **options)
         if "{bounds}" in help_text:
-            help_text = help_text.format(bounds=self.declared(path).bounds_text())
+            own = control.range_text if isinstance(control, DurationField) else self.declared(path).bounds_text
+            help_text = help_text.format(bounds=own())
         self.bind(path, control)
         self.fields[path] = LabeledField(title, control, self, help_text=help_text, optional=optional)
         return self.fields[path]
@@ -134,6 +135,8 @@ class Form(QWidget):
             if nullable(record, name):
                 return SizeField(declared.title, self, **options)
             return MibField(declared.title, *declared.bounds, self, **options)
+        if declared.unit == "ms":
+            return DurationField(declared.title, *declared.bounds, self)
         if declared.unit == "port":
             return NumberField(declared.title, *declared.bounds, self, grouped=False, **options)
         return NumberField(declared.title, *declared.bounds, self, **{"unit": declared.unit, **options})

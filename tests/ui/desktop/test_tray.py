@@ -75,7 +75,7 @@ class TestMenu:
     async def test_it_names_the_endpoints_with_unread_requests_and_opens_their_lists(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, endpoints=6) as shown:
             tray, window = shown.tray, shown.window
-            assert tray.entries() == ["Show Hookline", "Pause", "New endpoint…", "Quit Hookline"]
+            assert tray.entries() == ["Show Hookline", "Pause list", "New endpoint…", "Quit Hookline"]
             odd = await shown.desk.endpoint(name=MARKUP)
             for endpoint in shown.desk.store.endpoints.all():
                 await shown.desk.capture(endpoint)
@@ -90,13 +90,13 @@ class TestMenu:
 
     async def test_pause_is_the_windows_own_and_shows(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
-            shown.tray.entry("Pause").trigger()
+            shown.tray.entry("Pause list").trigger()
             assert shown.window.pause.on
             assert shown.tray.tooltip == "Hookline · paused · listening on 127.0.0.1:8787"
-            shown.tray.entry("Resume").trigger()
+            shown.tray.entry("Resume list").trigger()
             assert not shown.window.pause.on
             shown.window.pause.set(True)
-            assert "Resume" in shown.tray.entries()
+            assert "Resume list" in shown.tray.entries()
 
     async def test_new_endpoint_opens_its_form_in_the_window(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:

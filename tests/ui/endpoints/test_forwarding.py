@@ -171,7 +171,7 @@ class TestForm:
         dialog.form["response.from_target"].click()
         assert wait.isVisible()
         wait.set_value(5)
-        assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
+        assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 ms to 30 s, not 5 ms."
         wait.set_value(5_000)
         dialog.submit()
         await until(lambda: current(desk, endpoint).response.from_target)

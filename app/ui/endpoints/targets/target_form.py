@@ -289,12 +289,11 @@ class TargetForm(Form):
     def _delivery(self) -> Section:
         """How long one attempt may take, how many run at once, and when the target is paused."""
         section = Section("Delivery", self)
-        timeout = DurationField("Time limit", *self.declared("timeout_ms").bounds, self)
         longest = exact_duration(self.declared("timeout_ms").bounds[1])
         parallel = Parallel(*self.declared("parallel").bounds, self)
         self.fields["parallel"] = LabeledField("Parallel", parallel.number, self, help_text="At once, in any order.")
         section.side_by_side(
-            self.add("timeout_ms", timeout, title="Time limit", help_text=f"Per attempt, up to {longest}."),
+            self.add("timeout_ms", help_text=f"Per attempt, up to {longest}."),
             self.fields["parallel"],
         )
         self.bind("parallel", parallel)
