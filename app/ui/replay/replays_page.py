@@ -148,7 +148,10 @@ class ReplaysPage(QWidget):
             ElidedLabel("What was sent again, and what came of it.", "muted", self),
             spacing=2,
         )
-        header = hbox((words, 1), self.pause, self.cancel, self.repeat, self.change, spacing=metrics.SPACE_2)
+        self._buttons = QWidget(self)
+        row = (self.pause, self.cancel, self.repeat, self.change)
+        hbox(*row, inside=self._buttons, spacing=metrics.SPACE_2, margins=0)
+        header = hbox((words, 1), self._buttons, spacing=metrics.SPACE_2)
         self._list_card = Card(self, padding=1)
         self._list_card.body.addWidget(self.list)
         self._both = QWidget(self)
@@ -181,6 +184,7 @@ class ReplaysPage(QWidget):
             self.list.select_row(0)
         nothing = self._tracker.loaded and not self.model.rowCount()
         self._body.setCurrentWidget(self.empty if nothing else self._both)
+        self._buttons.setVisible(not nothing)
         self._show_selected()
 
     @Slot()
