@@ -57,8 +57,22 @@ class CopyButton(IconButton):
         self.set_name(f"Copy {self._what}")
 
 
+class UrlLabel(ElidedLabel):
+    """Elided in the middle; a URL in its host, because its path is what tells it from others."""
+
+    def shown_text(self) -> str:
+        scheme, separator, rest = self.text().partition("://")
+        host, slash, path = rest.partition("/")
+        shown, room, fm = super().shown_text(), self.text_rect().width(), self.fontMetrics()
+        if not separator or shown == self.text():
+            return shown
+        origin, path = f"{scheme}{separator}{host}", f"{slash}{path}"
+        cut = fm.elidedText(origin, Qt.TextElideMode.ElideRight, max(0, room - fm.horizontalAdvance(path)))
+        return cut + path if cut else fm.elidedText(path, Qt.TextElideMode.ElideLeft, room)
+
+
 class CopyField(QFrame):
-    """A framed line of mono text with a copy button; long text is elided in the middle, but copied in full."""
+    """A framed line of mono text with a copy button; long text is elided, but copied in full."""
 
     copied = Signal()
 
@@ -69,7 +83,7 @@ class CopyField(QFrame):
         if framed:
             self.setProperty("part", "field")
             self.setFixedHeight(CONTROL)
-        self._label = ElidedLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
+        self._label = UrlLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
         self._label.setFont(mono_font())
         self.mark = Pill("", "warning", self)
         self.mark.hide()

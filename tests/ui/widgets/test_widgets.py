@@ -20,7 +20,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets import copy_field
 from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
@@ -303,3 +303,19 @@ def test_no_label_of_the_kit_guesses_markup(theme: Theme, qtbot: QtBot) -> None:
     LabeledField(MARKUP, QLineEdit(), window, help_text=MARKUP)
     wrong = [shown.text() for shown in window.findChildren(QLabel) if shown.textFormat() != Qt.TextFormat.PlainText]
     assert wrong == []
+
+
+def test_a_url_is_cut_in_its_host(qtbot: QtBot) -> None:
+    path = "/catch/018ow81a0gjmfth7hu92jpbo"
+    label = UrlLabel(f"http://127.0.0.1:8787{path}", "", None, Qt.TextElideMode.ElideMiddle)
+    qtbot.addWidget(label)
+    whole, alone = (label.fontMetrics().horizontalAdvance(text) for text in (label.text(), path))
+    for width in range(whole + 10, alone - 20, -1):
+        label.resize(width, 20)
+        text = label.shown_text()
+        assert label.fontMetrics().horizontalAdvance(text) <= width + 1  # widths are rounded
+        if text not in (label.text(), path):
+            head, _, end = text.partition("…")
+            assert label.text().startswith(head)
+            assert end == path if width > alone + 2 else path.endswith(end)
+    assert text.startswith("…")
