@@ -156,13 +156,24 @@ async def compare(program: Program, keyboard: Keyboard) -> None:
 
 
 async def change_a_setting(program: Program, keyboard: Keyboard) -> None:
-    """One that is saved with the dialog, and one that takes effect at once."""
+    """A theme that is seen before it is saved and left by Esc, then one of two sections at once, saved from a field."""
     await keyboard.press("Ctrl+,")
     dialog = await program.dialog(SettingsDialog)
     await keyboard.tab_around()
+    theme = dialog.theme
     await keyboard.tab_to("Match system")
-    await keyboard.press("Down")
-    await until(lambda: program.application.settings.theme == "light")
+    await keyboard.press("Down", "Down")
+    assert theme.is_dark
+    await keyboard.press("Esc")
+    await keyboard.tab_to("Discard")
+    await keyboard.close("Space")
+    assert not theme.is_dark
+    assert_in_list(program, keyboard)
+    await keyboard.press("Ctrl+,")
+    dialog = await program.dialog(SettingsDialog)
+    await keyboard.tab_to("Match system")
+    await keyboard.press("Down", "Down")
+    assert theme.is_dark
     await keyboard.tab_to("Sections")
     await keyboard.press("Down")
     await keyboard.tab_around()
@@ -170,6 +181,7 @@ async def change_a_setting(program: Program, keyboard: Keyboard) -> None:
     await keyboard.type("https://hooks.example.com")
     await keyboard.press("Return")
     await until(lambda: program.application.settings.base_url == "https://hooks.example.com")
+    assert program.application.settings.theme == "dark"
     await until(lambda: dialog.status.text().startswith("Saved."))
     assert name_of(keyboard.focus) == "Public base URL"
     await keyboard.close("Esc")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QListWidget, QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.events import SettingsChanged, Subscriptions
@@ -21,6 +21,7 @@ from app.core.text import count_of
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
+from app.ui.settings.network import NetworkSection
 from app.ui.settings.rows import (
     BACKUP,
     RESTORE,
@@ -29,12 +30,12 @@ from app.ui.settings.rows import (
     SettingsSection,
     saved_settings,
 )
+from app.ui.settings.section_list import SectionList
 from app.ui.settings.storage import WHEN_FULL, StorageSection
-from app.ui.settings.window_form import WindowForm
+from app.ui.settings.window_section import WindowSection
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.tunnel.words import is_usable
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField
@@ -43,16 +44,7 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip, restyle
 from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
-from app.ui.widgets.switch import Switch
 
-if TYPE_CHECKING:
-    from app.server.tunnel.service import TunnelService
-
-
-NOT_HERE = "This machine does not capture. The menu below the store’s name in the sidebar changes that."
-NONE = "None"
-PROGRAM_TEXT = "The program that Hookline starts. Its options are on the Tunnel page."
-NO_PROGRAM = "Choose a tunnel program first."
 _DETAILED_MAX = 2
 """Above this number of changes only names are listed."""
 
@@ -81,37 +73,13 @@ def _value(key: str, value: Any) -> str:
     return WHEN_FULL[value] if key == "when_full" else str(value)
 
 
-class TunnelProgramField(ChoiceField):
-    """The programs of this computer, listed as soon as they are found, and the chosen one in any case."""
-
-    def __init__(self, tunnels: TunnelService, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__({None: NONE}, parent)
-        self._tunnels = tunnels
-        tasks.start(self._load(), "read the tunnel programs", self)
-
-    def set_value(self, value: str | None) -> None:
-        if value not in self.choices:
-            self.set_choices({**self.choices, value: str(value)})
-        super().set_value(value)
-
-    async def _load(self) -> None:
-        found = await self._tunnels.programs()
-        chosen = self.value()
-        listed = [one for one in found if is_usable(one) or one.program.id == chosen]
-        names: dict[str | None, str] = {None: NONE}
-        for one in listed:
-            names[one.program.id] = one.program.name + ("" if is_usable(one) else " (not installed)")
-        names.setdefault(chosen, f"{chosen} (unknown)")
-        self.set_choices(names)
-
-
 SECTIONS_WIDTH = 176
 _ICONS = {"Window": "own-window", "Network": "tunnel", "Account": "key", "Storage": "store"}
 
 
 class SettingsDialog(EditDialog):
-    """Shows one of its `sections`. The window's settings take effect at once, the others when saved; then the dialog
-    says what changed."""
+    """Shows one of its `sections`. What is chosen is saved together, and the dialog says what changed. A theme that is
+    not saved is seen until the dialog is closed."""
 
     unsaved = "Your changes to the settings have not been saved."
     store_requested = Signal()
@@ -123,18 +91,16 @@ class SettingsDialog(EditDialog):
         super().__init__("Settings", theme, parent)
         self._services, self._tasks = services, tasks
         self._busy = False
-        self._focused: QWidget | None = None
-        """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
-        self.window_form = WindowForm(services, theme, tasks, self, desktop=desktop)
         self.form = SettingsForm(self)
-        self.network = self._network_section()
+        self.window_section = WindowSection(self.form, services, theme, tasks, desktop)
+        self.network = NetworkSection(self.form, services, theme, tasks)
         read_only = services.read_only
         plans = {Plan.FREE: f"Free: up to {FREE_ENDPOINTS} endpoints", Plan.PRO: "Pro: unlimited endpoints"}
         self.account = SettingsSection("Account", self.form, self.form.row("plan", ChoiceField(plans, self.form)))
         self.form["plan"].setEnabled(read_only is None)
         self.form["plan"].setToolTip(plain_tooltip(read_only or ""))
         self.storage = StorageSection(self.form, services, theme, tasks)
-        self._loaded = saved_settings(services)
+        self._loaded = self._in_force()
         """Those in force when the fields were loaded, or last changed, here or by others."""
         self.form.load(self._loaded)
         self.form.touched.update(self.form.fields)  # a change of one port may be wrong for the other
@@ -143,14 +109,8 @@ class SettingsDialog(EditDialog):
         self.about_button.align_left()
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
-        self.sections = QListWidget(self)
-        self.sections.setAccessibleName("Sections")
-        self._pages: Mapping[str, QWidget] = {
-            "Window": self.window_form,
-            "Network": self.network,
-            "Account": self.account,
-            "Storage": self.storage,
-        }
+        self._pages = (self.window_section, self.network, self.account, self.storage)
+        self.sections = SectionList({page.title: _ICONS[page.title] for page in self._pages}, theme, self)
         self._scroll = self._lay_out()
         order_tabs(self)
         self.about_button.clicked.connect(self.show_about)
@@ -161,6 +121,7 @@ class SettingsDialog(EditDialog):
         self.form.keep_changed.connect(self._edited)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(SettingsChanged, self._follow)
+        self.window_section.start_read.connect(self._follow)
         self.sections.currentRowChanged.connect(self._show_section)
         self.sections.setCurrentRow(0)
         self.sections.setFocus()
@@ -178,38 +139,36 @@ class SettingsDialog(EditDialog):
         """Whether there is nothing to save."""
         return not self._busy and not self._differs()
 
-    def discard(self) -> None:
-        """Restore what took effect at once."""
-        self.window_form.restore()
-
     @Slot()
     def save(self) -> None:
         """Save the values of the fields, or focus the first invalid one."""
+        if self._busy:
+            return
+        self.form.refused.clear()  # what refused them may be gone
         self._refresh()
         errors = self._errors()
-        if errors and not self._busy:
+        if errors:
             self.reveal(errors[0].field)
-        elif self.save_button.isEnabled():
-            self._focused = self.focusWidget()
+        elif self._differs():
             self._busy = True
             self._refresh()
-            old, edited = saved_settings(self._services), self._edited_settings()
+            old, edited = self._in_force(), self._edited_settings()
             self._tasks.start(self._save(old, edited, self.form.kept()), "apply settings")
 
     def done(self, result: int) -> None:
-        """Stop following the settings."""
+        """Stop following the settings, and show the theme that is saved."""
         self._subscriptions.end()
+        self.theme.preview(None)
         super().done(result)
 
     def reveal(self, key: str) -> None:
         """Show a setting and focus it, or begin a BACKUP or RESTORE."""
-        form = self.window_form if key in self.window_form.rows else self.form
-        row = form.rows.get(key, self.storage)
-        self.sections.setCurrentRow([_is_in(row, page) for page in self._pages.values()].index(True))
+        row = self.form.rows.get(key, self.storage)
+        self.sections.setCurrentRow([_is_in(row, page) for page in self._pages].index(True))
         if key in (BACKUP, RESTORE):
             self.storage.backup.begin(key)
         else:
-            form.reveal(key)
+            self.form.reveal(key)
 
     @Slot()
     def show_about(self) -> None:
@@ -218,7 +177,7 @@ class SettingsDialog(EditDialog):
 
     @Slot(int)
     def _show_section(self, row: int) -> None:
-        for number, page in enumerate(self._pages.values()):
+        for number, page in enumerate(self._pages):
             page.setVisible(number == row)
         self._scroll.verticalScrollBar().setValue(0)
 
@@ -248,8 +207,7 @@ class SettingsDialog(EditDialog):
             except HooklineError as error:
                 self._show_failure(error, edited)
             else:
-                self.window_form.keep()
-                self._loaded = saved_settings(self._services)
+                self._loaded = self._in_force()
                 self._say(changes_text(old, edited, kept), "success")
                 self.storage.show_use()
 
@@ -260,12 +218,15 @@ class SettingsDialog(EditDialog):
             await self._services.change_settings(changes)
         if edited.plan is not old.plan:
             await self._services.store.account.set_plan(edited.plan)
+        if edited.start_at_sign_in is not old.start_at_sign_in:
+            try:
+                await self.window_section.set_start(edited.start_at_sign_in)
+            except HooklineError as error:
+                raise InvalidFieldsError([FieldError(field="start_at_sign_in", message=str(error))]) from error
 
     def _saving_ended(self) -> None:
         self._busy = False
         self._refresh()
-        if self._focused is not None:
-            self._focused.setFocus()
 
     def _show_failure(self, error: HooklineError, edited: SavedSettings) -> None:
         if isinstance(error, InvalidFieldsError):
@@ -281,7 +242,6 @@ class SettingsDialog(EditDialog):
         refused = next((key for key in self.form.refused if key in self.form.rows), None)
         if refused is not None:
             self.reveal(refused)
-            self._focused = self.form[refused]
 
     def _say(self, text: str, kind: str) -> None:
         self.status.setProperty("kind", kind)
@@ -291,14 +251,22 @@ class SettingsDialog(EditDialog):
 
     def _edited_settings(self) -> SavedSettings:
         """Those in force with the edited values. Without a tunnel program nothing is said of its start."""
-        now, filled = saved_settings(self._services), self.form.filled(self._loaded)
+        now, filled = self._in_force(), self.form.filled(self._loaded)
         values = {key: getattr(filled, key) for key in self.form.rows}
         edited = replace(now, **{key: value for key, value in values.items() if value != getattr(self._loaded, key)})
         return edited if edited.tunnel_program is not None else replace(edited, tunnel_autostart=now.tunnel_autostart)
 
+    def _in_force(self) -> SavedSettings:
+        return saved_settings(self._services, starts=self.window_section.starts)
+
+    def _changed(self) -> set[str]:
+        """The settings whose fields have something to save, valid or not."""
+        now, edited = self._in_force(), self._edited_settings()
+        changed = {key for key in self.form.rows if getattr(edited, key) != getattr(now, key)}
+        return changed.union(self.form.kept(), (error.field for error in self.form.problems()))
+
     def _differs(self) -> bool:
-        changed = self._edited_settings() != saved_settings(self._services)
-        return changed or bool(self.form.kept() or self.form.problems())
+        return bool(self._changed())
 
     def _errors(self) -> list[FieldError]:
         edited = self._edited_settings()
@@ -308,17 +276,18 @@ class SettingsDialog(EditDialog):
             errors.append(FieldError(field="plan", message=refusal))
         return self.form.errors_with(errors)
 
-    def _follow(self, event: SettingsChanged) -> None:
-        """Show what others changed in fields that are not edited."""
-        shown, broken = self.form.filled(self._loaded), {error.field for error in self.form.problems()}
+    @Slot()
+    def _follow(self, _: SettingsChanged | None = None) -> None:
+        """Show what others changed in fields that are not edited, and their theme in any case: it was to be seen."""
+        now, before = self._in_force(), self._loaded
+        shown, broken = self.form.filled(before), {error.field for error in self.form.problems()}
         values = {
-            key: getattr(event.settings, key)
-            for key in self.form.rows.keys() - broken - {"plan"}
-            if getattr(shown, key) == getattr(self._loaded, key)
+            key: getattr(now, key)
+            for key in self.form.rows.keys() - broken
+            if getattr(shown, key) == getattr(before, key) or (key == "theme" and now.theme != before.theme)
         }
-        self._loaded = saved_settings(self._services)
+        self._loaded = now
         self.form.show_values(values)
-        self.window_form.follow(event.settings)
         self._refresh()
 
     @Slot()
@@ -329,65 +298,35 @@ class SettingsDialog(EditDialog):
 
     @Slot()
     def _refresh(self) -> None:
-        now, edited, errors = saved_settings(self._services), self._edited_settings(), self._errors()
+        now, edited, errors, changed = self._in_force(), self._edited_settings(), self._errors(), self._changed()
         overridden = self._services.overridden()
         for key, row in self.form.rows.items():
             # While the field has the value of this run alone, the saved one is said below it.
             is_shown = key in overridden and getattr(edited, key) == getattr(now, key)
             saved = overridden.get(key)
-            row.set_override(override_text(None if saved is None else _value(key, saved)) if is_shown else "")
+            text = override_text(None if saved is None else _value(key, saved)) if is_shown else ""
+            row.set_override(text)
         self.form.show_errors(errors)
-        in_use = f"{count_of(len(self._services.store.endpoints.all()), 'endpoint')} in use."
-        is_new = edited.plan is not now.plan
-        self.form.rows["plan"].set_help(f"{in_use} The plan changes when you save." if is_new else in_use)
-        has_program = edited.tunnel_program is not None
-        autostart = self.form.rows["tunnel_autostart"]
-        autostart.control.setEnabled(has_program)
-        autostart.control.setAccessibleDescription(autostart.help_text() if has_program else NO_PROGRAM)
-        self.save_button.setEnabled(not self._busy and not errors and self._differs())
-        for section in (self.network, self.account):
-            section.setEnabled(not self._busy)
-        broken = [self.form.rows[error.field] for error in errors if error.field in self.form.rows]
-        for number, page in enumerate(self._pages.values()):
-            wrong = any(_is_in(row, page) for row in broken)
-            item = self.sections.item(number)
-            item.setIcon(self.theme.icon("warning", "danger") if wrong else self.theme.icon(_ICONS[item.text()]))
-            item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, "Has an error" if wrong else "")
-
-    def _network_section(self) -> SettingsSection:
-        """Where senders and scripts reach Hookline, and how much they may send."""
-        form = self.form
-        program = TunnelProgramField(self._services.tunnels, self._tasks, form)
-        autostart = Switch(form.declared("tunnel_autostart").title, self.theme, form)
-        return SettingsSection(
-            "Network",
-            form,
-            form.row("port"),
-            form.row("host"),
-            form.row("base_url", placeholder="https://hooks.example.com"),
-            form.row("tunnel_program", program, text=PROGRAM_TEXT),
-            form.row("tunnel_autostart", autostart, width=0),
-            form.row("api_port"),
-            form.row("body_limit"),
-            text=NOT_HERE if self._services.is_elsewhere else "",
-        )
+        endpoints = count_of(len(self._services.store.endpoints.all()), "endpoint")
+        self.form.rows["plan"].set_help(f"{endpoints} in use.")
+        self.network.refresh()
+        broken = {error.field for error in errors}
+        self.save_button.setEnabled(not self._busy and bool(changed) and broken <= self.form.refused.keys())
+        for number, page in enumerate(self._pages):
+            keys = {key for key, row in self.form.rows.items() if _is_in(row, page)}
+            self.sections.mark(number, unsaved=not keys.isdisjoint(changed), wrong=not keys.isdisjoint(broken))
+        self.theme.preview(edited.theme if edited.theme != now.theme else None)
 
     def _lay_out(self) -> QScrollArea:
-        inside = QWidget(self)
-        inside.setProperty("transparent", True)
-        vbox(self.network, self.account, self.storage, inside=self.form, spacing=0, margins=0)
-        vbox(self.window_form, self.form, Stretch(), inside=inside, spacing=0, margins=metrics.SPACE_5)
-        self.sections.addItems(list(self._pages))
-        for number in range(self.sections.count()):
-            self.sections.item(number).setSizeHint(QSize(0, metrics.ROW))
-        self.sections.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        self.form.setProperty("transparent", True)
+        vbox(*self._pages, Stretch(), inside=self.form, spacing=0, margins=metrics.SPACE_5)
         self.sections.setFixedWidth(SECTIONS_WIDTH - metrics.SPACE_4 - metrics.SPACE_3)
         left = vbox(
             (self.sections, 1),
             self.about_button,
             margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3),
         )
-        scroll = FormScroll(inside, self)
+        scroll = FormScroll(self.form, self)
         self.fill_columns(left, vbox(scroll, margins=0))
         fill(self.footer, (self.status, 1), self.close_button, self.save_button)
         return scroll

@@ -22,22 +22,26 @@ CONTROL_WIDTH = 240
 
 
 class SavedSettings(Settings, frozen=True):
-    """What the dialog saves: the settings, and the account's plan."""
+    """What the dialog saves: the settings, the account's plan, and the start at sign-in."""
 
     plan: Annotated[Plan, Field(title="Plan")] = Plan.FREE
+    start_at_sign_in: Annotated[
+        bool, Field(title="Start Hookline when I sign in", help="It starts minimized, ready to catch requests.")
+    ] = False
 
 
-def saved_settings(services: Services) -> SavedSettings:
-    """Those that are in force."""
+def saved_settings(services: Services, *, starts: bool) -> SavedSettings:
+    """Those that are in force; `starts` is the start at sign-in, which the system has to be asked for."""
     now = services.settings()
     values = {name: getattr(now, name) for name in Settings.__struct_fields__}
-    return SavedSettings(**values, plan=services.store.account.plan)
+    return SavedSettings(**values, plan=services.store.account.plan, start_at_sign_in=starts)
 
 
 BACKUP, RESTORE = "backup", "restore"
 """What the window can ask the dialog to begin."""
 _SHOWN = (
     "theme",
+    "start_at_sign_in",
     "on_close",
     "port",
     "host",
@@ -72,6 +76,7 @@ class SettingsRow(LabeledField):
         self.keep_box.hide()
         if width:
             control.setFixedWidth(width)
+        self.declared_text = text
         super().__init__(title, control, parent, help_text=text)
 
     def lay_out(self, *, optional: bool) -> None:

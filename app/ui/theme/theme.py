@@ -29,6 +29,7 @@ class Theme(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._choice: Choice = "system"
+        self._previewed: Choice | None = None
         self._current = CurrentTokens(LIGHT)
         self._app: QApplication | None = None
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
@@ -65,6 +66,11 @@ class Theme(QObject):
     def set_choice(self, choice: Choice) -> None:
         """Change the setting; takes effect at once."""
         self._choice = choice
+        self._refresh()
+
+    def preview(self, choice: Choice | None) -> None:
+        """Look like `choice`, whatever the setting is; None ends that."""
+        self._previewed = choice
         self._refresh()
 
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
@@ -111,8 +117,9 @@ class Theme(QObject):
             self.changed.emit(tokens)
 
     def _tokens_in_use(self) -> Tokens:
-        if self._choice != "system":
-            return DARK if self._choice == "dark" else LIGHT
+        choice = self._previewed or self._choice
+        if choice != "system":
+            return DARK if choice == "dark" else LIGHT
         scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown
         return DARK if scheme == Qt.ColorScheme.Dark else LIGHT
 

@@ -299,9 +299,6 @@ class EditDialog(Dialog):
         else:
             super().reject()
 
-    def discard(self) -> None:
-        """Undo what took effect before it was saved; called when the user discards the changes."""
-
     def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
         """Ask, at most once at a time; `then` is called if the user discards the changes."""
         self._then = then
@@ -316,7 +313,6 @@ class EditDialog(Dialog):
     def _answered(self, result: int) -> None:
         then, self._then, self._question = self._then, None, None
         if result == Question.DialogCode.Accepted:
-            self.discard()
             self.done(Question.DialogCode.Rejected)
             if then is not None:
                 then()

@@ -199,38 +199,50 @@ class TestLicences:
 
 
 class TestStartAtSignIn:
-    async def test_the_switch_writes_the_entry_and_is_read_afresh(self, window: QWidget, desk: Desk) -> None:
-        entry = desk.services.autostart
-        for on in (True, False):
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            start = dialog.window_form.start
-            await until(start.switch.isEnabled)
-            assert start.switch.isChecked() is not on
-            start.switch.click()
-            await until(lambda: not desk.tasks.running())
-            assert start.switch.isChecked() is on
-            assert entry.enabled() is on
-            dialog.reject()
-
-    async def test_what_fails_is_said_and_the_switch_goes_back(
-        self, window: QWidget, tmp_path: Path, desk: Desk
-    ) -> None:
-        (tmp_path / "autostart").write_text("in the way")
+    @staticmethod
+    async def opened(desk: Desk, window: QWidget) -> SettingsDialog:
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        start = dialog.window_form.start
-        await until(start.switch.isEnabled)
-        start.switch.setFocus()
-        start.switch.click()
-        await until(lambda: not desk.tasks.running())
-        assert "hookline.desktop cannot be written" in start.error()
-        assert not start.switch.isChecked()
-        assert dialog.focusWidget() is start.switch
+        await until(dialog.window_section.start.isEnabled)
+        return dialog
+
+    async def test_it_is_saved_with_the_settings_and_read_afresh(self, window: QWidget, desk: Desk) -> None:
+        entry = desk.services.autostart
+        for on, word in ((True, "on"), (False, "off")):
+            dialog = await self.opened(desk, window)
+            start = dialog.window_section.start
+            assert start.isChecked() is not on
+            assert not dialog.has_changes()
+            start.click()
+            await until(lambda: not desk.tasks.running())
+            assert entry.enabled() is not on
+            dialog.save_button.click()
+            await until(dialog.status.text)
+            assert dialog.status.text() == f"Saved. Start Hookline when I sign in: {word}."
+            assert start.isChecked() is entry.enabled() is on
+            assert not dialog.has_changes()
+            dialog.reject()
+
+    async def test_why_it_cannot_be_saved_stands_beside_it(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
+        (tmp_path / "autostart").write_text("in the way")
+        dialog = await self.opened(desk, window)
+        start, row = dialog.window_section.start, dialog.window_section.start_row
+        start.click()
+        dialog.form["port"].set_value(9000)
+        dialog.reveal("port")
+        dialog.save_button.click()
+        await until(row.error)
+        assert "hookline.desktop cannot be written" in row.error()
+        assert desk.settings.port == 9000
+        assert dialog.focusWidget() is start
+        assert start.isVisible()
+        assert start.isChecked()
+        assert dialog.has_changes()
         (tmp_path / "autostart").unlink()
-        start.switch.click()
-        await until(lambda: start.error() == "")
-        assert start.switch.isChecked()
+        dialog.save_button.click()
+        await until(dialog.is_idle)
+        assert row.error() == ""
+        assert desk.services.autostart.enabled()
         assert desk.messages.waiting() == ()
         dialog.reject()
 
@@ -240,25 +252,24 @@ class TestStartAtSignIn:
         desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        start = dialog.window_form.start
-        await until(lambda: "portable mode" in start.help_text())
-        assert not start.switch.isEnabled()
-        assert "portable mode" in start.switch.accessibleDescription()
+        start, row = dialog.window_section.start, dialog.window_section.start_row
+        await until(lambda: "portable mode" in row.help_text())
+        assert not start.isEnabled()
+        assert "portable mode" in start.accessibleDescription()
         dialog.reject()
 
     async def test_another_program_in_its_place_is_named(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
         other = "/home/ann/Downloads/" + "very-long-name-" * 12 + "hookline"
         DesktopEntry(tmp_path / "autostart", StartCommand([other])).set(True)
-        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-        dialog.open()
-        start = dialog.window_form.start
-        await until(start.switch.isEnabled)
-        assert not start.switch.isChecked()
-        assert start.help_text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
-        (said,) = (one for one in start.findChildren(QLabel) if one.text() == start.help_text())
+        dialog = await self.opened(desk, window)
+        start, row = dialog.window_section.start, dialog.window_section.start_row
+        assert not start.isChecked()
+        assert row.help_text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
+        (said,) = (one for one in row.findChildren(QLabel) if one.text() == row.help_text())
         assert other in said.toolTip().replace("\n", "")
-        start.switch.click()
-        await until(lambda: not desk.tasks.running())
-        assert start.switch.isChecked()
+        start.click()
+        dialog.save_button.click()
+        await until(dialog.is_idle)
+        assert start.isChecked()
         assert said.toolTip() == ""
         dialog.reject()

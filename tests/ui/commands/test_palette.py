@@ -247,7 +247,7 @@ class TestFinding:
                 title = fields_of(SavedSettings)[key].title
                 assert await run_first(window, title) == title
                 (dialog,) = [one for one in window.findChildren(SettingsDialog) if one.isVisible()]
-                rows = {**dialog.form.rows, **dialog.window_form.rows}
+                rows = dialog.form.rows
                 assert set(rows) == set(keys)
                 if rows[key].control.isEnabled():
                     assert dialog.focusWidget() is rows[key].control or rows[key].isAncestorOf(dialog.focusWidget())

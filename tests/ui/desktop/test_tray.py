@@ -14,8 +14,7 @@ from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.settings.window_form import WindowForm
-from app.ui.widgets.dialog import ChoiceDialog, Question
+from app.ui.widgets.dialog import ChoiceDialog
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until, wait_for_widget
 
@@ -234,51 +233,38 @@ class TestMinimizedStart:
 
 class TestSettings:
     @staticmethod
-    def section(shown: TrayDesk) -> WindowForm:
+    def dialog(shown: TrayDesk) -> SettingsDialog:
         shown.window.open_settings()
-        return shown.window.findChildren(SettingsDialog)[-1].window_form
+        return shown.window.findChildren(SettingsDialog)[-1]
 
-    async def test_what_closing_does_is_chosen_there_and_in_force_at_once(self, tmp_path: Path) -> None:
+    async def test_what_closing_does_is_chosen_there(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
-            closing = self.section(shown)["on_close"]
+            dialog = self.dialog(shown)
+            closing = dialog.form["on_close"]
             assert closing.isEnabled()
             closing.setCurrentIndex(1)
-            await until(lambda: shown.desk.settings.on_close == "tray")
-            shown.window.findChildren(SettingsDialog)[-1].reject()
+            dialog.save_button.click()
+            await until(lambda: shown.desk.settings.on_close == "tray" and dialog.is_idle())
+            dialog.reject()
             shown.window.close()
             assert shown.ended == 0
 
-    async def test_discarding_changes_also_undoes_what_was_in_force_at_once(self, tmp_path: Path) -> None:
-        async with with_tray(tmp_path) as shown:
-            desk, section = shown.desk, self.section(shown)
-            before = desk.settings
-            dialog = shown.window.findChildren(SettingsDialog)[-1]
-            section["on_close"].setCurrentIndex(1)
-            await until(lambda: desk.settings.on_close == "tray")
-            section["theme"].setCurrentIndex(2)
-            await until(lambda: desk.settings.theme == "dark")
-            dialog.form["port"].set_value(9000)
-            dialog.reject()
-            (question,) = dialog.findChildren(Question)
-            question.confirm.click()
-            await until(lambda: desk.settings == before)
-            assert desk.theme.choice == before.theme
-
     async def test_without_a_tray_it_is_not_offered_until_one_comes(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, RecordingTray(there=False)) as shown:
-            section = self.section(shown)
-            assert not section["on_close"].isEnabled()
-            assert "no system tray" in section.fields["on_close"].help_text()
+            dialog = self.dialog(shown)
+            section = dialog.window_section
+            assert not dialog.form["on_close"].isEnabled()
+            assert "no system tray" in dialog.form.fields["on_close"].help_text()
             assert not section.notifications.button.isEnabled()
             assert "Notifications are not available" in section.notifications.help_text()
             shown.tray.there = True
             shown.window.desktop.check_tray()
-            assert section["on_close"].isEnabled()
+            assert dialog.form["on_close"].isEnabled()
             assert section.notifications.button.isEnabled()
 
     async def test_a_notification_can_be_tried(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
-            self.section(shown).notifications.button.click()
+            self.dialog(shown).window_section.notifications.button.click()
             await until(lambda: shown.tray.told)
             assert shown.tray.told[0][0] == "Hookline"
             shown.window.hide()

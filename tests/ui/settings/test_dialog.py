@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import KIB, MIB
 from app.ui.settings.dialog import SettingsDialog, changes_text
-from app.ui.settings.rows import SavedSettings, SettingsSection
+from app.ui.settings.rows import SavedSettings
 from app.ui.settings.storage import storage_text
 from app.ui.widgets.fit_screen import FormScroll
 from tests import deliveries
@@ -60,7 +62,7 @@ class TestSettings:
         dialog.form["port"].set_value(9000)
         await desk.change_settings({"body_limit": 5 * MIB, "port": 9001, "theme": "dark"})
         assert (dialog.form["port"].value(), dialog.form["body_limit"].value()) == (9000, 5 * MIB)
-        assert dialog.window_form["theme"].value() == "dark"
+        assert dialog.form["theme"].value() == "dark"
         for port, changed in ((8787, True), (9001, False)):
             dialog.form["port"].set_value(port)
             assert dialog.has_changes() is changed
@@ -140,21 +142,13 @@ class TestSettings:
         assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
         dialog.reject()
 
-    async def test_what_takes_effect_at_once_is_said_once(self, window: QWidget, desk: Desk) -> None:
-        dialog = open_settings(desk, window)
-        await until(dialog.window_form.start.switch.isEnabled)
-        said = [one.text() for one in dialog.findChildren(QLabel) if "effect at once" in one.text()]
-        assert said == ["These settings take effect at once."]
-        dialog.reject()
-
     async def test_enter_in_a_field_saves_and_leaves_the_keyboard_there(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         await activate(dialog)
         dialog.form["port"].setFocus()
         dialog.form["port"].set_value(9000)
         QTest.keyClick(dialog.form["port"], Qt.Key.Key_Return)
-        await until(lambda: desk.settings.port == 9000)
-        await until(dialog.network.isEnabled)
+        await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
         assert dialog.focusWidget() is dialog.form["port"]
         dialog.reject()
 
@@ -174,35 +168,6 @@ class TestSettings:
         places = [one.mapTo(dialog, one.rect().center()) for one in fields]
         assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
         dialog.reject()
-
-    async def test_one_section_is_shown_and_the_keys_choose_it(self, window: QWidget, desk: Desk) -> None:
-        dialog = open_settings(desk, window)
-        await activate(dialog)
-        assert dialog.sections.hasFocus()
-        focused = dialog.sections.grab().toImage()
-        dialog.close_button.setFocus()
-        assert dialog.sections.grab().toImage() != focused, "the focus is seen"
-        dialog.sections.setFocus()
-        for title in ("Window", "Network", "Account", "Storage"):
-            shown = [one for one in dialog.findChildren(SettingsSection) if one.isVisible()]
-            assert [one.title for one in shown] == [title]
-            assert dialog.sections.currentItem().text() == title
-            QTest.keyClick(dialog.sections, Qt.Key.Key_Down)
-        dialog.reject()
-
-    async def test_a_section_with_an_error_says_so_and_enter_leads_there(self, window: QWidget, desk: Desk) -> None:
-        dialog = open_settings(desk, window)
-        await activate(dialog)
-        network = dialog.sections.item(1)
-        dialog.form["base_url"].setText("ftp://x")
-        assert network.data(Qt.ItemDataRole.AccessibleDescriptionRole) == "Has an error"
-        QTest.keyClick(dialog.sections, Qt.Key.Key_Return)
-        await until(dialog.form["base_url"].hasFocus)
-        assert dialog.network.isVisible()
-        dialog.form["base_url"].setText("https://x.example")
-        assert not network.data(Qt.ItemDataRole.AccessibleDescriptionRole)
-        dialog.discard()
-        dialog.done(0)
 
     async def test_page_down_in_a_number_scrolls_and_changes_nothing(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
@@ -237,6 +202,24 @@ class TestSettings:
         dialog.form["port"].set_value(9001)
         assert row.error() == ""
         assert dialog.save_button.isEnabled()
+        dialog.reject()
+
+    async def test_a_port_that_was_in_use_can_be_tried_again(self, window: QWidget, desk: Desk) -> None:
+        refusals = [PortInUseError("127.0.0.1", 9000, "node (pid 42)")]
+
+        async def change(changes: Mapping[str, Any]) -> None:
+            if refusals:
+                raise refusals.pop()
+            await desk.change_settings(changes)
+
+        desk.services = desk.with_services(change_settings=change)
+        dialog = open_settings(desk, window)
+        dialog.form["port"].set_value(9000)
+        dialog.save_button.click()
+        await until(dialog.form.rows["port"].error)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000)
+        assert dialog.form.rows["port"].error() == ""
         dialog.reject()
 
     async def test_a_port_refused_on_one_address_may_be_free_on_another(self, window: QWidget, desk: Desk) -> None:
@@ -307,16 +290,6 @@ class TestSettings:
         await until(lambda: desk.settings.response_limit == 16 * MIB)
         dialog.reject()
 
-    async def test_the_theme_takes_effect_at_once(self, window: QWidget, desk: Desk) -> None:
-        dialog = open_settings(desk, window)
-        dialog.window_form["theme"].setCurrentIndex(2)
-        assert desk.theme.is_dark
-        await until(lambda: desk.settings.theme == "dark")
-        dialog.window_form["theme"].setCurrentIndex(1)
-        assert not desk.theme.is_dark
-        await until(lambda: desk.settings.theme == "light")
-        dialog.reject()
-
     async def test_the_plan_changes_when_saved(self, window: QWidget, tmp_path: Path) -> None:
         async with open_desk(tmp_path, endpoints=1) as desk:
             dialog = open_settings(desk, window)
@@ -325,7 +298,6 @@ class TestSettings:
             dialog.form["plan"].setCurrentIndex(1)
             await settle()
             assert desk.store.account.plan is Plan.FREE
-            assert plan.help_text() == "1 endpoint in use. The plan changes when you save."
             dialog.form["port"].set_value(9000)
             dialog.save_button.click()
             await until(dialog.status.text)

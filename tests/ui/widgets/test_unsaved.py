@@ -177,39 +177,38 @@ class TestSettings:
         self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
         dialog = await open_settings(desk, window)
-        dialog.window_form["theme"].setCurrentIndex(2)  # takes effect at once
-        await until(lambda: desk.settings.theme == "dark")
+        for index in (2, 0):
+            dialog.form["theme"].setCurrentIndex(index)
+            assert dialog.has_changes() is (index == 2)
         leave(dialog)
         assert questions(window) == []
         await until(lambda: not isValid(dialog))
-        desk.theme.set_choice("light")
 
-    async def test_discard_takes_back_what_took_effect_at_once(self, window: QWidget, desk: Desk) -> None:
+    async def test_discard_saves_nothing(self, window: QWidget, desk: Desk) -> None:
         dialog = await open_settings(desk, window)
-        section = dialog.window_form
-        await until(section.start.switch.isEnabled)
-        section["theme"].setCurrentIndex(2)
-        section.start.switch.click()
-        await until(lambda: desk.settings.theme == "dark" and desk.services.autostart.enabled())
-        QTest.keyClicks(dialog.form["base_url"], "https://x.example")
+        await until(dialog.window_section.start.isEnabled)
+        dialog.form["theme"].setCurrentIndex(2)
+        dialog.window_section.start.click()
+        await settle()
         dialog.reject()
         discard(window)
-        assert desk.theme.choice == "system"
-        await until(lambda: desk.settings == Settings() and not desk.services.autostart.enabled())
+        assert not desk.theme.is_dark
+        await settle()
+        assert desk.settings == Settings()
+        assert not desk.services.autostart.enabled()
 
     async def test_discard_keeps_what_was_saved(self, window: QWidget, desk: Desk) -> None:
         dialog = await open_settings(desk, window)
-        dialog.window_form["theme"].setCurrentIndex(2)
-        await until(lambda: desk.settings.theme == "dark")
+        dialog.form["theme"].setCurrentIndex(2)
         dialog.form["port"].set_value(9000)
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
+        dialog.form["theme"].setCurrentIndex(1)
         dialog.form["port"].set_value(9001)
         dialog.reject()
         discard(window)
         await until(lambda: not isValid(dialog))
         assert desk.settings == Settings(theme="dark", port=9000)
-        desk.theme.set_choice("light")
 
     async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, desk: Desk) -> None:
         for change in (
@@ -217,8 +216,11 @@ class TestSettings:
             lambda dialog: dialog.form["disk_reserve"].lineEdit().setText("much"),
             lambda dialog: QTest.keyClicks(dialog.form["storage_limit"], "x"),
             lambda dialog: dialog.form["plan"].setCurrentIndex(1),
+            lambda dialog: dialog.form["theme"].setCurrentIndex(1),
+            lambda dialog: dialog.window_section.start.click(),
         ):
             dialog = await open_settings(desk, window)
+            await until(dialog.window_section.start.isEnabled)
             assert dialog.is_idle()
             change(dialog)  # type: ignore[no-untyped-call]
             assert dialog.has_changes()
