@@ -15,6 +15,7 @@ from app.core.store import EndpointRepository
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.layout import keep_room
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.side_by_side import SideBySide
 
@@ -125,9 +126,7 @@ class DeliveryFilters(SideBySide):
             line.setSpacing(metrics.SPACE_2)
         self.add_parts((states, 0), (boxes, 1))
         # Its space is kept: the boxes would change places when a filter is set.
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(policy)
+        keep_room(self.reset)
 
     def _fill_targets(self) -> None:
         """The targets of the selected endpoint; with all endpoints those of each."""

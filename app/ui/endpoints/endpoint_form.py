@@ -22,7 +22,7 @@ from app.ui.widgets.form import Form, Section
 from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import hbox, keep_room, vbox
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.text_fields import DurationField, TextArea, TextField, raw_text
 
@@ -119,9 +119,7 @@ class _BodyField(QWidget):
         self.text.setAccessibleName("Response body")
         self.setFocusProxy(self.text)
         self.format = FormatJsonButton(self.text, theme, tasks, parent)
-        policy = self.format.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.format.setSizePolicy(policy)
+        keep_room(self.format)
         vbox(self.default, self.text, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.default.toggled.connect(self.text.setHidden)
         self.default.toggled.connect(self.changed)

@@ -305,7 +305,7 @@ class SettingsDialog(EditDialog):
             is_shown = key in overridden and getattr(edited, key) == getattr(now, key)
             saved = overridden.get(key)
             text = override_text(None if saved is None else _value(key, saved)) if is_shown else ""
-            row.set_override(text)
+            row.set_override(text, keeps_room=key in overridden)
         self.form.show_errors(errors)
         endpoints = count_of(len(self._services.store.endpoints.all()), "endpoint")
         self.form.rows["plan"].set_help(f"{endpoints} in use.")
@@ -319,7 +319,9 @@ class SettingsDialog(EditDialog):
 
     def _lay_out(self) -> QScrollArea:
         self.form.setProperty("transparent", True)
-        vbox(*self._pages, Stretch(), inside=self.form, spacing=0, margins=metrics.SPACE_5)
+        # The first row is in line with the first section.
+        margins = (metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_5)
+        vbox(*self._pages, Stretch(), inside=self.form, spacing=0, margins=margins)
         self.sections.setFixedWidth(SECTIONS_WIDTH - metrics.SPACE_4 - metrics.SPACE_3)
         left = vbox(
             (self.sections, 1),

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QAbstractSpinBox, QLabel, QLineEdit, QWidget
 
 from app.core.fields import Field
 from app.core.model import Plan
 from app.core.settings import Settings
 from app.ui.services import Services
 from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.form import Form
-from app.ui.widgets.labels import label
-from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import Stretch, hbox, keep_room, vbox
 from app.ui.widgets.number_field import NumberField
 
 CONTROL_WIDTH = 240
@@ -79,14 +81,24 @@ class SettingsRow(LabeledField):
         self.declared_text = text
         super().__init__(title, control, parent, help_text=text)
 
-    def lay_out(self, *, optional: bool) -> None:
-        words = vbox(Stretch(0), self.title, self._help, self._error, Stretch(0), spacing=2)
-        field = vbox(self.control, self.override, self.keep_box, spacing=metrics.SPACE_1)
-        row = hbox((words, 1), field, inside=self, spacing=metrics.SPACE_5, margins=0)
-        row.setAlignment(field, Qt.AlignmentFlag.AlignVCenter)
+    def error_label(self) -> QLabel:
+        """It has a line of its own, empty or not. The end of an error about a long text, which repeats it, is cut."""
+        is_typed = isinstance(self.control, QLineEdit | QAbstractSpinBox)
+        made = ElidedLabel("", "error", self) if is_typed else super().error_label()
+        made.setMinimumHeight(QFontMetrics(ui_font(SMALL)).height())
+        keep_room(made)
+        return made
 
-    def set_override(self, text: str) -> None:
+    def lay_out(self, *, optional: bool) -> None:
+        words = vbox(Stretch(0), self.title, self._help, Stretch(0), spacing=2)
+        row = hbox((words, 1), (self.control, 0, Qt.AlignmentFlag.AlignVCenter), spacing=metrics.SPACE_5)
+        of_this_run = hbox((self.override, 1), self.keep_box, spacing=metrics.SPACE_5)
+        vbox(row, of_this_run, self._error, inside=self, spacing=2, margins=0)
+
+    def set_override(self, text: str, *, keeps_room: bool) -> None:
         """Say that the value is of this run alone, and offer to keep it; "" when it is not."""
+        for part in (self.override, self.keep_box):
+            keep_room(part, keeps_room)
         if text != self.override.text():
             self.override.setText(text)
             self.keep_box.setChecked(False)
@@ -132,15 +144,9 @@ class SettingsForm(Form):
 
 
 class SettingsSection(QWidget):
-    """A heading, a `text` on all of its rows, and the rows."""
+    """What is shown of the settings while its `title` is selected in the list of sections."""
 
-    def __init__(self, title: str, parent: QWidget, *rows: QWidget, text: str = "") -> None:
+    def __init__(self, title: str, parent: QWidget, *rows: QWidget) -> None:
         super().__init__(parent)
         self.title = title
-        self.column = vbox(inside=self, spacing=metrics.SPACE_4, margins=0)
-        words = vbox(label(title, "heading", self), spacing=2)
-        if text:
-            words.addWidget(label(text, "small", self, wrap=True))
-        self.column.addLayout(words)
-        for row in rows:
-            self.column.addWidget(row)
+        self.column = vbox(*rows, inside=self, spacing=metrics.SPACE_2, margins=0)

@@ -31,7 +31,7 @@ from app.ui.widgets.copy_field import FolderField, open_folder
 from app.ui.widgets.dialog import ask, result_of
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import Space, hbox, vbox
 from app.ui.widgets.meter import Meter
 
 BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
@@ -107,7 +107,7 @@ class BackupRows(QWidget):
             self.restore_row,
             self.restore_progress,
             inside=self,
-            spacing=metrics.SPACE_4,
+            spacing=metrics.SPACE_2,
             margins=0,
         )
         self.result.hide()
@@ -367,7 +367,7 @@ class StorageSection(SettingsSection):
 
 
 def _close_together(*widgets: QWidget) -> QVBoxLayout:
-    return vbox(*widgets, spacing=6)
+    return vbox(*widgets, Space(metrics.SPACE_4), spacing=6)
 
 
 def storage_text(

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
 from app.ui.widgets.labels import label, plain_tooltip, restyle
 from app.ui.widgets.layout import hbox, vbox
@@ -34,7 +34,7 @@ class LabeledField(QWidget):
         self._help_text = help_text
         self.title = label(title, "strong", self)
         self.title.setBuddy(control)
-        self._error = label("", "error", self, wrap=True)
+        self._error = self.error_label()
         self._help = label(help_text, self.help_kind, self, wrap=True)
         self._error.hide()
         self._help.setVisible(bool(help_text))
@@ -42,6 +42,10 @@ class LabeledField(QWidget):
         if not control.accessibleName():
             control.setAccessibleName(title)
         self._describe()
+
+    def error_label(self) -> QLabel:
+        """Made once, for what is wrong."""
+        return label("", "error", self, wrap=True)
 
     def lay_out(self, *, optional: bool) -> None:
         self.header = hbox(self.title, margins=0)

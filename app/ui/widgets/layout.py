@@ -54,6 +54,13 @@ def _filled(box: _Box, parts: Iterable[Part], spacing: int | None, margins: Marg
     return box
 
 
+def keep_room(widget: QWidget, on: bool = True) -> None:
+    """Leave the room of `widget` empty while it is hidden, so that nothing else moves."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(on)
+    widget.setSizePolicy(policy)
+
+
 def fill(box: QBoxLayout, *parts: Part) -> None:
     """Add these to a box that is there."""
     for part in parts:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import Plan
 from app.core.sizes import MIB
-from app.ui.settings.rows import SettingsSection
+from app.ui.settings.rows import SettingsRow, SettingsSection
 from app.ui.shell.main_window import MainWindow
+from app.ui.widgets.number_field import NumberField
 from tests.ui.desk import Desk
 from tests.ui.settings.test_tunnel import open_settings
-from tests.ui.waiting import activate, until
+from tests.ui.waiting import activate, settle, until
 
 
 async def test_one_section_is_shown_and_the_keys_choose_it(desk: Desk, window: MainWindow) -> None:
@@ -75,3 +77,29 @@ async def test_a_section_with_unsaved_changes_is_marked_until_they_are_saved(des
     assert dialog.sections.grab().toImage() == pictures[0]
     assert (desk.settings.theme, desk.store.account.plan) == ("light", Plan.PRO)
     dialog.reject()
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_nothing_moves_while_something_wrong_is_typed(desk: Desk, window: MainWindow) -> None:
+    desk.overridden = {"port": 8000}
+    dialog = open_settings(window)
+    await settle()
+    for key, typed in (
+        ("port", "x" * 60),
+        ("host", "not an address at all " * 5),
+        ("base_url", "ftp://" + "long" * 60),
+        ("storage_limit", "much " * 20),
+        ("disk_reserve", "1"),
+    ):
+        dialog.reveal(key)
+        await settle(rounds=20)
+        row, section = dialog.form.rows[key], dialog.form.rows[key].parentWidget()
+        places = {one: one.geometry() for one in section.findChildren(SettingsRow) if one.isVisible()}
+        control = row.control.geometry()
+        line = row.control.lineEdit() if isinstance(row.control, NumberField) else row.control
+        line.setText(typed)
+        await settle()
+        assert row.error()
+        assert {one: one.geometry() for one in places} == places, key
+        assert row.control.geometry() == control
+    dialog.done(0)
