@@ -45,7 +45,7 @@ class TestForm:
         QTest.keyClicks(form["name"], "Orders")
         assert not form["when_full"].isEnabled()
         for typed, told in (
-            ("5 XB", "such as 500 MB"),
+            ("5 XB", "such as 500 MiB"),
             ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
             ("0", "0"),
         ):
@@ -89,7 +89,7 @@ class TestSettings:
         assert limit.text() == "20 GiB"
         assert storage.used.text() == "296 KiB of 20 GiB stored"
         assert not storage.reached.isVisibleTo(dialog)
-        for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
+        for typed, told in (("much", "such as 500 MiB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
             limit.clear()
             QTest.keyClicks(limit, typed)
             assert told in dialog.form.rows["storage_limit"].error()

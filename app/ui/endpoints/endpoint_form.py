@@ -259,7 +259,7 @@ class EndpointForm(Form):
         section = Section("Storage", self)
         least = exact_size(self.declared("storage_limit").bounds[0])
         section.side_by_side(
-            self.add("storage_limit", optional=True, help_text=f"{least} or more, such as 500 MB."),
+            self.add("storage_limit", optional=True, help_text=f"{least} or more, such as 500 MiB."),
             self.add("when_full", ChoiceField(_WHEN_FULL, self), help_text="Starred requests are deleted too."),
         )
         self["storage_limit"].changed.connect(self._fit_limit)

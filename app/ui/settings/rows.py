@@ -18,7 +18,6 @@ from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.form import Form
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, hbox, keep_room, vbox
-from app.ui.widgets.number_field import NumberField
 
 CONTROL_WIDTH = 240
 
@@ -126,11 +125,11 @@ class SettingsForm(Form):
         width: int = CONTROL_WIDTH,
         **options: object,
     ) -> SettingsRow:
-        """A row with the texts declared for a setting; `text` replaces its description, `example` is added."""
+        """A row with the texts declared for a setting; `text` replaces its description, `example`
+        its bounds."""
         declared = self.declared(key)
         control = editor if editor is not None else self.made(key, **options)
-        if isinstance(control, NumberField):
-            example = f"{control.range_text()}."
+        example = example or f"{declared.bounds_text()}.".removeprefix(".")
         # The API has these words too, with the apostrophes of plain text.
         text = text or f"{declared.help} {example}".strip().replace("'", "’")
         row = self.rows[key] = self.fields[key] = SettingsRow(declared.title, text, control, self, width=width)

@@ -298,7 +298,7 @@ class StorageSection(SettingsSection):
         self.run_button.clicked.connect(self.run_now)
         self.run_button.set_refusal(services.read_only)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
-        self.response_row = form.row("response_limit", step=64)
+        self.response_row = form.row("response_limit")
         self.folder = FolderField(services.data_folder, theme, self)
         counted, title = label(COUNTED, "small", self, wrap=True), label("Data folder", "strong", self)
         self.column.addWidget(self.store_row)
@@ -307,7 +307,7 @@ class StorageSection(SettingsSection):
         of_file = (
             form.row("storage_limit", example=f"{least}, such as 20 GiB."),
             form.row("when_full", ChoiceField(WHEN_FULL, form)),
-            form.row("disk_reserve", step=16),
+            form.row("disk_reserve"),
         )
         for row in (*of_file[:2], self.response_row, self.size_row, of_file[2]):
             self.column.addWidget(row)

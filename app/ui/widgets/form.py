@@ -19,7 +19,7 @@ from app.ui.theme import metrics
 from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.number_field import MibField, NumberField
+from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.text_fields import DurationField, SizeField, TextField
 
 _R = TypeVar("_R", bound=Record)
@@ -132,9 +132,7 @@ class Form(QWidget):
         if types_of(record)[name] is not int:
             return TextField(self, optional=nullable(record, name), **options)
         if declared.unit == "bytes":
-            if nullable(record, name):
-                return SizeField(declared.title, self, **options)
-            return MibField(declared.title, *declared.bounds, self, **options)
+            return SizeField(declared.title, declared.bounds_text(), self, optional=nullable(record, name), **options)
         if declared.unit == "ms":
             return DurationField(declared.title, *declared.bounds, self)
         if declared.unit == "port":

@@ -94,8 +94,10 @@ class HeaderRows(Rows[tuple[str, str]]):
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:
             return self.fault(index)
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            if removes:
+            if removes and role == Qt.ItemDataRole.ToolTipRole:
                 return "Remove" if record != EMPTY else None
+            if removes:
+                return f"Remove {record[NAME] or 'header'}" if record != EMPTY else "Nothing to remove"
             if role == Qt.ItemDataRole.AccessibleTextRole and record == EMPTY:
                 return f"{NEW}: {self.columns[index.column()].title.lower()}"
         return super().data(index, role)

@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
-from app.core.sizes import MIB, exact_size
 from app.ui.theme.metrics import CONTROL, SPACE_2
 from app.ui.widgets.labels import label
 from app.ui.widgets.text_fields import quoted
@@ -22,7 +21,7 @@ class NumberField(QAbstractSpinBox):
     """`title` names the field in `problem`; `changed` follows each edit.
 
     Not a QSpinBox: that ignores keys that would leave its range, so that typing 365 gives 36. `unit` is shown after
-    the number, and `singular` after 1; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
+    the number, and `singular` after 1.
     """
 
     changed = Signal()
@@ -38,11 +37,9 @@ class NumberField(QAbstractSpinBox):
         singular: str = "",
         step: int = 1,
         grouped: bool = True,
-        bounds_text: str = "",
     ) -> None:
         super().__init__(parent)
         self._title, self._low, self._high, self._step, self._grouped = title, low, high, step, grouped
-        self._bounds_text = bounds_text
         self._valid = low
         self._plural, self._singular = unit, singular or unit
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -60,8 +57,6 @@ class NumberField(QAbstractSpinBox):
 
     def range_text(self) -> str:
         """`1 to 90 days`."""
-        if self._bounds_text:
-            return self._bounds_text
         return f"{self._formatted(self._low)} to {self._formatted(self._high)} {self._plural}".rstrip()
 
     def value(self) -> int:
@@ -80,9 +75,7 @@ class NumberField(QAbstractSpinBox):
         if number is None:
             return f"{self._title} must be a whole number, {self.range_text()}, not “{quoted(text)}”."
         if not self._low <= number <= self._high:
-            # If the bounds have other units than the field, the value needs its unit.
-            given = f"{self._formatted(number)} {self._plural}" if self._bounds_text else quoted(text)
-            return f"{self._title} must be {self.range_text()}, not {given}."
+            return f"{self._title} must be {self.range_text()}, not {quoted(text)}."
         return None
 
     def lineEdit(self) -> QLineEdit:
@@ -181,33 +174,3 @@ class NumberField(QAbstractSpinBox):
         """Write a number as the program does, once it is typed."""
         if self.problem() is None and self.text() != self._formatted(self._number()):
             self._set_number(self._number())
-
-
-class MibField(NumberField):
-    """Bytes, as whole MiB; a size that is not whole MiB is kept until another number is typed. `low` and `high` are
-    bytes.
-    """
-
-    def __init__(self, title: str, low: int, high: int, parent: QWidget | None = None, *, step: int = 1) -> None:
-        least, most = max(1, low // MIB), high // MIB
-        bounds = f"{exact_size(least * MIB)} to {exact_size(most * MIB)}"
-        self._size = low
-        super().__init__(title, least, most, parent, unit="MiB", step=step, bounds_text=bounds)
-
-    def value(self) -> int:
-        number = self._number()
-        return self._size if number == _whole_mib(self._size) else number * MIB
-
-    def set_value(self, value: int) -> None:
-        self._size = value
-        self._set_number(_whole_mib(value))
-
-    @Slot()
-    def _edited(self) -> None:
-        if self.problem() is None and self._number() != _whole_mib(self._size):
-            self._size = self._number() * MIB
-        super()._edited()
-
-
-def _whole_mib(size: int) -> int:
-    return max(1, round(size / MIB))

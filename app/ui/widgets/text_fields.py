@@ -51,25 +51,31 @@ class TextField(QLineEdit):
 
 
 class SizeField(TextField):
-    """`title` names the field in error messages. Empty stands for no limit."""
+    """Bytes, with their unit. `title` names the field in error messages. Empty stands for no limit if it is `optional`;
+    otherwise `bounds`, in words, are said of an empty field.
+    """
 
-    def __init__(self, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, placeholder="No limit")
-        self._title = title
+    def __init__(self, title: str, bounds: str, parent: QWidget | None = None, *, optional: bool = False) -> None:
+        super().__init__(parent, placeholder="No limit" if optional else "", optional=optional)
+        self._title, self._bounds = title, bounds
+        self._valid: int | None = None
 
     def value(self) -> int | None:
-        """Bytes; None if the field is empty or not a size (then `problem` says so)."""
-        return parse_size(self.text().strip())
+        """The last valid size where there is none."""
+        return self._valid if self.problem() else parse_size(self.text().strip())
 
     def set_value(self, value: int | None) -> None:
         """Show a size so that it parses back to the same number of bytes."""
+        self._valid = value
         self.setText("" if value is None else exact_size(value))
 
     def problem(self) -> str | None:
         text = self.text().strip()
-        if not text or parse_size(text) is not None:
+        if parse_size(text) is not None:
             return None
-        return f"{self._title} must be a size, such as 500 MB or 2 GiB."
+        if not text:
+            return None if self._optional else f"{self._title} is required: {self._bounds}."
+        return f"{self._title} must be a size, such as 500 MiB or 2 GiB."
 
 
 _UNITS = {"ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

@@ -139,9 +139,9 @@ FORM = [
 SETTINGS = [
     ("port", "70000", "Capture port must be 1 to 65535, not 70000."),
     ("api_port", "0", "API port must be 1 to 65535, not 0."),
-    ("body_limit", "5000", "Largest body must be 1 MiB to 1 GiB, not 5,000 MiB."),
-    ("disk_reserve", "9999999", "Disk reserve must be 16 MiB to 1 TiB, not 9,999,999 MiB."),
-    ("response_limit", "1", "Limit of responses must be 16 MiB to 1 TiB, not 1 MiB."),
+    ("body_limit", "5000 MiB", "Largest body must be 1 KiB to 1 GiB, not 5000 MiB."),
+    ("disk_reserve", "", "Disk reserve is required: 16 MiB to 1 TiB."),
+    ("response_limit", "1", "Limit of responses must be 16 MiB to 1 TiB, not 1 B."),
     ("storage_limit", "1 MiB", "Storage limit must be 16 MiB to 1024 TiB, not 1 MiB."),
 ]
 
@@ -220,10 +220,10 @@ class TestInTheSettings:
     async def test_a_number_put_right_is_saved(self, window: QWidget, desk: Desk) -> None:
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        for typed in ("5000", "500"):
+        for typed in ("5000 MiB", "500 MiB"):
             type_into(dialog.form["body_limit"], typed)
         assert dialog.form.rows["body_limit"].error() == ""
-        assert "1 MiB to 1 GiB" in dialog.form.fields["body_limit"].help_text()
+        assert "1 KiB to 1 GiB" in dialog.form.fields["body_limit"].help_text()
         dialog.save_button.click()
         await until(lambda: desk.settings.body_limit == 500 * MIB)
         dialog.done(0)

@@ -213,7 +213,7 @@ class TestSettings:
     async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, desk: Desk) -> None:
         for change in (
             lambda dialog: dialog.form["port"].lineEdit().setText(""),
-            lambda dialog: dialog.form["disk_reserve"].lineEdit().setText("much"),
+            lambda dialog: dialog.form["disk_reserve"].setText("much"),
             lambda dialog: QTest.keyClicks(dialog.form["storage_limit"], "x"),
             lambda dialog: dialog.form["plan"].setCurrentIndex(1),
             lambda dialog: dialog.form["theme"].setCurrentIndex(1),
