@@ -78,6 +78,7 @@ class WindowProbe(QObject):
 
         expected = sorted(ids, reverse=True)
         await _until(lambda: rows() == expected, f"The list does not show the {len(ids)} requests")
+        self._window.requests.show_list()  # on a small screen the first request has its place
         await _until(self._window.requests.list.isVisible, "The list is not to be seen")
         return f"{len(ids)} requests"
 

@@ -383,7 +383,7 @@ class TestNames:
         rows = shown.grid.rows
         said = [rows.index(2, column).data(Qt.ItemDataRole.AccessibleTextRole) for column in (NAME, VALUE)]
         assert said == [f"{NEW}: name", f"{NEW}: value"]
-        assert rows.index(0, REMOVE).data(Qt.ItemDataRole.AccessibleTextRole) == "Remove"
+        assert rows.index(0, REMOVE).data(Qt.ItemDataRole.AccessibleTextRole) == "Remove X-One"
         shown.at(1, VALUE)
         shown.press("F2")
         cell = QApplication.focusWidget()
