@@ -254,8 +254,8 @@ class Subscriptions:
         self._subscriptions.append(self._bus.subscribe(kind, handler))
 
     def end(self) -> None:
-        for subscription in self._subscriptions:
-            subscription.end()
+        while self._subscriptions:
+            self._subscriptions.pop().end()
 
 
 class Bus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
@@ -146,10 +146,6 @@ MEASURE_MS = 10_000
 
 
 class DashboardPage(QWidget):
-    """`opened` carries the ID of the endpoint to open."""
-
-    opened = Signal(object)
-
     def __init__(
         self,
         services: Services,
@@ -159,7 +155,7 @@ class DashboardPage(QWidget):
         *,
         actions: EndpointActions,
         menus: EndpointMenus,
-        parent: QWidget | None = None,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._tasks, self._qt_events, self._actions = (
@@ -210,7 +206,7 @@ class DashboardPage(QWidget):
 
     def _connect(self) -> None:
         qt_events, actions = self._qt_events, self._actions
-        self.rows.opened.connect(self.opened)
+        self.rows.opened.connect(actions.open_requested)
         self.rows.menu_requested.connect(self._menus.show)
         self.rows.switched.connect(actions.set_active)
         self.rows.url_copied.connect(actions.note_copied)

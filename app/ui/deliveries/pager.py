@@ -43,7 +43,7 @@ MERGE_MS, REST = 250, 20
 
 
 class DeliveryPager(QObject):
-    """Reads nothing until `set_watched`. `filter` is what is listed; `show_filtered` changes it."""
+    """Reads nothing and follows nothing until `set_watched`. `filter` is what is listed; `show_filtered` changes it."""
 
     loaded = Signal()
     counted = Signal(int)
@@ -65,20 +65,6 @@ class DeliveryPager(QObject):
         self._again = Throttle(MERGE_MS, self)
         self._again.fired.connect(self._refresh)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(DeliveryChanged, self._changed)
-        self._subscriptions.add(DeliveryDue, self._elsewhere)
-        self._subscriptions.add(DeliveriesQueued, self._elsewhere)
-        self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(Purged, self._elsewhere)
-        self._subscriptions.add(EndpointSaved, self._saved)
-        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self._subscriptions.add(DeleteChanged, self._delete_changed)
-
-    def stop(self) -> None:
-        """Unsubscribe from the bus, and stop reading."""
-        self.set_watched(False)
-        self._subscriptions.end()
 
     def set_watched(self, on: bool) -> None:
         """Whether the list is visible: then it follows changes."""
@@ -86,8 +72,10 @@ class DeliveryPager(QObject):
             return
         self._watched = on
         if on:
+            self._subscribe()
             self._refresh()
         else:
+            self._subscriptions.end()
             self._reading.stop()
             self._counting.stop()
 
@@ -138,6 +126,17 @@ class DeliveryPager(QObject):
         self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
         self.loaded.emit()
 
+    def _subscribe(self) -> None:
+        self._subscriptions.add(DeliveryChanged, self._changed)
+        self._subscriptions.add(DeliveryDue, self._elsewhere)
+        self._subscriptions.add(DeliveriesQueued, self._elsewhere)
+        self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(Purged, self._elsewhere)
+        self._subscriptions.add(EndpointSaved, self._saved)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
+
     def _has_gap(self, above: int) -> bool:
         """Whether more arrived than were read, so that some between them and the listed ones are missing."""
         newest = self.model.newest()
@@ -147,8 +146,6 @@ class DeliveryPager(QObject):
         self.counted.emit(await self._deliveries.count(self.filter))
 
     def _changed(self, event: DeliveryChanged) -> None:
-        if not self._watched:
-            return
         delivery = event.delivery
         row = self.model.row_of(delivery.id)
         if row is not None and matches(self.filter, delivery):
@@ -162,16 +159,14 @@ class DeliveryPager(QObject):
             self._again.call()
 
     def _elsewhere(self, event: object) -> None:
-        if self._watched:
-            self._again.call()
+        self._again.call()
 
     def _captured(self, event: Captured) -> None:
-        if self._watched and any(one.delivery is not DeliveryState.NONE for one in event.summaries):
+        if any(one.delivery is not DeliveryState.NONE for one in event.summaries):
             self._again.call()
 
     def _saved(self, event: EndpointSaved) -> None:
-        if self._watched:
-            self.model.refresh_cells()
+        self.model.refresh_cells()
 
     def _removed(self, event: RequestsRemoved) -> None:
         self._drop(lambda delivery: event.has(delivery.endpoint_id, delivery.capture_id))
@@ -184,9 +179,8 @@ class DeliveryPager(QObject):
             self._elsewhere(event)
 
     def _drop(self, gone: Callable[[Delivery], bool]) -> None:
-        if self._watched:
-            self.model.remove(gone)
-            self._again.call()
+        self.model.remove(gone)
+        self._again.call()
 
 
 def matches(which: DeliveryFilter, delivery: Delivery) -> bool:

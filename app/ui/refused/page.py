@@ -15,6 +15,7 @@ from app.core.raw_request import slug_of
 from app.core.rules import create_refusal, slug_error
 from app.core.text import clock_time, count_of, exact_time, size_text, source_text
 from app.ui.commands.command import Commands, menu_of
+from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import of_bytes
 from app.ui.qt_events import QtEvents
@@ -296,17 +297,17 @@ _NEEDED = {SOURCE: 920, ENDPOINT: 800}
 
 
 class RefusedPage(QWidget):
-    """The last 1,000, newest first, in memory only. Below the list is the selected one as it was received.
-
-    `open_requested` carries an endpoint's ID, `create_requested` the slug of one to create.
-    """
-
-    open_requested = Signal(object)
-    create_requested = Signal(str)
-    announced = Signal(str)
+    """The last 1,000, newest first, in memory only. Below the list is the selected one as it was received."""
 
     def __init__(
-        self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, parent: QWidget | None = None
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        qt_events: QtEvents,
+        *,
+        actions: EndpointActions,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName("Refused")
@@ -329,7 +330,7 @@ class RefusedPage(QWidget):
         self.raw = RawPane(theme, tasks, self)
         self.raw.hide()
         self._lay_out()
-        self._connect_commands()
+        self._connect_commands(actions)
         qt_events.endpoints_changed.connect(self.model.refresh_cells)
         self.table.selectionModel().selectionChanged.connect(self._show_selected)
         self.table.activated.connect(self._enter_raw)
@@ -404,14 +405,14 @@ class RefusedPage(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         self.commands.show_menu(self.selected(), self.table.menu_place(place))
 
-    def _connect_commands(self) -> None:
+    def _connect_commands(self, actions: EndpointActions) -> None:
         commands, table = self.commands, self.table
         commands.selected = self.selected
         commands.raw_requested.connect(self._enter_raw)
         commands.copy_requested.connect(self.copy_rows)
-        commands.open_requested.connect(self.open_requested)
-        commands.create_requested.connect(self.create_requested)
-        commands.announced.connect(self.announced)
+        commands.open_requested.connect(actions.open_requested)
+        commands.create_requested.connect(actions.create_with_slug)
+        commands.announced.connect(actions.announced)
         commands.copy_row.add_to(table)
         table.customContextMenuRequested.connect(self._show_menu)
 

@@ -16,7 +16,7 @@ from app.core.model import DeliveryState
 from app.core.replay.spec import Replay
 from app.core.store import DeliveryRepository
 from app.core.text import clock_time, count_of, exact_time
-from app.ui.deliveries.page import DeliveryCommands
+from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.pager import MERGE_MS, REST
 from app.ui.deliveries.table import failure_text, request_text
 from app.ui.deliveries.words import look_of, status_text

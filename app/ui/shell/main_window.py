@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
@@ -16,6 +16,7 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.comparison.choice import compare_refusal
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.dashboard.page import DashboardPage
+from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifier import system_service
@@ -64,7 +65,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.pending = PendingDelete(services, tasks, self)
         services = self.services = dataclasses.replace(services, deletes=self.pending)
-        self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
+        self._services, self._theme, self._tasks = self._parts = services, theme, tasks
+        self._on_close = on_close
         self._stopped = False
         theme.body_text.load_from(services.data_folder)
         self._endpoint_id: int | None = None
@@ -83,18 +85,14 @@ class MainWindow(QMainWindow):
         tasks.start(history, "dashboard: the last hour", self)
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         actions = self.endpoint_actions
-        self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
+        self.endpoint_menus = EndpointMenus(services, actions, theme, self)
         self.stores = StoreCommands(services, theme, tasks, self)
         AddressNotice(services, tasks.messages, self.qt_events, self)
         self.sidebar = Sidebar(
-            services, theme, self.qt_events, actions=actions, menus=menus, stores=self.stores, parent=self
-        )
-        self.dashboard = DashboardPage(
-            services, theme, tasks, self.qt_events, actions=actions, menus=menus, parent=self
+            services, theme, self.qt_events, actions=actions, menus=self.endpoint_menus, stores=self.stores, parent=self
         )
         self.requests = RequestsPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
-        self.deliveries = DeliveriesPage(services, theme, tasks, self.qt_events, self)
-        self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
+        self.delivery_commands = DeliveryCommands(services, theme, tasks, self)
         self.tunnel = TunnelArea(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
@@ -112,13 +110,26 @@ class MainWindow(QMainWindow):
             window=self,
         )
         replaying = self.replays.commands.commands
-        self.commands.registry.add(self.undo_bar.command, *replaying, self.deliveries.commands.retry_all)
+        self.commands.registry.add(self.undo_bar.command, *replaying, self.delivery_commands.retry_all)
         self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._connect()
         order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
         self._window_state.restore(self)
         self._show_last_page()
+
+    @cached_property
+    def dashboard(self) -> DashboardPage:
+        actions, menus = self.endpoint_actions, self.endpoint_menus
+        return DashboardPage(*self._parts, self.qt_events, actions=actions, menus=menus, parent=self)
+
+    @cached_property
+    def deliveries(self) -> DeliveriesPage:
+        return DeliveriesPage(*self._parts, self.qt_events, commands=self.delivery_commands, parent=self)
+
+    @cached_property
+    def refused(self) -> RefusedPage:
+        return RefusedPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 
     @Slot(str)
     def show_page(self, name: str) -> None:
@@ -129,11 +140,12 @@ class MainWindow(QMainWindow):
         self.commands.show(name)
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
-        if name not in self._page_widgets:  # of these few are needed, so each is made when it is shown
-            page = self._page_widgets[name] = self.tunnel.page if name == TUNNEL else self.replays.page
+        page = self._page_of[name]()
+        if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
             self.pages.addWidget(page)
+            self._window_state.restore_splitters(page)
             order_tabs(self._frame)
-        self.pages.setCurrentWidget(self._page_widgets[name])
+        self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
 
     @Slot(str)
@@ -191,7 +203,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _offer_plan(self, reason: str) -> None:
         actions = [ToastAction("Plan", partial(self.open_settings, "plan"))]
-        if not self.dashboard.isVisible():
+        if not self.commands.is_shown(DASHBOARD):
             actions.insert(0, ToastAction("Manage endpoints", partial(self.show_page, DASHBOARD)))
         self.toast.say(reason, *actions)
 
@@ -225,7 +237,6 @@ class MainWindow(QMainWindow):
         self.replays.stop()
         self.tunnel.stop()
         self._retention_notice.stop()
-        self.deliveries.stop()
         self.requests.stop()
 
     @Slot()
@@ -268,9 +279,10 @@ class MainWindow(QMainWindow):
         """
         page, slug = self._window_state.page()
         endpoint = self._services.store.endpoints.by_slug(slug) if slug else None
-        self.show_page(page if not slug and page in (*self._page_widgets, TUNNEL, REPLAYS) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
+        else:
+            self.show_page(page if not slug and page in self._page_of else DASHBOARD)
         current = self.pages.currentWidget()
         if current is self.requests:
             self.requests.opener.reopen(self._window_state.request())
@@ -280,11 +292,9 @@ class MainWindow(QMainWindow):
 
     def _save_window_state(self) -> None:
         current = self._services.store.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
-        page = self.pages.currentWidget()
-        names = (name for name, widget in self._page_widgets.items() if widget is page)
-        name = ENDPOINT if current else next(names, DASHBOARD)
+        name = ENDPOINT if current else self.commands.page or DASHBOARD
         self._frame.forget_narrowing()
-        request = self.requests.opener.open_id if page is self.requests else None
+        request = self.requests.opener.open_id if self.pages.currentWidget() is self.requests else None
         self._window_state.save(self, name, current.slug if current else None, request)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
@@ -303,14 +313,15 @@ class MainWindow(QMainWindow):
         )
 
     def _lay_out(self) -> None:
-        self._page_widgets: dict[str, QWidget] = {
-            DASHBOARD: self.dashboard,
-            ALL_REQUESTS: self.requests,
-            ALL_DELIVERIES: self.deliveries,
-            REFUSED: self.refused,
+        self._page_of: dict[str, Callable[[], QWidget]] = {
+            DASHBOARD: lambda: self.dashboard,
+            ALL_REQUESTS: lambda: self.requests,
+            ALL_DELIVERIES: lambda: self.deliveries,
+            REPLAYS: lambda: self.replays.page,
+            REFUSED: lambda: self.refused,
+            TUNNEL: lambda: self.tunnel.page,
         }
-        for page in self._page_widgets.values():
-            self.pages.addWidget(page)
+        self.pages.addWidget(self.requests)
         right = QWidget(self)
         vbox(
             self.error_bar,
@@ -343,18 +354,14 @@ class MainWindow(QMainWindow):
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
-        self.dashboard.opened.connect(self.enter_endpoint)
-        self.deliveries.open_requested.connect(self.commands.sources.open_deliveries)
-        self.deliveries.announced.connect(self._say)
+        self.delivery_commands.open_requested.connect(self.commands.sources.open_deliveries)
+        self.delivery_commands.announced.connect(self._say)
         self.replays.page_requested.connect(partial(self.enter_page, REPLAYS))
         self.replays.open_requested.connect(self.commands.sources.open_deliveries)
         self.replays.announced.connect(self._say)
         self.replays.tracker.changed.connect(self._show_replays)
         self.replays.watch(self.pages)
-        self.commands.palette.opening.connect(self.deliveries.commands.refresh)
-        self.refused.open_requested.connect(self.enter_endpoint)
-        self.refused.create_requested.connect(actions.create_with_slug)
-        self.refused.announced.connect(self._say)
+        self.commands.palette.opening.connect(self.delivery_commands.refresh)
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)

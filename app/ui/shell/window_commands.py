@@ -54,7 +54,8 @@ class WindowCommands(Commands):
     ) -> None:
         super().__init__(theme, actions.announced.emit, window)
         self._services, self._tasks, self._window = services, tasks, window
-        self._page: str | None = None
+        self.page: str | None = None
+        """The name of the one that is shown, None for an endpoint's."""
         self._endpoint_id: int | None = None
         self.registry = CommandRegistry()
         self.palette = Palette(RecentEntries(services.data_folder), theme, window)
@@ -85,11 +86,11 @@ class WindowCommands(Commands):
 
     def show(self, page: str | None, endpoint_id: int | None = None) -> None:
         """The window now shows this page, or (None) the requests of this endpoint."""
-        self._page, self._endpoint_id = page, endpoint_id
+        self.page, self._endpoint_id = page, endpoint_id
         self.refresh()
 
     def is_shown(self, page: str | None, endpoint_id: int | None = None) -> bool:
-        return (page, endpoint_id) == (self._page, self._endpoint_id)
+        return (page, endpoint_id) == (self.page, self._endpoint_id)
 
     @Slot()
     def refresh(self) -> None:

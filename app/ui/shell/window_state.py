@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, QSize
-from PySide6.QtWidgets import QMainWindow, QSplitter
+from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
 from app.core.activity import Span
 from app.ui.requests.activity.chart import ActivityStrip
@@ -25,14 +25,18 @@ class WindowState:
         """Restore the window within the screen; the first time it gets a default size."""
         self.geometry.restore(window, QSize(*FIRST_SIZE))
         self.geometry.fit(window)
-        for splitter in _named(window):
-            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
-            if isinstance(state, QByteArray) and not state.isEmpty():
-                splitter.restoreState(state)
+        self.restore_splitters(window)
         for strip in window.findChildren(ActivityStrip):
             strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
             span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
             strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+
+    def restore_splitters(self, inside: QWidget) -> None:
+        """Those of a page that is made later."""
+        for splitter in _named(inside):
+            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
+            if isinstance(state, QByteArray) and not state.isEmpty():
+                splitter.restoreState(state)
 
     def page(self) -> tuple[str, str | None]:
         """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
@@ -56,5 +60,5 @@ class WindowState:
         self._file.sync()
 
 
-def _named(window: QMainWindow) -> list[QSplitter]:
-    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]
+def _named(inside: QWidget) -> list[QSplitter]:
+    return [splitter for splitter in inside.findChildren(QSplitter) if splitter.objectName()]

@@ -16,9 +16,10 @@ from app.core.delivery import Delivery, DeliveryFilter
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
-from app.ui.deliveries import page as page_module
+from app.ui.deliveries import commands as commands_module
 from app.ui.deliveries import pager as pager_module
 from app.ui.deliveries.filters import BESIDE_TEXT
+from app.ui.deliveries.page import DeliveriesPage
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
@@ -29,7 +30,7 @@ from app.ui.widgets.dialog import Question
 from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, finish, not_sent
 from tests.factories import attempt
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
 
@@ -425,7 +426,7 @@ class TestCommands:
     async def test_all_that_match_are_counted_and_many_only_retried_after_a_question(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(page_module, "ASKED_FROM", 1)
+        monkeypatch.setattr(commands_module, "ASKED_FROM", 1)
 
         async with shown(tmp_path) as (desk, window):
             one, two = await forwarding(desk), await forwarding(desk)
@@ -488,6 +489,18 @@ class TestCommands:
         filters.clear()
         await until(lambda: states(window) == ["Waiting"] * 2)
         assert await desk.store.deliveries.count(which) == 2
+
+    async def test_the_palette_retries_all_before_the_page_is_shown(self, desk: Desk, window: MainWindow) -> None:
+        await deliver(desk, await forwarding(desk), FAILED)
+        (retry,) = [one for one in window.commands.registry.all() if one.name == "Retry all failed deliveries…"]
+        retry.trigger()
+        question = await wait_for_widget(Question, window)
+        question.confirm.click()
+        failed = DeliveryFilter(state=FAILED)
+        while await desk.store.deliveries.count(failed):
+            await settle()
+        await until(window.toast.isVisible)
+        assert window.findChildren(DeliveriesPage) == []
 
     async def test_enter_opens_the_request_with_its_deliveries(self, desk: Desk, window: MainWindow) -> None:
         delivery = await deliver(desk, await forwarding(desk))

@@ -9,10 +9,16 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QSplitter
 
+from app.core.model import Refusal
+from app.ui.dashboard.page import DashboardPage
+from app.ui.deliveries.page import DeliveriesPage
+from app.ui.refused.page import RefusedPage
+from app.ui.replay.replays_page import ReplaysPage
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, REPLAYS, TUNNEL
 from app.ui.shell.window_state import FIRST_SIZE
 from app.ui.theme.metrics import SIDEBAR_WIDTH
+from app.ui.tunnel.page import TunnelPage
 from app.ui.widgets import fit_screen
 from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.waiting import settle, until
@@ -23,6 +29,10 @@ def frame(window: MainWindow) -> QSplitter:
     splitter = window.sidebar.parentWidget()
     assert isinstance(splitter, QSplitter)
     return splitter
+
+
+def refuse(desk: Desk) -> None:
+    desk.refused.add(Refusal(at=1, source_address="::1", source_port=1, status=404, reason="No endpoint", target="/x"))
 
 
 async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_path: Path) -> None:
@@ -47,6 +57,34 @@ async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_pa
             await until(window.requests.list.isVisible)
             await settle()
             assert window.requests.splitter.sizes() == put
+
+
+async def test_a_start_makes_the_page_it_shows_and_no_other_and_keeps_the_dividers_of_all(tmp_path: Path) -> None:
+    late = DashboardPage, DeliveriesPage, RefusedPage, ReplaysPage, TunnelPage
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        refuse(desk)
+        async with shown_over(desk) as window:
+            window.show_page(REFUSED)
+            await until(window.refused.table.isVisible)
+            window.refused.table.selectRow(0)
+            await until(window.refused.raw.isVisible)
+            await settle()
+            (divider,) = window.refused.findChildren(QSplitter, "refused")
+            divider.setSizes([171, sum(divider.sizes()) - 171])
+            put = divider.sizes()
+            window.show_endpoint(desk.store.endpoints.all()[0].id)
+        async with shown_over(desk) as window:
+            assert [made for kind in late for made in window.findChildren(kind)] == []
+            for page in (DASHBOARD, ALL_DELIVERIES, REPLAYS, TUNNEL):
+                window.show_page(page)
+            assert [len(window.findChildren(kind)) for kind in late] == [1, 1, 0, 1, 1]
+        async with shown_over(desk) as window:
+            window.show_page(REFUSED)
+            window.refused.table.selectRow(0)
+            await until(window.refused.raw.isVisible)
+            await settle()
+            (divider,) = window.refused.findChildren(QSplitter, "refused")
+            assert divider.sizes() == put
 
 
 class SmallScreen:

@@ -1,0 +1,164 @@
+"""What can be done with deliveries: open their requests, retry them, send them now, copy them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.clock import now_us
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState
+from app.core.text import count_of
+from app.core.waiting import no_send_now
+from app.ui.commands.command import CommandGroup, Commands, menu_of
+from app.ui.deliveries.pager import failed_of
+from app.ui.deliveries.words import no_retry
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import ask
+
+ASKED_FROM = 100
+"""More deliveries than this are retried only after a question."""
+NONE_FAILED = "No failed delivery matches the filter."
+NONE_FAILED_AT_ALL = "No delivery has failed."
+OTHER_STATE = "The filter lists no failed deliveries."
+NO_REPLAYS = "Replays are not retried. Replay the requests again."
+
+
+class DeliveryCommands(Commands):
+    """Commands on what `selected` returns, and on all that match what `listed` returns; without a list in view, on all.
+    `open_requested` carries a request's ID."""
+
+    open_requested = Signal(str)
+    copy_requested = Signal()
+    announced = Signal(str)
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(theme, None, parent, read_only=services.read_only)
+        self._say = self.announced.emit
+        self._services, self._tasks, self._window = services, tasks, parent
+        self.selected: Callable[[], Sequence[Delivery]] = tuple
+        self.listed: Callable[[], DeliveryFilter | None] = lambda: None
+        self.open = self.command("Open request\tEnter", "body", self._open)
+        self.retry = self.command("Retry", "retry", self._retry, self._no_retry, "Ctrl+R", changes=True)
+        self.send_now = self.command("Send now", "send", self._send_now, self._no_send_now, changes=True)
+        name = "Retry all failed deliveries…"
+        self.retry_all = self.command(
+            "Retry all failed…",
+            "retry",
+            self._retry_all,
+            self._no_retry_all,
+            group=CommandGroup.LIST,
+            name=name,
+            changes=True,
+        )
+        self.copy_url = self.command("Copy target URL", "copy", self._copy_url)
+        self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")
+
+    def menu(self, selected: Sequence[Delivery]) -> QMenu:
+        """It deletes itself when closed."""
+        self.refresh()
+        one = len(selected) == 1
+        copies = [self.copy_url, self.copy_row] if one else [self.copy_row]
+        return menu_of(self._window, [self.open] if one else [], [self.retry, self.send_now], copies)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Name and enable the commands for what is selected and listed now."""
+        selected = self.selected()
+        failed = sum(map(self._can_retry, selected))
+        self.retry.setText("Retry" if len(selected) <= 1 else f"Retry {count_of(failed, 'delivery', 'deliveries')}")
+        self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
+        super().refresh()
+
+    def copy(self, text: str, message: str) -> None:
+        """Copy it, and show `message`."""
+        QGuiApplication.clipboard().setText(text)
+        self.announced.emit(message)
+
+    def _can_retry(self, delivery: Delivery) -> bool:
+        return no_retry(delivery, self._services.store.targets.by_id) is None
+
+    def _no_retry(self) -> str | None:
+        """The reason of the first one, if none can be retried."""
+        selected = self.selected()
+        if any(self._can_retry(one) for one in selected):
+            return None
+        return no_retry(selected[0], self._services.store.targets.by_id) if selected else "No delivery is selected."
+
+    def _refusal_of_now(self, delivery: Delivery) -> str | None:
+        target = None if delivery.target_id is None else self._services.store.targets.by_id(delivery.target_id)
+        return no_send_now(delivery, target, now_us())
+
+    def _no_send_now(self) -> str | None:
+        """The reason of the first one, if none can be sent now."""
+        refusals = [self._refusal_of_now(one) for one in self.selected()]
+        return None if None in refusals else next(iter(refusals), "No delivery is selected.")
+
+    def _no_retry_all(self) -> str | None:
+        which = self.listed() or DeliveryFilter()
+        if which.state not in (None, DeliveryState.FAILED):
+            return OTHER_STATE
+        return NO_REPLAYS if which.replay else None
+
+    @Slot()
+    def _open(self) -> None:
+        selected = self.selected()
+        if len(selected) == 1:
+            self.open_requested.emit(selected[0].capture_id)
+
+    @Slot()
+    def _copy_url(self) -> None:
+        selected = self.selected()
+        if len(selected) == 1:
+            target_id = selected[0].target_id
+            target = None if target_id is None else self._services.store.targets.by_id(target_id)
+            self.copy(selected[0].request_url(target), "Copied the target URL.")
+
+    @Slot()
+    def _retry(self) -> None:
+        ids = tuple(one.id for one in self.selected() if self._can_retry(one))
+        self._tasks.start(self._retry_deliveries(DeliveryFilter(delivery_ids=ids)), "deliveries: retry")
+
+    @Slot()
+    def _send_now(self) -> None:
+        for one in self.selected():
+            if self._refusal_of_now(one) is None:
+                self._tasks.start(self._services.store.deliveries.send_now(one), "deliveries: send now")
+
+    @Slot()
+    def _retry_all(self) -> None:
+        self._tasks.start(self._retry_listed(self.listed()), "deliveries: retry all")
+
+    async def _retry_listed(self, listed: DeliveryFilter | None) -> None:
+        """All (None) are retried only after a question: none of them is in view."""
+        which = failed_of(listed or DeliveryFilter())
+        count = await self._services.store.deliveries.count(which)
+        if not count:
+            self.announced.emit(NONE_FAILED_AT_ALL if listed in (None, DeliveryFilter()) else NONE_FAILED)
+            return
+        if listed is None or count > ASKED_FROM:
+            deliveries = count_of(count, "delivery", "deliveries")
+            found = "failed and match the filter" if listed is not None else "failed in all endpoints together"
+            text = (
+                f"{deliveries} {found}. Each is sent again to its target, in the order in which it"
+                " was queued. Those of deleted targets are left out."
+            )
+            over = self._window.window()
+            if not await ask(over, self._theme, f"Retry {deliveries}?", text, "Retry", kind="primary"):
+                return
+        await self._retry_deliveries(which)
+
+    async def _retry_deliveries(self, which: DeliveryFilter) -> None:
+        count = await self._services.store.deliveries.retry(which)
+        self.announced.emit(f"Retrying {count_of(count, 'delivery', 'deliveries')}." if count else NONE_FAILED)
+
+    def show_menu(self, place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        selected = self.selected()
+        if selected:
+            self.menu(selected).popup(place)
