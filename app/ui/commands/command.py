@@ -131,9 +131,8 @@ class Command(_Action):
         self._run, self._unavailable, self._say = run, unavailable, say
         self._refused_keys: _Action | None = None
         """Has the same keys while the command is disabled: Qt ignores those of a disabled action."""
-        self.setShortcuts([QKeySequence(key) for key in keys])
-        self.setShortcutContext(context)
-        self.setShortcutVisibleInContextMenu(True)
+        if keys:
+            self.set_keys(keys, context)
         self.triggered.connect(self.run)
         self.fixed_name = fixed_name or self.name
         self._show_icon()
@@ -148,6 +147,11 @@ class Command(_Action):
         """Its text, with its first key in parentheses."""
         key = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         return f"{self.text()} ({key})" if key else self.text()
+
+    def set_keys(self, keys: Sequence[str], context: Qt.ShortcutContext = _IN_WIDGET) -> None:
+        self.setShortcuts([QKeySequence(key) for key in keys])
+        self.setShortcutContext(context)
+        self.setShortcutVisibleInContextMenu(True)
 
     def show_as(self, text: str, icon: str, colour: str = "text_muted", *, name: str = "") -> None:
         """Another text and icon, in the token `colour`."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Slot
-from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
@@ -76,7 +75,7 @@ class EndpointCommands(Commands):
 
     def add_keys(self, page: QWidget) -> None:
         """Make the keys work in `page`; once, because two commands with the same key would block each other."""
-        self.targets.setShortcuts([QKeySequence(TARGETS_KEY)])
+        self.targets.set_keys([TARGETS_KEY])
         self.targets.add_to(page)
 
     def for_palette(self) -> list[Command]:

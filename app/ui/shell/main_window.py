@@ -38,7 +38,6 @@ from app.ui.shell.window_state import WindowState
 from app.ui.stores.address_notice import AddressNotice
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
-from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
@@ -67,12 +66,11 @@ class MainWindow(QMainWindow):
         services = self.services = dataclasses.replace(services, deletes=self.pending)
         self._services, self._theme, self._tasks = self._parts = services, theme, tasks
         self._on_close = on_close
-        self._stopped = False
+        self._stopped = self._tabs_ordered = False
         theme.body_text.load_from(services.data_folder)
         self._endpoint_id: int | None = None
         self._deleted_endpoint_id: int | None = None
         """The deleted endpoint whose page was shown until then; undo shows it again."""
-        self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         advice = ELSEWHERE_ADVICE if services.is_elsewhere else STORAGE_ADVICE
         self.qt_events = QtEvents(services.bus, tasks.messages, self, storage_advice=advice)
@@ -113,7 +111,6 @@ class MainWindow(QMainWindow):
         self.commands.registry.add(self.undo_bar.command, *replaying, self.delivery_commands.retry_all)
         self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._connect()
-        order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
         self._window_state.restore(self)
         self._show_last_page()
@@ -144,7 +141,7 @@ class MainWindow(QMainWindow):
         if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
             self.pages.addWidget(page)
             self._window_state.restore_splitters(page)
-            order_tabs(self._frame)
+            self._tabs_ordered = False
         self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
 
@@ -260,7 +257,10 @@ class MainWindow(QMainWindow):
         self._frame.fit_sidebar()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
-        """Tab leads to nothing that is scrolled out of view."""
+        """Tab leads to nothing that is scrolled out of view. Its order is set when it is first pressed."""
+        if not self._tabs_ordered:
+            self._tabs_ordered = True
+            order_tabs(self._frame)
         moved = super().focusNextPrevChild(onward)
         bring_into_view(self.focusWidget())
         return moved

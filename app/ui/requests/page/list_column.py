@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QWidget
 
@@ -30,7 +32,7 @@ class ListColumn(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Without what gives way."""
-        height = self._whole_header() - sum(self._header.lines_height()) + self._below(ROWS_MIN)
+        height = self._header_height(whole=False) + self._below(ROWS_MIN)
         return QSize(super().minimumSizeHint().width(), height)
 
     def event(self, event: QEvent) -> bool:
@@ -41,7 +43,7 @@ class ListColumn(QWidget):
 
     def _fit(self) -> None:
         header, activity = self._header, self._activity
-        free = self.height() - self._whole_header() - self._below(ROWS)
+        free = self.height() - self._header_height(whole=True) - self._below(ROWS)
         chart = free >= activity.sizeHint().height() and not self._empty
         activity.setVisible(chart or activity.times is not None)
         if not activity.isHidden():
@@ -49,12 +51,13 @@ class ListColumn(QWidget):
         description = free >= 0
         header.show_lines(description=description, facts=description or free + header.lines_height()[0] >= 0)
 
-    def _whole_header(self) -> int:
-        """The height of the header with all its lines."""
+    def _header_height(self, *, whole: bool) -> int:
+        """With all the header's lines, or without those that give way."""
         header = self._header
-        lines = zip((header.description, header.facts), header.lines_height(), strict=True)
+        heights = header.lines_height()
         shown = header.heightForWidth(self.width()) if header.hasHeightForWidth() else header.sizeHint().height()
-        return shown + sum(height for line, height in lines if line.isHidden())
+        hidden = [line.isHidden() for line in (header.description, header.facts)]
+        return shown + sum(compress(heights, hidden)) - (0 if whole else sum(heights))
 
     def _below(self, rows: int) -> int:
         """The least height of all below the chart, with so many rows of the list."""

@@ -21,7 +21,6 @@ from app.ui.requests.selection.select_all import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
-from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import order_tabs
@@ -45,7 +44,6 @@ class OwnWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self._summary, self._services, self._tasks = summary, services, tasks
         file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
