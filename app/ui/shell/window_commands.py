@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from PySide6.QtCore import Signal, Slot
@@ -41,6 +41,7 @@ class WindowCommands(Commands):
     about_requested = Signal()
     diagnostics_requested = Signal()
     quit_requested = Signal()
+    palette_opening = Signal()
 
     def __init__(
         self,
@@ -58,14 +59,11 @@ class WindowCommands(Commands):
         """The name of the one that is shown, None for an endpoint's."""
         self._endpoint_id: int | None = None
         self.registry = CommandRegistry()
-        self.palette = Palette(RecentEntries(services.data_folder), theme, window)
         self._numbers = tuple(self._number(number) for number in range(1, NUMBERED + 1))
         self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
         self.sources.setting_requested.connect(self.settings_requested)
-        self.palette.entries, self.palette.typed_entries = self.sources.entries, self.sources.typed_entries
-        self.palette.search_entries = self.sources.search_entries
         self.endpoint = page.endpoint_commands
         self._view = page.view_commands
         body_text = BodyTextCommands(theme, self._say, self)
@@ -76,8 +74,21 @@ class WindowCommands(Commands):
         self._add_places()
         self._add_program()
         self.registry.add_series(f"Endpoint 1 to {NUMBERED}", self._numbers)
-        self.palette.opening.connect(self.refresh)
         self.refresh()
+
+    @cached_property
+    def palette(self) -> Palette:
+        """Made when it is first opened: it would slow down the start of the window."""
+        palette = Palette(RecentEntries(self._services.data_folder), self._theme, self._window)
+        palette.entries, palette.typed_entries = self.sources.entries, self.sources.typed_entries
+        palette.search_entries = self.sources.search_entries
+        palette.opening.connect(self.refresh)
+        palette.opening.connect(self.palette_opening)
+        return palette
+
+    @Slot()
+    def open_palette(self) -> None:
+        self.palette.open()
 
     @Slot()
     def open_shortcuts(self) -> None:
@@ -116,6 +127,9 @@ class WindowCommands(Commands):
             place("Previous endpoint", "up", previous, self._no_endpoints, "Ctrl+PgUp"),
         )
 
+    def _toggle_palette(self) -> None:
+        self.palette.toggle()
+
     def _page_command(self, text: str, icon: str, page: str, *keys: str, synonyms: str = "") -> Command:
         run, unavailable = partial(self.page_requested.emit, page), partial(self._is_open, page)
         return self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO, synonyms=synonyms)
@@ -136,7 +150,7 @@ class WindowCommands(Commands):
         return self.command(text, icon, run, unavailable, synonyms="appearance colours")
 
     def _add_program(self) -> None:
-        palette = self._with_keys("Command palette", "command", self.palette.toggle, None, "Ctrl+K")
+        palette = self._with_keys("Command palette", "command", self._toggle_palette, None, "Ctrl+K")
         palette.setObjectName(PALETTE)
         shortcuts = self._with_keys(
             "Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help"

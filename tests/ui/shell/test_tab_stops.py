@@ -53,6 +53,25 @@ async def test_of_a_page(tmp_path: Path, page: str) -> None:
         check(window)
 
 
+async def test_a_state_that_is_made_late_has_its_place(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint = desk.store.endpoints.all()[0]
+        await desk.capture(endpoint)
+        window.show_endpoint(endpoint.id)
+        page = window.requests
+        await until(lambda: page.feed.model.rowCount() == 1)
+        check(window)
+        page.filter.bar.set_text("nothing has this")
+        await until(page.filter.nothing.isVisible)
+        found = stops(window)
+        assert found.index(page.filter.nothing.button) == found.index(page.list_footer.button) - 1
+        page.filter.bar.clear()
+        page.activity.range_selected.emit((1, 2))
+        await until(page.list_area.empty_time_range.isVisible)
+        found = stops(window)
+        assert found.index(page.list_area.empty_time_range.button) == found.index(page.list_footer.button) - 1
+
+
 async def test_of_a_replay(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         capture = await desk.capture(desk.store.endpoints.all()[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -22,6 +24,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
 
 NOTHING_WIDTH = 280
@@ -112,7 +115,7 @@ def _number(count: int, none: str) -> str:
 
 
 class PageFilter(QObject):
-    """`bar` and `nothing` are for the page to lay out. Each endpoint, and the list of all, has its own filter."""
+    """`bar` is for the page to lay out. Each endpoint, and the list of all, has its own filter."""
 
     changed = Signal()
     """The filter changed, or more results are known."""
@@ -138,11 +141,6 @@ class PageFilter(QObject):
         self.search_status = SearchStatus(feed)
         self._stored = StoredValues(services, tasks, self)
         self.bar = FilterBar(self._saved, self._stored, theme, parent)
-        self.nothing = EmptyState("search", "No matches", "", theme, parent, action="Clear filter")
-        self.nothing.set_text_width(NOTHING_WIDTH)
-        self.nothing.setProperty("part", "surface")
-        self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.nothing.action.connect(self._clear_or_resume)
         self.bar.changed.connect(self._apply)
         self.bar.entered.connect(self._resume)
         self.bar.results_requested.connect(self._list.start)
@@ -150,6 +148,16 @@ class PageFilter(QObject):
         self.bar.saved.save_requested.connect(self._save)
         self._feed.search.progressed.connect(self._show_progress)
         self._feed.loaded.connect(rows.selection.keep_open)
+
+    @cached_property
+    def nothing(self) -> EmptyState:
+        """Made when it is first shown: it would slow down the start of the window."""
+        state = EmptyState("search", "No matches", "", self._theme, self._page, action="Clear filter")
+        state.set_text_width(NOTHING_WIDTH)
+        state.setProperty("part", "surface")
+        state.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        state.action.connect(self._clear_or_resume)
+        return state
 
     @property
     def active(self) -> bool:
@@ -183,6 +191,9 @@ class PageFilter(QObject):
             self.bar.progress.set_share(self.search_status.share(total))
             if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
                 self.search_status.show_empty(self.nothing, total)
+                if stack.indexOf(self.nothing) < 0:
+                    stack.addWidget(self.nothing)
+                    order_tabs(stack)
                 stack.setCurrentWidget(self.nothing)
 
     @Slot()

@@ -4,6 +4,7 @@ counts the requests."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from operator import attrgetter
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -35,6 +36,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import LEAST, EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel, label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
@@ -226,18 +228,25 @@ class ListArea(QStackedWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._services, self._pause = services, pause
+        self._services, self._theme, self._pause = services, theme, pause
         self._feed, self._list, self._activity, self._filter = feed, rows, activity, page_filter
         self._footer = footer
         self.empty = EmptyList(theme, self)
-        self.empty_time_range = EmptyTimeRange(theme, self)
-        self.empty_time_range.action.connect(activity.clear)
-        for page in (self.empty, rows, self.empty_time_range, page_filter.nothing):
-            self.addWidget(page)
+        self.addWidget(self.empty)
+        self.addWidget(rows)
         page_filter.changed.connect(self.refresh)
         feed.loaded.connect(self.refresh)
         feed.counts_changed.connect(self.refresh)
         pause.changed.connect(self.refresh)
+
+    @cached_property
+    def empty_time_range(self) -> EmptyTimeRange:
+        """Made when it is first shown: it would slow down the start of the window."""
+        state = EmptyTimeRange(self._theme, self)
+        state.action.connect(self._activity.clear)
+        self.addWidget(state)
+        order_tabs(self)
+        return state
 
     @Slot()
     def refresh(self) -> None:
