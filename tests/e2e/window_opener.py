@@ -31,7 +31,7 @@ async def show(ready: Ready) -> None:
     page.open_request(page.feed.model.summary(0).id)
     await until(lambda: page.detail.capture)
     window.endpoint_actions.edit(endpoint)
-    window.open_settings()
+    window.dialogs.open_settings()
     form, settings = window.findChildren(EndpointDialog)[0], window.findChildren(SettingsDialog)[0]
     await until(lambda: form.isVisible() and settings.isVisible())
     form.form.more_button.setChecked(True)

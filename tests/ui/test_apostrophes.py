@@ -39,7 +39,7 @@ def test_no_text_of_the_window_has_a_straight_apostrophe() -> None:
 
 
 async def test_nor_has_a_setting_whose_words_the_api_shares(window: MainWindow) -> None:
-    window.open_settings()
+    window.dialogs.open_settings()
     dialog = await wait_for_widget(SettingsDialog, window)
     assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
     dialog.reject()

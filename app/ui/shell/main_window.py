@@ -12,9 +12,6 @@ from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from app.core.model import Endpoint
-from app.ui.about.dialog import AboutDialog
-from app.ui.comparison.choice import compare_refusal
-from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.page import DeliveriesPage
@@ -30,10 +27,10 @@ from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
-from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.frame import Frame
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
+from app.ui.shell.window_dialogs import WindowDialogs
 from app.ui.shell.window_state import WindowState
 from app.ui.stores.address_notice import AddressNotice
 from app.ui.stores.store_commands import StoreCommands
@@ -41,7 +38,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
-from app.ui.widgets.dialog import confirm_discard, open_once
+from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
@@ -96,6 +93,7 @@ class MainWindow(QMainWindow):
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayProgressArea(services, theme, tasks, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
+        self.dialogs = WindowDialogs(services, theme, tasks, stores=self.stores, desktop=self.desktop, window=self)
         self.pages = QStackedWidget(self)
         self._lay_out()
         self.toast = Toast(theme, self.pages)
@@ -175,42 +173,12 @@ class MainWindow(QMainWindow):
         if not (stays and self.requests.detail.isAncestorOf(self.focusWidget())):
             self.requests.take_focus()
 
-    @Slot()
-    @Slot(str)
-    def open_settings(self, key: str = "") -> None:
-        """Open the settings, once, at one of them or to begin a backup or restore."""
-
-        def new() -> SettingsDialog:
-            dialog = SettingsDialog(self._services, self._theme, self._tasks, self, self.desktop)
-            dialog.store_requested.connect(self.stores.show_dialog)
-            return dialog
-
-        dialog = open_once(self, SettingsDialog, new)
-        if key:
-            dialog.reveal(key)
-
-    @Slot()
-    def open_about(self) -> AboutDialog:
-        return open_once(self, AboutDialog, partial(AboutDialog, self._services, self._theme, self._tasks, self))
-
-    @Slot()
-    def _copy_diagnostics(self) -> None:
-        self.open_about().copy_diagnostics()
-
     @Slot(str)
     def _offer_plan(self, reason: str) -> None:
-        actions = [ToastAction("Plan", partial(self.open_settings, "plan"))]
+        actions = [ToastAction("Plan", partial(self.dialogs.open_settings, "plan"))]
         if not self.commands.is_shown(DASHBOARD):
             actions.insert(0, ToastAction("Manage endpoints", partial(self.show_page, DASHBOARD)))
         self.toast.say(reason, *actions)
-
-    @Slot(object)
-    def compare(self, endpoint: Endpoint) -> None:
-        """Compare its targets, in one dialog per endpoint."""
-        current = self._services.store.endpoints.by_id(endpoint.id)
-        if current is not None and compare_refusal(current) is None:
-            new = partial(ComparisonDialog, current, self._services, self._theme, self._tasks, self)
-            open_once(self, ComparisonDialog, new, str(current.id))
 
     @Slot()
     def bring_to_front(self) -> None:
@@ -227,8 +195,7 @@ class MainWindow(QMainWindow):
         self._stopped = True
         self._save_window_state()
         self.desktop.stop()
-        for dialog in self.findChildren(ComparisonDialog):
-            dialog.reject()
+        self.dialogs.close_comparisons()
         self.qt_events.stop()
         self._deletes.end()
         self.replays.stop()
@@ -342,15 +309,16 @@ class MainWindow(QMainWindow):
         self.sidebar.page_entered.connect(self.enter_page)
         self.sidebar.endpoint_selected.connect(self.show_endpoint)
         self.sidebar.endpoint_entered.connect(self.enter_endpoint)
-        self.sidebar.settings_requested.connect(self.open_settings)
-        self.sidebar.about_requested.connect(self.open_about)
+        self.sidebar.settings_requested.connect(self.dialogs.open_settings)
+        self.sidebar.about_requested.connect(self.dialogs.open_about)
         self.sidebar.shortcuts_requested.connect(self.commands.open_shortcuts)
         self.sidebar.head.palette_requested.connect(self.commands.open_palette)
+        self.commands.palette_opening.connect(self.delivery_commands.refresh)
         self.commands.page_requested.connect(self.enter_page)
         self.commands.endpoint_requested.connect(self.enter_endpoint)
-        self.commands.settings_requested.connect(self.open_settings)
-        self.commands.about_requested.connect(self.open_about)
-        self.commands.diagnostics_requested.connect(self._copy_diagnostics)
+        self.commands.settings_requested.connect(self.dialogs.open_settings)
+        self.commands.about_requested.connect(self.dialogs.open_about)
+        self.commands.diagnostics_requested.connect(self.dialogs.copy_diagnostics)
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
@@ -361,12 +329,11 @@ class MainWindow(QMainWindow):
         self.replays.announced.connect(self._say)
         self.replays.tracker.changed.connect(self._show_replays)
         self.replays.watch(self.pages)
-        self.commands.palette_opening.connect(self.delivery_commands.refresh)
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
         actions.plan_refused.connect(self._offer_plan)
-        actions.compare_requested.connect(self.compare)
+        actions.compare_requested.connect(self.dialogs.compare)
         actions.tunnel_requested.connect(self.tunnel.actions.start)
         actions.tunnel_page_requested.connect(self.tunnel.page_requested)
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
@@ -383,7 +350,7 @@ class MainWindow(QMainWindow):
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
-        self.qt_events.endpoints_changed.connect(self._follow_compared)
+        self.qt_events.endpoints_changed.connect(self.dialogs.follow_compared)
 
     @Slot()
     def _show_replays(self) -> None:
@@ -397,7 +364,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _change_limit(self, endpoint: Endpoint | None) -> None:
         if endpoint is None:
-            self.open_settings()
+            self.dialogs.open_settings()
         else:
             self.endpoint_actions.edit_limit(endpoint)
 
@@ -424,8 +391,3 @@ class MainWindow(QMainWindow):
     @Slot()
     def _follow_theme(self) -> None:
         self._theme.set_choice(self._services.settings().theme)
-
-    @Slot()
-    def _follow_compared(self) -> None:
-        for dialog in self.findChildren(ComparisonDialog):
-            dialog.follow_endpoint()

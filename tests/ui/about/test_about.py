@@ -142,7 +142,7 @@ class TestAbout:
             dialog.reject()
             await settle()
             assert window.commands.about.menuRole() is QAction.MenuRole.AboutRole
-            window.open_settings()
+            window.dialogs.open_settings()
             (settings,) = window.findChildren(SettingsDialog)
             assert settings.about_button.text() == "About Hookline 1.2.3"
             settings.about_button.click()

@@ -234,7 +234,7 @@ class TestMinimizedStart:
 class TestSettings:
     @staticmethod
     def dialog(shown: TrayDesk) -> SettingsDialog:
-        shown.window.open_settings()
+        shown.window.dialogs.open_settings()
         return shown.window.findChildren(SettingsDialog)[-1]
 
     async def test_what_closing_does_is_chosen_there(self, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.ui.waiting import until
 
 
 def open_settings(window: MainWindow) -> SettingsDialog:
-    window.open_settings()
+    window.dialogs.open_settings()
     return window.findChildren(SettingsDialog)[-1]
 
 

@@ -116,7 +116,7 @@ async def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request
 async def test_a_link_closes_what_only_shows_something(tmp_path: Path) -> None:
     async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
         link = EndpointLink(slug=desk.store.endpoints.all()[0].slug)
-        window.open_settings()
+        window.dialogs.open_settings()
         (settings,) = window.findChildren(SettingsDialog)
         settings.show_about()
         (about,) = window.findChildren(AboutDialog)
@@ -126,7 +126,7 @@ async def test_a_link_closes_what_only_shows_something(tmp_path: Path) -> None:
         wishes.handle(link)
         await until(lambda: not window.findChildren(Dialog))
         assert window.requests.endpoint_id is not None
-        window.open_settings()
+        window.dialogs.open_settings()
         (settings,) = window.findChildren(SettingsDialog)
         settings.form["base_url"].setText("https://hooks.example.org")
         wishes.handle(link)

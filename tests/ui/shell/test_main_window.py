@@ -128,7 +128,7 @@ class TestKeys:
 
     async def test_everything_to_press_has_a_name(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (_, window):
-            window.open_settings()
+            window.dialogs.open_settings()
             window.endpoint_actions.create()
             await settle()
             detail = window.requests.detail
@@ -174,12 +174,12 @@ class TestWindow:
 
     async def test_settings_and_form_open_once(self, window: MainWindow) -> None:
         for _ in range(3):
-            window.open_settings()
+            window.dialogs.open_settings()
         dialogs = [child for child in window.children() if type(child).__name__ == "SettingsDialog"]
         assert len(dialogs) == 1
         dialogs[0].reject()
         await settle()
-        window.open_settings()
+        window.dialogs.open_settings()
         assert sum(type(child).__name__ == "SettingsDialog" for child in window.children()) == 1
 
     async def test_the_theme_changes_under_an_open_window(self, tmp_path: Path) -> None:

@@ -45,12 +45,12 @@ def sheet(window: MainWindow) -> None:
 
 
 def settings(window: MainWindow) -> None:
-    window.open_settings()
+    window.dialogs.open_settings()
     QApplication.activeModalWidget().close()
 
 
 def about(window: MainWindow) -> None:
-    window.open_about()
+    window.dialogs.open_about()
     QApplication.activeModalWidget().close()
 
 

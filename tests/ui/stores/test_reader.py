@@ -151,7 +151,7 @@ async def test_forms_show_and_do_not_save(reader: Readers) -> None:
 
 
 async def test_settings_of_the_store_stay(reader: Readers) -> None:
-    reader.window.open_settings()
+    reader.window.dialogs.open_settings()
     dialog = await wait_for_widget(SettingsDialog, reader.window)
     assert not dialog.form["plan"].isEnabled()
     assert not dialog.storage.run_button.isEnabled()

@@ -50,7 +50,7 @@ async def of_targets(desk: Desk, window: MainWindow) -> Callable[[], str]:
 
 
 async def of_about(desk: Desk, window: MainWindow) -> Callable[[], str]:
-    window.open_about()
+    window.dialogs.open_about()
     return window.findChildren(AboutDialog)[-1].base_url.text
 
 

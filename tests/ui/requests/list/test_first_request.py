@@ -56,7 +56,7 @@ async def test_nothing_opens_while_the_user_is_busy(tmp_path: Path, busy: str) -
             page.filter.bar.show()
             page.filter.bar.line.setFocus()
         elif busy == "dialog":
-            window.open_settings()
+            window.dialogs.open_settings()
             await until(lambda: QApplication.activeModalWidget() is QApplication.activeWindow() is not None)
         elif busy == "palette":
             window.commands.palette.open()
