@@ -304,7 +304,3 @@ class CommandRegistry:
     def all(self) -> Iterable[Command]:
         """All but those of series, in the order of their groups."""
         return (command for group in CommandGroup for command in self._commands if command.group is group)
-
-    def refresh(self) -> None:
-        for command in self._commands:
-            command.refresh()
