@@ -128,14 +128,14 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     actions.delete(stripe)
     await book.save("delete")
     book.dialog(Question).reject()
-    window.open_settings()
+    window.dialogs.open_settings()
     await book.save("settings", SIZES)
     sections = book.dialog(SettingsDialog).sections
     for row in range(1, sections.count()):
         sections.setCurrentRow(row)
         await book.save(f"settings-{sections.item(row).text().lower()}")
     book.dialog(SettingsDialog).reject()
-    window.open_about()
+    window.dialogs.open_about()
     await book.save("about")
     book.dialog(AboutDialog).show_licences()
     await book.save("licences")

@@ -209,7 +209,7 @@ class Chapter:
 
     async def settings(self) -> None:
         book = self.book
-        book.window.open_settings()
+        book.window.dialogs.open_settings()
         dialog = book.dialog(SettingsDialog)
         await asyncio.sleep(0.3)
         for area in dialog.findChildren(QScrollArea):
