@@ -105,7 +105,6 @@ async def _differences(book: Book, payments: Endpoint) -> None:
     dialog.ignored.click()
     await book.save("compare-ignored", SMALL)
     for edit in dialog.findChildren(IgnoredDialog):
-        edit.discard()
         edit.done(0)
     dialog.reject()
 
