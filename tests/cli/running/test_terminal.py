@@ -82,7 +82,7 @@ def test_tables_fit_their_terminal(program: Program, run: Run, columns: int) -> 
 def test_the_title_is_among_the_last_to_go(program: Program, run: Run) -> None:
     def columns_at(width: int) -> list[str]:
         _, screen = on_terminal("requests", "--data-dir", str(program.folder), columns=width, NO_COLOR="1")
-        assert "JSON · id, t" in screen
+        assert "charge · JSON" in screen
         return screen.splitlines()[0].split()
 
     run("endpoint", "add", "Payments of the shop", "--slug", "payments-of-the-shop")
