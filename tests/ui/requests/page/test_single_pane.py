@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
+from app.ui.undo.pending_delete import PendingDelete
 from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.keyboard import Keyboard
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -110,6 +111,9 @@ async def test_after_a_delete_the_next_request_is_open(narrow: PageDesk) -> None
     await Keyboard(narrow.page).press("Del")
     await until(lambda: narrow.detail.capture is not None and narrow.detail.capture.id == following)
     assert shows(narrow) == "request"
+    pending = narrow.services.deletes
+    assert isinstance(pending, PendingDelete)
+    await until(lambda: not pending.waiting and not narrow.desk.tasks.running())
 
 
 async def test_a_note_opens_the_selected_request(narrow: PageDesk) -> None:
