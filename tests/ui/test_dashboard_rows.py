@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import Endpoint
-from app.ui.dashboard.row import HEIGHT, Columns
+from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk
@@ -27,6 +27,15 @@ async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
     )
 
 
+async def rows_of(window: MainWindow, *endpoints: Endpoint) -> list[DashboardRow]:
+    """Once all are laid out and the window has the keyboard."""
+    window.show_page(DASHBOARD)
+    rows = window.dashboard.rows
+    await until(lambda: all((row := rows.row(one.id)) is not None and row.isVisible() for one in endpoints))
+    await activate(window)
+    return [row for one in endpoints if (row := rows.row(one.id)) is not None]
+
+
 async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:
     plain = await desk.endpoint(name="Plain")
     forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
@@ -42,13 +51,7 @@ async def test_tab_leads_from_row_to_row_whatever_was_made_between_them(desk: De
     await until(lambda: rows.row_count() == 1)
     between = QPushButton("Between", window.dashboard)
     between.show()
-    second = await desk.endpoint(name="Second")
-    await until(lambda: rows.row_count() == 2)
-    await activate(window)
-    row, other = rows.row(first.id), rows.row(second.id)
-    assert row is not None
-    assert other is not None
-    await until(other.isVisible)
+    row, other = await rows_of(window, first, await desk.endpoint(name="Second"))
     row.setFocus()
     QTest.keyClick(row, Qt.Key.Key_Tab)
     assert window.focusWidget() is other
@@ -56,14 +59,7 @@ async def test_tab_leads_from_row_to_row_whatever_was_made_between_them(desk: De
 
 async def test_a_row_is_one_tab_stop_with_arrow_keys_inside(desk: Desk, window: MainWindow) -> None:
     first, second = [await desk.endpoint(name=name) for name in ("First", "Second")]
-    window.show_page(DASHBOARD)
-    rows = window.dashboard.rows
-    await until(lambda: rows.row_count() == 2)
-    await activate(window)
-    row, other = rows.row(first.id), rows.row(second.id)
-    assert row is not None
-    assert other is not None
-    await until(other.isVisible)
+    row, other = await rows_of(window, first, second)
     row.setFocus()
     for key, place in (
         (Qt.Key.Key_Left, row),

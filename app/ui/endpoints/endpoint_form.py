@@ -106,9 +106,7 @@ class _CredentialField(TextField):
 
 
 class _BodyField(QWidget):
-    """The text of a response's body; None for the default one. Whoever places it also places `format`, which keeps its
-    room.
-    """
+    """The text of a response's body; None for the default one. Place `format`, too, which keeps its room."""
 
     changed = Signal()
 

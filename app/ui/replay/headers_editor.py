@@ -33,6 +33,8 @@ class HeadersEditor(QWidget):
         self.reset.setFixedHeight(BAR_HEIGHT)
         self.error = label("", "error", self, wrap=True)
         self.error.setMinimumHeight(self.error.sizeHint().height())  # its room is reserved
+        self.room_below = self.error.minimumHeight() + metrics.SPACE_2
+        """Pixels below what is edited."""
         bar = hbox(self.field.views, Stretch(), self.reset, spacing=metrics.SPACE_1)
         vbox(bar, (self.field, 1), self.error, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.field.changed.connect(self._edited)

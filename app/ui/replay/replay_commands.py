@@ -22,7 +22,7 @@ from app.core.replay.spec import (
     received_until,
 )
 from app.core.text import count_of
-from app.ui.commands.command import IN_WINDOW, Commands
+from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
 from app.ui.replay.replay_failures import read_failures
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import scope_of, shown_endpoint
@@ -73,6 +73,7 @@ def failed_again(replay: Replay, failures: list[Delivery]) -> list[ReplaySpec]:
 class ReplayCommands(Commands):
     """Commands on what `selected` returns. `started` carries a replay that was begun here."""
 
+    group = CommandGroup.REQUEST
     context = IN_WINDOW
     started = Signal(object)
     announced = Signal(str)
@@ -90,9 +91,7 @@ class ReplayCommands(Commands):
         self.change = self.command(
             "Repeat replay with changes…", "edit-replay", self._change, self._cannot_change, changes=True
         )
-        self.again = self.command(
-            "Replay the failed requests again…", "retry", self._again, self._none_failed, changes=True
-        )
+        self.again = self.command("Replay failed requests…", "retry", self._again, self._none_failed, changes=True)
 
     def refresh(self) -> None:
         replay = self.selected()
@@ -166,7 +165,7 @@ class ReplayCommands(Commands):
         many = count_of(len(failures), "failed delivery", "failed deliveries")
         which = many if len(failures) < AGAIN_MOST else f"the newest {many}"
         text = f"This sends the requests of {which} once more, each to the target where it failed, without faults."
-        if await ask(self._window, self._theme, "Replay what failed?", text, "Replay", kind="primary"):
+        if await ask(self._window, self._theme, "Replay failed requests?", text, "Replay", kind="primary"):
             for spec in specs:
                 await self._start(spec)
 

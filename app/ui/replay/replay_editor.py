@@ -201,8 +201,8 @@ class ReplayEditor(EditDialog):
         self.reset_line.setProperty("compact", True)
         url.header.addWidget(self.reset_line)
         bar = hbox((self.tabs, 1), self.show_original)
-        for editor, original in ((self.headers, self.original_headers), (self.body_editor, self.original_body)):
-            self._pages.addWidget(self._beside(editor, original))
+        self._pages.addWidget(self._beside(self.headers, self.original_headers, self.headers.room_below))
+        self._pages.addWidget(self._beside(self.body_editor, self.original_body))
         content = QWidget(self)
         vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2, margins=0)
         split = QSplitter(Qt.Orientation.Vertical, self)
@@ -220,11 +220,12 @@ class ReplayEditor(EditDialog):
         self.problem.hide()
         fill(self.footer, self.many, (self.problem, 1), Stretch(0), self.close_button, self.send)
 
-    def _beside(self, editor: QWidget, original: QWidget) -> QSplitter:
+    def _beside(self, editor: QWidget, original: QWidget, below: int = 0) -> QSplitter:
+        """Both end on one line: `below` has the pixels below what is edited."""
         holder = QWidget(self)
         title = label("Original", "strong", holder)
         title.setFixedHeight(BAR_HEIGHT)
-        vbox(title, (original, 1), inside=holder, spacing=metrics.SPACE_2, margins=(metrics.SPACE_3, 0, 0, 0))
+        vbox(title, (original, 1), inside=holder, spacing=metrics.SPACE_2, margins=(metrics.SPACE_3, 0, 0, below))
         split = QSplitter(self)
         split.setChildrenCollapsible(False)
         split.setProperty("part", "gap")

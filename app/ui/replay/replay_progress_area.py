@@ -26,7 +26,7 @@ _RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
 
 
 class ReplayBar(QFrame):
-    """One line, shown while there is a replay to tell of. `page_requested` carries the ID of the one shown."""
+    """One line about a replay. `page_requested` carries its ID."""
 
     page_requested = Signal(str)
 
@@ -160,7 +160,7 @@ class ReplayProgressArea(QObject):
 
     @property
     def state(self) -> State:
-        """Of the replay that the bar tells of."""
+        """Of the replay in the bar."""
         shown = self.tracker.shown
         return State.NONE if shown is None else replay_state(shown)
 

@@ -1,4 +1,4 @@
-"""The replays as they are now: for the page that lists them, and the bar that tells of one."""
+"""The replays as they are now: for the page that lists them, and the bar that shows one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReplayTracker(QObject):
         self._service, self._tasks = services.replays, tasks
         self._all: dict[str, Replay] = {}
         self._told: dict[str, Replay] = {}
-        """Those that the bar tells of."""
+        """Those that the bar may show."""
         self.loaded = False
         self._merged = Throttle(MERGE_MS, self)
         self._merged.fired.connect(self.changed)
@@ -45,8 +45,9 @@ class ReplayTracker(QObject):
 
     @property
     def shown(self) -> Replay | None:
-        """What the bar tells of, until it is dismissed. The first of these there is: running, paused, waiting, ended,
-        interrupted; the last started of several. Never of a single request: its result is told where it was replayed.
+        """The replay in the bar, until it is dismissed: the first there is of running, paused, waiting, ended and
+        interrupted ones, and of several the last started. The replay of a single request is never in the bar: its
+        result is shown where it was replayed.
         """
         for state in (*_ORDER, ReplayState.INTERRUPTED):
             of_state = [replay for replay in self._told.values() if replay.state is state]
@@ -84,7 +85,7 @@ class ReplayTracker(QObject):
         self._run(self._service.cancel, replay_id, "cancel replay")
 
     def dismiss(self, replay_id: str) -> None:
-        """Tell of it no longer; an interrupted one is given up."""
+        """Show it in the bar no longer; an interrupted one is given up."""
         replay = self._told.pop(replay_id, None)
         if replay is not None and replay.state is ReplayState.INTERRUPTED:
             self.cancel(replay_id)

@@ -114,8 +114,9 @@ class Sidebar(QFrame):
         self.list.reveal(row)
 
     def show_replays(self, going_on: int, state: State) -> None:
-        """How many run, wait or are paused, and how the one stands that is told of. Their row is always there: one that
-        came with a replay would move those below it."""
+        """Show how many run, wait or are paused, and the state of the one in the bar. The row of replays is always
+        there: if it came with a replay, it would move those below it.
+        """
         self._pages[REPLAYS].set_count(going_on, "replays going on", state)
 
     def row(self, endpoint_id: int) -> EndpointRow:

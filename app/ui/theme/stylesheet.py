@@ -259,6 +259,7 @@ QAbstractItemView {
     selection-background-color: $selection; selection-color: $text; alternate-background-color: $bg;
 }
 QAbstractItemView::item:hover { background: $hover; }
+QTableView::item:hover { background: transparent; } /* it would be one cell of a row */
 QAbstractItemView::item:selected { background: $selection; color: $text; }
 QTableView::item, QTreeView::item { padding: 0 8px; border: none; border-bottom: 1px solid $border; }
 QTreeView::item { border-bottom: none; padding: 4px; }

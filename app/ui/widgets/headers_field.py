@@ -21,8 +21,8 @@ _ROWS_MAX = 5
 
 
 class HeadersField(QWidget):
-    """`title` names it in messages, and Hookline sets the headers in `own` itself. Whoever places it also places
-    `views`, which switches between grid and text; `text` edits the lines.
+    """`title` names it in messages, and Hookline sets the headers in `own` itself. Place `views`, too, which switches
+    between grid and text; `text` edits the lines.
 
     If it `fits_rows`, it is as high as its rows, up to five, and the one that typing may add.
     """
@@ -118,7 +118,8 @@ class HeadersField(QWidget):
         new = self.text if view == TEXT else self.grid
         self._pages.setCurrentWidget(new)
         self.setFocusProxy(new)
-        new.setAccessibleDescription(old.accessibleDescription())  # the form has told the other one what is wrong
+        # The form describes an error on the view that was shown.
+        new.setAccessibleDescription(old.accessibleDescription())
         new.setProperty("invalid", old.property("invalid"))
         restyle(new)
         self._fit()

@@ -75,7 +75,7 @@ SCRIPTS = {
     "Cancel replay": Script("POST /replays/{id}/cancel", "replays --cancel"),
     "Repeat replay": Script("POST /replays", "replay --endpoint --before --seed"),
     "Repeat replay with changes…": Script("POST /replays", "replay --endpoint --before --seed"),
-    "Replay the failed requests again…": Script("POST /replays", "replay"),
+    "Replay failed requests…": Script("POST /replays", "replay"),
     # Refused requests
     "Refused requests": Script("GET /refused", "refused"),
     "Show as received": Script("GET /refused/{id}/raw", "refused --raw"),

@@ -54,7 +54,7 @@ CHANGES = {
     "Cancel replay",
     "Repeat replay",
     "Repeat replay with changes…",
-    "Replay the failed requests again…",
+    "Replay failed requests…",
     "Create endpoint with this slug…",
     "Capture on this machine, too",
 }

@@ -98,15 +98,7 @@ class RequestsPage(QWidget):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         self.commands = self._make_commands(actions, tasks, theme)
-        self.view_commands = ViewCommands(
-            theme,
-            actions.say,
-            detail=self.detail,
-            page_filter=self.filter,
-            activity=self.activity,
-            show_list=self.show_list,
-            page=self,
-        )
+        self.view_commands = self._make_view_commands(actions, theme)
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
@@ -239,6 +231,17 @@ class RequestsPage(QWidget):
             rows=self.list,
             detail=self.detail,
             request=self.request,
+            page=self,
+        )
+
+    def _make_view_commands(self, actions: RequestActions, theme: Theme) -> ViewCommands:
+        return ViewCommands(
+            theme,
+            actions.say,
+            detail=self.detail,
+            page_filter=self.filter,
+            activity=self.activity,
+            show_list=self.show_list,
             page=self,
         )
 
