@@ -31,9 +31,11 @@ class NodeCounts:
     def _captured(self, event: Captured) -> None:
         if not event.own:
             return
+        captured, size = self.captured, 0
         for summary in event.summaries[-event.own :]:
-            self.captured[summary.response_status // 100] += 1
-            self.captured_bytes += summary.size
+            captured[summary.response_status // 100] += 1
+            size += summary.size
+        self.captured_bytes += size
         self.commit_seconds += event.seconds
         self.durations[bisect_left(DURATIONS, event.seconds)] += 1
         self.commits[(event.own - 1).bit_length()] += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +12,12 @@ from app.core.delivery import Attempt
 from app.core.errors import EndpointChangedError, NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
-from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.providers.catalogue import Identify, ProviderMatch, no_provider
 from app.core.providers.contents import kind_of
 from app.core.raw_request import slug_of
 from app.core.record import Headers
 from app.core.store import CaptureRepository, Store
-from app.core.target import Target
 from app.server.addresses import Addresses
 from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
@@ -112,15 +110,6 @@ class BodyBuffer:
         self._stored += len(data)
 
 
-class _Stored(NamedTuple):
-    """A stored request. `expected` is the target's response, if the sender is to get it in place of `response`."""
-
-    seq: int
-    capture_id: str
-    response: Response
-    expected: asyncio.Future[tuple[Attempt, bytes]] | None
-
-
 log = logging.getLogger(__name__)
 
 _DEFAULTS = Limits()
@@ -211,7 +200,7 @@ class Handler:
         self, connection: Connection, request: Incoming, config: CaptureConfig, limit: int
     ) -> Rejection | None:
         """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
-        buffer = None
+        buffer, expected, seq = None, None, None
         try:
             body = read_small_body(request, limit)
             if body is None:
@@ -223,17 +212,23 @@ class Handler:
                 if (revoked := self._admission.revoked(config)) is not None:
                     await self._drop(buffer)
                     return revoked
-            stored = await self._store(connection, request, config, body)
             for _ in range(CHANGES_MAX):
-                if stored is not None:
+                response = config.response if request.broken is None else _broken(request)
+                client = self._client(connection, request)
+                capture = _record(request, config, body, client, status=response.status, identify=self._identify)
+                targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
+                expected = self._expect(config, capture)
+                try:
+                    seq = await self._captures.add(capture, body.tail, body.key, targets, config.endpoint.version)
                     break
+                except EndpointChangedError:  # on another node
+                    _cancel(expected)
                 decision = await self._decide_again(request, limit)
                 if not isinstance(decision, CaptureConfig):
                     await self._drop(buffer)
                     return decision if isinstance(decision, Rejection) else NOT_FOUND
                 config = decision
-                stored = await self._store(connection, request, config, body)
-            if stored is None:
+            else:
                 raise StorageUnavailableError("Its endpoint is being changed all the time.")
             request.raw = b""
         except (BodyTooLargeError, StorageLimitError, StorageUnavailableError, NotFoundError) as error:
@@ -242,37 +237,12 @@ class Handler:
         finally:
             if buffer is not None:
                 buffer.close()
-        response = stored.response
-        if stored.expected is not None:
-            response = await self._target_response(connection, config, stored.expected) or response
-        await self._respond(connection, request, config, response, capture_id=stored.capture_id, seq=stored.seq)
+            if seq is None:
+                _cancel(expected)
+        if expected is not None:
+            response = await self._target_response(connection, config, expected) or response
+        await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
         return None
-
-    async def _store(
-        self, connection: Connection, request: Incoming, config: CaptureConfig, body: Body
-    ) -> _Stored | None:
-        """None if the endpoint was changed on another node meanwhile."""
-        response = config.response if request.broken is None else _broken(request)
-        capture = _record(
-            request,
-            config.endpoint,
-            config.targets,
-            body,
-            client=self._client(connection, request),
-            response_status=response.status,
-            identify=self._identify,
-        )
-        targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
-        expected = self._expect(config, capture)
-        seq = None
-        try:
-            seq = await self._captures.add(capture, body.tail, body.key, targets, config.endpoint.version)
-        except EndpointChangedError:
-            return None
-        finally:
-            if seq is None and expected is not None:
-                expected.cancel()
-        return _Stored(seq, capture.id, response, expected)
 
     def _client(self, connection: Connection, request: Incoming) -> Client:
         addresses = self._addresses
@@ -352,6 +322,11 @@ class Handler:
             pass
 
 
+def _cancel(expected: asyncio.Future[tuple[Attempt, bytes]] | None) -> None:
+    if expected is not None:
+        expected.cancel()
+
+
 def _may_be_skipped(request: Incoming) -> bool:
     """Whether a refused request's body may be discarded and its connection kept.
 
@@ -379,14 +354,7 @@ def _broken(request: Incoming) -> Response:
 
 
 def _record(
-    request: Incoming,
-    endpoint: Endpoint,
-    targets: Sequence[Target],
-    body: Body,
-    *,
-    client: Client,
-    response_status: int,
-    identify: Identify,
+    request: Incoming, config: CaptureConfig, body: Body, client: Client, *, status: int, identify: Identify
 ) -> Capture:
     head, complete = request.head, request.broken is None
     content_type = head.first("content-type") or ""
@@ -396,7 +364,7 @@ def _record(
     description = gist(head.method, head.target, head.headers, content_type, start, size=body.size, complete=complete)
     return Capture(
         id=uuid7(request.received_at),
-        endpoint_id=endpoint.id,
+        endpoint_id=config.endpoint.id,
         received_at=request.received_at,
         method=head.method,
         target=head.target,
@@ -409,8 +377,8 @@ def _record(
         source_port=client.port,
         scheme=client.scheme,
         complete=complete,
-        response_status=response_status,
-        delivery=DeliveryState.QUEUED if complete and targets else DeliveryState.NONE,
+        response_status=status,
+        delivery=DeliveryState.QUEUED if complete and config.targets else DeliveryState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
         gist=description,
