@@ -3,7 +3,6 @@ differ."""
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from peewee import Database
@@ -11,17 +10,16 @@ from peewee import Database
 from app.core.clock import DAY_US
 from app.core.events import Purged
 from app.core.model import PurgeReport, StorageSize
-from app.db.background_worker import BackgroundWorker
-from app.db.counts import SIZE, Deleted
+from app.db.counts import SIZE
 from app.db.deleting import delete_oldest
-from app.db.deliveries.unsent import BY_AGE, UnsentReport
-from app.db.part import Part, Shared
+from app.db.deliveries.unsent import BY_AGE
+from app.db.part import Shared
 from app.db.postgres.cleanup import Cleanup
 from app.db.postgres.database import SCHEMA
 from app.db.postgres.nodes import Nodes
 from app.db.postgres.schema import drop_partition, emptied_partitions
+from app.db.purging import Purging
 from app.db.raw_sql import execute
-from app.db.write_jobs import AdaptiveBatch
 
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _SIZE = """SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class
@@ -34,53 +32,29 @@ def server_time(database: Database) -> int:
     return int(execute(database, _NOW).fetchone()[0])
 
 
-class Retention(Part):
+class Retention(Purging):
     problem = None
     """No clock is doubted but a node's own, which retention does not ask."""
 
     def __init__(self, shared: Shared, cleanup: Cleanup, nodes: Nodes, *, interval_s: float) -> None:
-        super().__init__(shared)
-        self._cleanup, self._nodes, self._interval_s = cleanup, nodes, interval_s
-        self._rows, self._unsent, self._lock = AdaptiveBatch(256), UnsentReport(), asyncio.Lock()
-        self._worker = BackgroundWorker("hookline-retention", self._run)
-        self._timer: asyncio.TimerHandle | None = None
-        self._started = False
-        self.last_report: PurgeReport | None = None
-        self.next_run_at: int | None = None
-
-    def start(self) -> None:
-        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
-        self._started = True
-        self._worker.wake()
-
-    def purge_soon(self) -> None:
-        """An endpoint's retention has changed. Does nothing before `start`."""
-        if self._started:
-            self._worker.wake()
-
-    async def stop(self) -> None:
-        """Stop after the current step; the rest is deleted next time."""
-        await self._worker.stop()
-        if self._timer is not None:
-            self._timer.cancel()
-        self.next_run_at = None
+        super().__init__(shared, rows=256, interval_s=interval_s)
+        self._cleanup, self._nodes = cleanup, nodes
 
     async def resume(self) -> None:
         self.purge_soon()
 
     async def purge(self) -> PurgeReport:
-        """Delete expired requests; publishes Purged. StorageUnavailableError if impossible."""
+        """As in `Purging`, and drop the tables that are empty now."""
         async with self._lock:
-            deleted = {
-                number: total
-                for number, before in await self._cutoffs()
-                if (total := await self._purge_endpoint(number, before))
-            }
+            deleted = {}
+            for number, before in await self._cutoffs():
+                step = partial(delete_oldest, endpoint_id=number, before=before, unsent_error=BY_AGE)
+                if total := await self._purge_endpoint(step):
+                    deleted[number] = total
             await self._cleanup.run()
             await self._drop_partitions()
-            self.last_report = PurgeReport(
-                at=self._shared.clock(), deleted=deleted, freed_bytes=0, unsent=self._unsent.take()
-            )
+            unsent = self._unsent.take()
+            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=0, unsent=unsent)
         self._publish(Purged(report=self.last_report))
         return self.last_report
 
@@ -104,29 +78,11 @@ class Retention(Part):
         now = await self._readers.run(server_time)
         return [(endpoint.id, now - endpoint.retention_days * DAY_US) for endpoint in self._directory.all()]
 
-    async def _purge_endpoint(self, endpoint_id: int, before: int) -> int:
-        total = 0
-
-        def after(deleted: Deleted) -> None:
-            self._limits.deleted(deleted)
-            self._unsent.add(deleted.unsent)
-
-        job = partial(delete_oldest, endpoint_id=endpoint_id, before=before, unsent_error=BY_AGE)
-        while deleted := (await self._writer.between(job, self._rows, after)).total:
-            total += deleted
-        return total
-
     async def _drop_partitions(self) -> None:
         """A table whose requests are all deleted makes each query longer, until it is dropped."""
         for first in await self._readers.run(emptied_partitions, slow=True):
             await self._writer.run(partial(drop_partition, first=first))
 
-    async def _run(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        try:
-            if await self._nodes.claim("retention") is not False:
-                await self.purge()
-        finally:
-            self.next_run_at = self._shared.clock() + int(self._interval_s * 1_000_000)
-            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+    async def _scheduled(self) -> None:
+        if await self._nodes.claim("retention") is not False:
+            await self.purge()

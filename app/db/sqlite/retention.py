@@ -7,7 +7,6 @@ Deleting by age waits while the clock may be wrong, see `clock_check.py`. Reques
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
@@ -24,16 +23,15 @@ from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
-from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
 from app.db.deleting import delete_oldest, delete_selected
-from app.db.deliveries.unsent import BY_AGE, UnsentReport
+from app.db.deliveries.unsent import BY_AGE
 from app.db.models import MisdatedModel
-from app.db.part import Part, Shared
+from app.db.part import Shared
+from app.db.purging import Purging
 from app.db.raw_sql import raw
 from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.clock_check import ClockCheck
-from app.db.write_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +40,7 @@ ROW_OVERHEAD = 400
 """Bytes that a request takes besides its body, headers and target, about: its row, its index entries."""
 
 
-class Retention(Part):
+class Retention(Purging):
     def __init__(
         self,
         shared: Shared,
@@ -53,41 +51,16 @@ class Retention(Part):
         running_s: Callable[[], float],
         interval_s: float,
     ) -> None:
-        super().__init__(shared)
+        super().__init__(shared, rows=64, interval_s=interval_s)
         self._path, self._cleanup, self._reclaim = path, cleanup, reclaim
-        self._clock, self._interval_s = shared.clock, interval_s
         self._clock_check = ClockCheck(shared, running_s)
         self._announced: str | None = None
-        self._rows, self._unsent = AdaptiveBatch(64), UnsentReport()
-        self._lock = asyncio.Lock()
-        self._worker = BackgroundWorker("hookline-retention", self._run)
-        self._timer: asyncio.TimerHandle | None = None
-        self._started = False
         self.problem: ClockProblem | None = None
-        self.last_report: PurgeReport | None = None
-        self.next_run_at: int | None = None
 
     async def load(self) -> None:
         """Check the clock; `problem` says why nothing is deleted by age, None while deleting is possible."""
         await self._clock_check.load(self._clock())
         self.problem = self._clock_check.problem
-
-    def start(self) -> None:
-        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
-        self._started = True
-        self._worker.wake()
-
-    def purge_soon(self) -> None:
-        """An endpoint's retention has changed. Does nothing before `start`."""
-        if self._started:
-            self._worker.wake()
-
-    async def stop(self) -> None:
-        """Stop after the current step; the rest is deleted next time."""
-        await self._worker.stop()
-        if self._timer is not None:
-            self._timer.cancel()
-        self.next_run_at = None
 
     async def close(self) -> None:
         """Stop, and store the time."""
@@ -155,7 +128,8 @@ class Retention(Part):
         failed: StorageUnavailableError | None = None
         for endpoint in self._directory.all():
             try:
-                total = await self._purge_endpoint(endpoint, now)
+                step = partial(delete_expired, endpoint_id=endpoint.id, before=_cutoff(endpoint, now))
+                total = await self._purge_endpoint(step)
             except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
                 failed = error
                 continue
@@ -165,27 +139,6 @@ class Retention(Part):
             raise failed
         await self._writer.run(partial(forget_misdated, now=now))
         return deleted
-
-    async def _purge_endpoint(self, endpoint: Endpoint, now: int) -> int:
-        total = 0
-
-        def after(deleted: Deleted) -> None:
-            self._limits.deleted(deleted)
-            self._unsent.add(deleted.unsent)
-
-        job = partial(delete_expired, endpoint_id=endpoint.id, before=_cutoff(endpoint, now))
-        while deleted := (await self._writer.between(job, self._rows, after)).total:
-            total += deleted
-        return total
-
-    async def _run(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        try:
-            await self.purge()
-        finally:
-            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
-            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
 
 
 def _cutoff(endpoint: Endpoint, now: int) -> int:

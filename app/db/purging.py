@@ -1,0 +1,74 @@
+"""What both engines' retention has: when to purge, and deleting an endpoint's requests in steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from peewee import Database
+
+from app.core.model import PurgeReport
+from app.db.background_worker import BackgroundWorker
+from app.db.counts import Deleted
+from app.db.deliveries.unsent import UnsentReport
+from app.db.part import Part, Shared
+from app.db.write_jobs import AdaptiveBatch
+
+
+class Purging(Part):
+    """Purges at each interval of so many seconds; `rows` is the first step's."""
+
+    def __init__(self, shared: Shared, *, rows: int, interval_s: float) -> None:
+        super().__init__(shared)
+        self._clock, self._interval_s = shared.clock, interval_s
+        self._rows, self._unsent, self._lock = AdaptiveBatch(rows), UnsentReport(), asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-retention", self._run)
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = False
+        self.last_report: PurgeReport | None = None
+        self.next_run_at: int | None = None
+
+    def start(self) -> None:
+        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
+        self._started = True
+        self._worker.wake()
+
+    def purge_soon(self) -> None:
+        """An endpoint's retention has changed. Does nothing before `start`."""
+        if self._started:
+            self._worker.wake()
+
+    async def stop(self) -> None:
+        """Stop after the current step; the rest is deleted next time."""
+        await self._worker.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        self.next_run_at = None
+
+    async def purge(self) -> PurgeReport:
+        """Delete expired requests; publishes Purged. StorageUnavailableError if impossible."""
+        raise NotImplementedError
+
+    async def _scheduled(self) -> None:
+        await self.purge()
+
+    async def _run(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._scheduled()
+        finally:
+            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+
+    async def _purge_endpoint(self, step: Callable[[Database, int], Deleted]) -> int:
+        """Repeat a step until it deletes nothing; how many it deleted."""
+        total = 0
+
+        def after(deleted: Deleted) -> None:
+            self._limits.deleted(deleted)
+            self._unsent.add(deleted.unsent)
+
+        while deleted := (await self._writer.between(step, self._rows, after)).total:
+            total += deleted
+        return total
