@@ -26,7 +26,7 @@ from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
-from app.core.settings import Settings, check
+from app.core.settings import Settings, check, says_password
 from app.core.store import Store
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
@@ -373,11 +373,13 @@ class Application:
         )
 
     def _write_runtime(self) -> None:
+        store = self.current_settings.store
         running = runtime_file.Runtime(
             pid=os.getpid(),
             capture_url=self.addresses.listening_url,
             api_url=self.addresses.api_url,
             window=self._window,
+            store=None if store is None or says_password(store) else store,
         )
         trouble = None
         try:

@@ -52,7 +52,8 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
     capture_port, api_port = (urlsplit(url).port if url is not None else None for url in urls)
     capture, api = (settings.host, settings.port), (LOOPBACK, settings.api_port)
     autostart = autostart_for(folder if folder != usual_folder() else None)
-    address = store_of(settings)
+    # `hookline serve --store` is in no settings.
+    address = (running.store if running is not None else None) or store_of(settings)
     return [
         (system_checks.VERSIONS, system_checks.check_versions),
         (system_checks.INSTALLATION, system_checks.check_installation),

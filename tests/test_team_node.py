@@ -14,6 +14,7 @@ import pytest
 from app.application import Application
 from app.core.role import Role
 from app.core.store import Store
+from app.doctor import examine
 from tests.e2e.senders import post
 from tests.factories import draft
 from tests.support import until
@@ -63,6 +64,12 @@ async def test_each_counts_what_it_did_itself(nodes: list[Application]) -> None:
     assert [await metric(node, "hookline_nodes") for node in nodes] == [2, 2]
     found = (await ask(two, "/api/v1/nodes")).json()["items"]
     assert [node["current"] for node in found] == [False, True]
+
+
+async def test_doctor_examines_the_store_that_a_node_was_started_on(nodes: list[Application]) -> None:
+    found = {finding.name: finding for finding in await asyncio.to_thread(list, examine(nodes[0].folder))}
+    assert found["Database"].text.startswith("postgresql://")
+    assert "Disk" not in found
 
 
 async def test_a_node_without_its_database_lives_and_is_not_ready(

@@ -18,13 +18,15 @@ FILE_NAME = "runtime.json"
 class Runtime(msgspec.Struct, frozen=True):
     """The running program's process id, addresses and version; `capture_url` is None while it does not listen.
 
-    `window` says whether it has a window, or will have one once it has started.
+    `window` says whether it has a window, or will have one once it has started; `store` is the address of the team's
+    store it uses, unless that holds a password.
     """
 
     pid: int
     capture_url: str | None
     api_url: str
     window: bool = False
+    store: str | None = None
     version: str = __version__
 
 
