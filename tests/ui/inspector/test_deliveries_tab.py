@@ -25,9 +25,11 @@ from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.inspector.deliveries.attempt_list import row_words
 from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
 from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.segmented import Segmented
 from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
 from tests.factories import attempt
+from tests.ui.layout_faults import layout_faults
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -107,6 +109,24 @@ async def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(t
         before = tab.list.height()
         await shown.desk.store.deliveries.retry(DeliveryFilter())
         await until(lambda: tab.list.height() > before)
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_in_a_low_tab_nothing_of_an_attempt_is_squeezed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        shown.page.resize(690, 430)
+        timing = Timing(lookup=1.0, connect=2.0, tls=3.0, first_byte=4.0)
+        long = {**STATUS_500, "error": "The target responded with 500, and with a body that says nothing. " * 3}
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, timing=timing, **long))
+        await until(lambda: tab.pane.timing.isVisible() and tab.pane.body.isVisible())
+        await settle(10)
+        pane = tab.pane
+        for part in (pane.title, pane.url, pane.facts, pane.timing, pane.sides, pane.parts):
+            assert part.height() >= part.minimumSizeHint().height(), part
+        assert layout_faults(shown.page) == set()
+        pane.parts.setFocus()
+        bring_into_view(pane.parts)
+        assert pane.parts.visibleRegion().boundingRect() == pane.parts.rect()
 
 
 async def test_the_parts_of_a_duration_are_named(tmp_path: Path) -> None:

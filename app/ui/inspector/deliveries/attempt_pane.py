@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.attempt_text import RESPONSE_REMOVED, trigger_text
@@ -150,6 +150,7 @@ class AttemptPane(QWidget):
         reason = escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or "")
         self.reason.setText(reason)
         self.reason.setVisible(bool(attempt.error) and not nothing)
+        self._keep_lines()
         self.timing.show_attempt(attempt)
         for choice in (self.sides, self.parts):
             choice.setVisible(not nothing)
@@ -160,10 +161,18 @@ class AttemptPane(QWidget):
             self.sides.set_current("request" if attempt.status is None else "response")
             self._show_part()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._keep_lines()
+
     def clear(self) -> None:
         """Forget what was shown, and stop loading."""
         self._delivery, self._attempt, self._capture = None, None, None
         self.stop()
+
+    def _keep_lines(self) -> None:
+        """A splitter does not ask how high a wrapped text is."""
+        self.reason.setMinimumHeight(max(0, self.reason.heightForWidth(self.width() - 2 * metrics.SPACE_4)))
 
     def stop(self) -> None:
         self._stop_body()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cached_property, partial
 
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
 
@@ -27,6 +27,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
@@ -286,7 +287,9 @@ class DeliveriesTab(QWidget):
         self._split.setHandleWidth(1)
         self._split.addWidget(self.list)
         self.list.setMinimumHeight(84)
-        vbox(self._notice_bar, (self._split, 1), inside=self._content, spacing=0, margins=0)
+        # The tab may be lower than an attempt, its body and the timeline are.
+        scrolled = Scrolling(self._split, QSize(1, 1), self._content)
+        vbox(self._notice_bar, (scrolled, 1), inside=self._content, spacing=0, margins=0)
         for page in (self._blank, self._content):
             self._pages.addWidget(page)
         vbox(self._pages, inside=self, margins=0)
