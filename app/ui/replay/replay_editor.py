@@ -37,14 +37,16 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
-from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.focus import bring_into_view, order_tabs
 from app.ui.widgets.header_text import header_lines
 from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
 SIZE = QSize(1180, 800)
 LEAST_HEIGHT = 280
-"""Pixels of the editor and the response."""
+"""Pixels of the editor."""
+RESPONSE_HEIGHT = 180
+"""As many more once there is a response."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 HEADERS, BODY = 0, 1
 BAR_HEIGHT = 28
@@ -205,7 +207,7 @@ class ReplayEditor(EditDialog):
         self._pages.addWidget(self._beside(self.body_editor, self.original_body))
         content = QWidget(self)
         vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2, margins=0)
-        split = QSplitter(Qt.Orientation.Vertical, self)
+        split = self._split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.setProperty("part", "gap")
         split.addWidget(content)
@@ -349,8 +351,22 @@ class ReplayEditor(EditDialog):
                 for send in result.sends:
                     self.response.add(send)
                     self.send.setAccessibleDescription(attempt_text(send.attempt))
-                if not result.sends:
+                if result.sends:
+                    self._show_response()
+                else:
                     self._refused = {"": result.replay.problem or "Nothing was sent."}
+
+    def _show_response(self) -> None:
+        """Where the dialog is too low for both, scroll to it: the first one is laid out later."""
+        if self._split.minimumHeight() == LEAST_HEIGHT:
+            self._split.setMinimumHeight(LEAST_HEIGHT + RESPONSE_HEIGHT)
+            ranges = self.content_area.verticalScrollBar().rangeChanged
+            ranges.connect(self._reveal_response, Qt.ConnectionType.SingleShotConnection)
+        self._reveal_response()
+
+    @Slot()
+    def _reveal_response(self) -> None:
+        bring_into_view(self.response)
 
     def _sent(self) -> None:
         self._sending = False

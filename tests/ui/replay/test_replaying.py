@@ -131,6 +131,25 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp
         editor.reject()
 
 
+@pytest.mark.usefixtures("each_font")
+async def test_a_low_editor_scrolls_to_the_response_and_squeezes_nothing(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        headers = [(f"X-Header-{number}", "value") for number in range(9)]
+        await open_body(shown, b'{"a": 1}', "application/json", target="/catch/x", headers=headers)
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        editor.resize(880, 470)
+        editor.tabs.setCurrentIndex(HEADERS)
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
+        await until(lambda: editor.response.visibleRegion().boundingRect() == editor.response.rect())
+        grid = editor.headers.field.grid
+        assert grid.viewport().height() > 2 * grid.rowHeight(0)
+        assert editor.response.text.height() > 4 * editor.response.text.fontMetrics().height()
+        editor.reject()
+
+
 async def test_one_of_several_targets_can_be_chosen_in_the_editor(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, received), target() as second:
         store = shown.desk.store
