@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cached_property, partial
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
@@ -48,6 +48,8 @@ from app.ui.widgets.toast import Toast, ToastAction
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
 PAGE_MINIMUM = QSize(639, 240)
+PLACE_MS = 2_000
+"""From when the user went elsewhere until that is stored, also for a start after the program was killed."""
 ENDPOINT = "endpoint"
 """The stored name of an endpoint's page."""
 
@@ -109,6 +111,12 @@ class MainWindow(QMainWindow):
         self.commands.registry.add(self.undo_bar.command, *replaying, self.delivery_commands.retry_all)
         self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._connect()
+        self._place_changed = QTimer(self)
+        self._place_changed.setSingleShot(True)
+        self._place_changed.setInterval(PLACE_MS)
+        self._place_changed.timeout.connect(self._save_place)
+        for moved in (self.requests.detail.opened, self.requests.detail.closed):
+            moved.connect(self._place_changed.start)
         self._window_state = WindowState(services.data_folder)
         self._window_state.restore(self)
         self._show_last_page()
@@ -142,6 +150,7 @@ class MainWindow(QMainWindow):
             self._tabs_ordered = False
         self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
+        self._place_changed.start()
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
@@ -164,6 +173,7 @@ class MainWindow(QMainWindow):
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
         self.sidebar.select_endpoint(endpoint_id)
+        self._place_changed.start()
 
     @Slot(object)
     def enter_endpoint(self, endpoint_id: int) -> None:
@@ -193,7 +203,10 @@ class MainWindow(QMainWindow):
         if self._stopped:
             return
         self._stopped = True
-        self._save_window_state()
+        self._place_changed.stop()
+        self._save_place()
+        self._frame.forget_narrowing()
+        self._window_state.save(self)
         self.desktop.stop()
         self.dialogs.close_comparisons()
         self.qt_events.stop()
@@ -257,12 +270,12 @@ class MainWindow(QMainWindow):
         elif current is not None:
             focus_first(current)
 
-    def _save_window_state(self) -> None:
+    @Slot()
+    def _save_place(self) -> None:
         current = self._services.store.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
         name = ENDPOINT if current else self.commands.page or DASHBOARD
-        self._frame.forget_narrowing()
         request = self.requests.opener.open_id if self.pages.currentWidget() is self.requests else None
-        self._window_state.save(self, name, current.slug if current else None, request)
+        self._window_state.save_place(name, current.slug if current else None, request)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.endpoint_actions.notify

@@ -47,10 +47,13 @@ class WindowState:
         """The request that was open on that page."""
         return str(self._file.value("window/request", "", type=str)) or None
 
-    def save(self, window: QMainWindow, page: str, slug: str | None, request: str | None) -> None:
-        """Store the window's state, the page it shows and the request that is open there."""
+    def save_place(self, page: str, slug: str | None, request: str | None) -> None:
+        """Store the page that the window shows, and the request that is open there. Qt writes it to the file soon."""
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
         self._file.setValue("window/request", request or "")
+
+    def save(self, window: QMainWindow) -> None:
+        """Store the window's sizes, and write the file."""
         self.geometry.save(window)
         for splitter in _named(window):
             self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())

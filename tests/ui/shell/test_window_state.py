@@ -16,6 +16,7 @@ from app.ui.deliveries.page import DeliveriesPage
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replays_page import ReplaysPage
 from app.ui.requests.page.list_area import EmptyTimeRange
+from app.ui.shell import main_window
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, REPLAYS, TUNNEL
 from app.ui.shell.window_state import FIRST_SIZE
@@ -188,6 +189,31 @@ async def test_the_last_request_is_open_again_and_as_unread_as_it_was(tmp_path: 
         async with shown_over(desk) as window:
             await until(lambda: window.requests.detail.capture_id is None)
             assert not desk.messages.waiting()
+
+
+async def test_a_program_that_is_killed_starts_where_the_user_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(main_window, "PLACE_MS", 20)
+    file = tmp_path / "window.ini"  # what the disk has, and not what this process still has to write
+
+    def stored() -> str:
+        return file.read_text("utf-8") if file.exists() else ""
+
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        endpoint = desk.store.endpoints.all()[0]
+        capture = await desk.capture(endpoint)
+        async with shown_over(desk) as window:
+            window.show_endpoint(endpoint.id)
+            await until(lambda: f"page=endpoint/{endpoint.slug}" in stored())
+            window.requests.open_request(capture.id)
+            await until(lambda: f"request={capture.id}" in stored())
+            window.requests.detail.clear()
+            await until(lambda: f"request={capture.id}" not in stored())
+            window.requests.open_request(capture.id)
+            await until(lambda: f"request={capture.id}" in stored())
+            window.show_page(REFUSED)
+            await until(lambda: "page=refused" in stored() and capture.id not in stored())
 
 
 def show_list(window: MainWindow, endpoint_id: int | None) -> None:
