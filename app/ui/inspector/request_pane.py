@@ -216,7 +216,7 @@ class RequestPane(QFrame):
     @cached_property
     def query(self) -> PairsView:
         query = self._add_page(PairsView(("Name", "Value", "As sent"), self._theme, self._pages))
-        query.setAccessibleName("Query")
+        query.setAccessibleName("Query parameters")
         return query
 
     @cached_property

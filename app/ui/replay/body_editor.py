@@ -41,7 +41,7 @@ class BodyEditor(QWidget):
         self._file: bytes | None = None
         self._edit_note = ""
         self.facts = FittingLabel("small", self)
-        self.edit = TextEdit("Body", theme, self)
+        self.edit = TextEdit("Body to send", theme, self)
         self.hex = HexWidget(theme, tasks, self)
         self.hex.setProperty("part", "edited")
         self.wrap = WrapButton(theme, self)

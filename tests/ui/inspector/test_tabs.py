@@ -16,7 +16,19 @@ from app.core.clock import now_us
 from app.core.model import Capture, DeliveryState
 from app.core.text import to_midnight_ms
 from app.ui.inspector import header as head_module
-from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, LEFT, NO_QUERY, QUERY, RAW, TOKENS, tab_for
+from app.ui.inspector.tabs.tabs import (
+    BODY,
+    DELIVERIES,
+    HEADERS,
+    INFO,
+    LEFT,
+    NO_QUERY,
+    QUERY,
+    RAW,
+    TABS,
+    TOKENS,
+    tab_for,
+)
 from app.ui.shell.sidebar import MINIMUM_WIDTH as SIDEBAR_LEAST
 from app.ui.theme.tokens import contrast
 from tests import factories
@@ -101,6 +113,8 @@ async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> N
         tables = [one for one in inside if isinstance(one, QAbstractScrollArea) and one.focusPolicy()]
         assert tables
         assert [one for one in tables if not one.accessibleName()] == []
+        # A screen reader's user would not know which of two is the tab.
+        assert [one for one in tables if one.accessibleName() in TABS] == []
 
 
 async def test_enter_leads_to_the_tabs_where_a_tab_has_nothing_to_move_in(shown: PageDesk) -> None:

@@ -40,7 +40,7 @@ class HeadersTab(QWidget):
         self._theme = theme
         self._trailers: PairsView | None = None
         self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
-        self.headers.setAccessibleName("Headers")
+        self.headers.setAccessibleName("Request headers")
         self.setFocusProxy(self.headers)
         self._line = line(self)
         self._column = vbox((self.headers, 1), self._line, inside=self, spacing=0, margins=0)
@@ -85,7 +85,7 @@ class InfoTab(PairsView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(("Property", "Value"), theme, parent)
         self.horizontalHeader().hide()
-        self.setAccessibleName("Info")
+        self.setAccessibleName("Facts about the request")
         self._id = ""
         self._rows: list[tuple[str, str]] = []
         self._charset = ""
@@ -164,7 +164,7 @@ class TokensTab(QWidget):
         """Created when first used: few requests have tokens."""
         if self._code is None:
             self._code = CodeView(self._theme, self)
-            self._code.setAccessibleName("Tokens")
+            self._code.setAccessibleName("Decoded tokens")
             self.setFocusProxy(self._code)
             self._column.addWidget(self._code, 1)
         return self._code

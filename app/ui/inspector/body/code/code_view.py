@@ -289,7 +289,7 @@ class CodeView(QPlainTextEdit):
         )
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document().setDocumentMargin(6)
-        self.setAccessibleName("Body")
+        self.setAccessibleName("Body as text")
         self.rows = CodeRows(self)
         self.folds = CodeFolds(self.rows)
         self._layout = CodeLayout(self.rows, theme.body_text)
