@@ -154,7 +154,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
-        """Show a page; a list of requests, deliveries or replays gets the focus."""
+        """Show a page, with the keyboard in its list, or on what the user does first with a tunnel."""
         self.show_page(name)
         if name == ALL_REQUESTS:
             self.requests.take_focus()
@@ -162,6 +162,8 @@ class MainWindow(QMainWindow):
             self.deliveries.table.setFocus()
         elif name == REPLAYS:
             self.replays.page.take_focus()
+        elif name == TUNNEL:
+            self.tunnel.page.take_focus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
@@ -267,6 +269,8 @@ class MainWindow(QMainWindow):
         if current is self.requests:
             self.requests.opener.reopen(self._window_state.request())
             self.requests.take_focus()
+        elif page == TUNNEL and not slug:
+            self.tunnel.page.take_focus()
         elif current is not None:
             focus_first(current)
 
@@ -351,7 +355,7 @@ class MainWindow(QMainWindow):
         actions.tunnel_page_requested.connect(self.tunnel.page_requested)
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
         for requested in (self.tunnel.page_requested, self.requests.tunnel_requested):
-            requested.connect(partial(self.show_page, TUNNEL))
+            requested.connect(partial(self.enter_page, TUNNEL))
         self.tunnel.actions.announced.connect(self._say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
         self.tunnel.watch(self.pages)

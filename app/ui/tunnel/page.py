@@ -47,6 +47,7 @@ from app.ui.widgets.card import Card, NoticeBox, NoticeTone, line
 from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
+from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
@@ -127,6 +128,11 @@ class StatusCard(Card):
         self._show_buttons(tunnel)
         self._show_autostart(names)
         self._announce(tunnel)
+
+    @property
+    def first(self) -> QWidget | None:
+        """What the user does first with a tunnel that runs or failed: copy its URL, start it again, or stop it."""
+        return next((one for one in (self.again, self.url, self.stop) if not one.isHidden()), None)
 
     def _show_buttons(self, tunnel: Tunnel) -> None:
         buttons, state = (self.stop, self.again, self.check, self.output), tunnel.state
@@ -354,6 +360,7 @@ class TunnelPage(QWidget):
         self._found: Sequence[FoundProgram] = ()
         self._urls: Sequence[TunnelUrl] = ()
         self._state = services.tunnels.tunnel.state
+        self._focuses_first = False
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.status = StatusCard(services, actions, theme, self)
@@ -376,6 +383,15 @@ class TunnelPage(QWidget):
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.capture_urls_changed.connect(self._read)
         self.refresh()
+
+    def take_focus(self) -> None:
+        """Put the keyboard on what the user does first; on Start once the programs are known."""
+        first = self.status.first
+        if first is None:
+            first = self.programs.first if self.tabs.currentWidget() is self.programs else self.tabs.tabBar()
+        self._focuses_first = first is self.programs.list and not self._found
+        first.setFocus()
+        bring_into_view(self.focusWidget())
 
     @Slot()
     def refresh(self) -> None:
@@ -427,6 +443,8 @@ class TunnelPage(QWidget):
         urls = await self._tunnels.history()
         self._found, self._urls = found, urls
         self.programs.show_programs(found, saved)
+        if self._focuses_first and self.window().focusWidget() is self.programs.list:
+            self.take_focus()
         self.history.show_urls(urls, self._names(), now_us())
         self.refresh()
 

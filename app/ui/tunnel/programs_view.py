@@ -192,6 +192,15 @@ class ProgramsView(QWidget):
         self.list.show_tunnel(tunnel)
         self._follow()
 
+    @property
+    def first(self) -> QWidget:
+        """What the user does first: fill in what the selected program needs, or start it; without it choose another."""
+        pane = self.panes.get(self.list.current_id() or "")
+        if pane is None or not is_usable(pane.found):
+            return self.list
+        missing = pane.form.missing()
+        return pane.form.fields[missing[0].field].control if missing else pane.start
+
     @Slot(str, object)
     def show_error(self, program_id: str, error: HooklineError) -> None:
         """Select a program and say why it was not saved or started."""

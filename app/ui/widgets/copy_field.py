@@ -125,6 +125,10 @@ class CopyField(QFrame):
     def _fit_mark(self) -> None:
         self.mark.setText(self._mark if self.width() >= MARK_FROM else "!")
 
+    def setFocus(self, *reason: Qt.FocusReason) -> None:
+        """Its button takes the keys."""
+        self._button.setFocus(*reason)
+
     @Slot()
     def copy(self) -> None:
         """Copy as if the button were pressed."""

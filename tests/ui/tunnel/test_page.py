@@ -11,12 +11,59 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.core.tunnel.tunnel import Probe, TunnelState, TunnelUrl
-from app.ui.tunnel.page import SPAN
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import TUNNEL
+from app.ui.tunnel.page import SPAN, TunnelPage
+from tests.ui.desk import Desk, shown_over
 from tests.ui.tunnel_page import page_of, pane_of
-from tests.ui.tunnels import URL, found
+from tests.ui.tunnels import HOST, URL, found
 from tests.ui.waiting import settle, until
 
 SECOND = 1_000_000
+
+
+class TestTheKeyboardBegins:
+    """With what the user does first."""
+
+    @staticmethod
+    async def enter(window: MainWindow) -> TunnelPage:
+        window.enter_page(TUNNEL)
+        page = window.tunnel.page
+        await until(page.programs.list.rows.rowCount)
+        await settle()
+        return page
+
+    async def test_on_start_also_when_the_page_is_the_one_of_the_last_time(self, desk: Desk) -> None:
+        async with shown_over(desk) as window:
+            page = await self.enter(window)
+            assert window.focusWidget() is page.programs.panes["cloudflared"].start
+        async with shown_over(desk) as window:
+            await until(lambda: "cloudflared" in window.tunnel.page.programs.panes)
+            assert window.focusWidget() is window.tunnel.page.programs.panes["cloudflared"].start
+
+    async def test_on_what_a_program_needs(self, desk: Desk) -> None:
+        desk.tunnels.found = [found("named", options=(HOST,))]
+        async with shown_over(desk) as window:
+            page = await self.enter(window)
+            assert window.focusWidget() is page.programs.panes["named"].form.fields["host"].control
+
+    async def test_on_the_list_where_nothing_is_installed(self, desk: Desk) -> None:
+        desk.tunnels.found = [found("named", installed=False)]
+        async with shown_over(desk) as window:
+            page = await self.enter(window)
+            assert window.focusWidget() is page.programs.list
+
+    async def test_on_the_url_and_on_starting_again(self, desk: Desk) -> None:
+        desk.tunnels.come_up()
+        async with shown_over(desk) as window:
+            page = await self.enter(window)
+            focus = window.focusWidget()
+            assert page.status.url.isAncestorOf(focus)
+            QTest.keyClick(focus, Qt.Key.Key_Space)
+            assert QGuiApplication.clipboard().text() == URL
+            desk.tunnels.change(state=TunnelState.FAILED, url=None, problem="No network.")
+            page.take_focus()
+            assert window.focusWidget() is page.status.again
 
 
 class TestRunning:
