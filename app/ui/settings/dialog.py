@@ -63,7 +63,7 @@ def changes_text(old: SavedSettings, new: SavedSettings, kept: Collection[str] =
 
 def _value(key: str, value: Any) -> str:
     if value is None:
-        return "none" if key in ("base_url", "store", "tunnel_program") else "no limit"
+        return "none" if key in ("base_url", "proxies", "store", "tunnel_program") else "no limit"
     if isinstance(value, bool):
         return "on" if value else "off"
     if key == "plan":

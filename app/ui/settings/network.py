@@ -60,6 +60,7 @@ class NetworkSection(SettingsSection):
             form.row("port"),
             form.row("host"),
             form.row("base_url", placeholder="https://hooks.example.com"),
+            form.row("proxies", placeholder="10.0.0.0/8, 192.0.2.7"),
             form.row("tunnel_program", self._program, text=PROGRAM_TEXT),
             self._autostart,
             form.row("api_port"),

@@ -47,6 +47,7 @@ _SHOWN = (
     "port",
     "host",
     "base_url",
+    "proxies",
     "tunnel_program",
     "tunnel_autostart",
     "api_port",

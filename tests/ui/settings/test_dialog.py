@@ -50,10 +50,13 @@ class TestSettings:
         dialog.form["port"].set_value(9000)
         dialog.form["body_limit"].set_value(5 * MIB)
         dialog.form["base_url"].setText("https://x.trycloudflare.com")
+        dialog.form["proxies"].setText("10.0.0.0/8, 192.0.2.7")
         assert dialog.save_button.isEnabled()
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000)
-        assert desk.settings == Settings(port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com")
+        assert desk.settings == Settings(
+            port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com", proxies="10.0.0.0/8, 192.0.2.7"
+        )
         await until(lambda: not dialog.save_button.isEnabled())
         dialog.reject()
 
