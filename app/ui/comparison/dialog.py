@@ -409,9 +409,7 @@ class ComparisonDialog(Dialog):
             self._selected = None
             self.right.setCurrentWidget(self.no_selection)
             return
-        urls = {target.id: target.url for target in self._endpoint.targets}
-        sides = (urls.get(choice.first, ""), urls.get(choice.second, ""))
-        self.responses.show_pair(*found, sides, keep_place=keep_place)
+        self.responses.show_pair(*found, keep_place=keep_place)
         self.right.setCurrentWidget(self.responses)
 
     # -- building --------------------------------------------------------------------------------------------------

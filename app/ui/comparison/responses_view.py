@@ -176,16 +176,16 @@ class ResponsesView(QWidget):
         self.previous.clicked.connect(self.go_back)
         self.following.clicked.connect(self.go_on)
 
-    def show_pair(self, pair: ResponsePair, found: SideBySide, urls: Sequence[str], *, keep_place: bool) -> None:
-        """Show both responses, of the targets with these URLs."""
+    def show_pair(self, pair: ResponsePair, found: SideBySide, *, keep_place: bool) -> None:
+        """Show both responses."""
         request = pair.request
         self.method.set_method(request.method)
         title = title_of(request, {})
         self.request.setText(f"{title.main}  {title.path}".rstrip())
         self.time.setText(exact_time(request.received_at))
         different = pair.first.status != pair.second.status
-        for side, response, url in zip(self.sides, (pair.first, pair.second), urls, strict=True):
-            side.show_response(response, url, different=different)
+        for side, response in zip(self.sides, (pair.first, pair.second), strict=True):
+            side.show_response(response, different=different)
         if pair.first.ms is not None and pair.second.ms is not None:
             self.sides[1].show_difference(pair.second.ms - pair.first.ms)
         self.headers.rows.set_records(sorted(found.headers, key=_different_first))
@@ -257,29 +257,29 @@ class ResponsesView(QWidget):
 
 
 class _SideTitle(QWidget):
-    """Which target it is, and its status or why there is none."""
+    """The status of a target's response, or why there is none. Its URL is chosen above."""
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.status = Pill("", "neutral", self)
-        self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
+        self.failure = ElidedLabel("", "", self)
         self.length = label("", "small", self)
         hbox(
             label(name, "muted", self),
             self.status,
-            (self.url, 1),
             self.length,
+            (self.failure, 1),
             inside=self,
             spacing=metrics.SPACE_2,
             margins=0,
         )
 
-    def show_response(self, response: ComparedResponse, url: str, *, different: bool) -> None:
+    def show_response(self, response: ComparedResponse, *, different: bool) -> None:
         """`different`: the other response has another status."""
         text = "No response" if response.status is None else str(response.status)
         self.status.show_state(f"≠ {text}" if different else text, status_tone(response.status))
         self.status.setAccessibleName(f"Status {text}{', different' if different else ''}")
-        self.url.setText(escape(url if response.status is not None else response.failure or url))
+        self.failure.setText(escape(response.failure or "") if response.status is None else "")
         more = "" if response.complete else "+"
         time = "" if response.ms is None else f" · {ms_text(response.ms)}"
         self.length.setText("" if response.status is None else f"{size_text(len(response.body))}{more}{time}")
