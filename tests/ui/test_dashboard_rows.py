@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import Endpoint
-from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow
+from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
+from app.ui.theme.fonts import mono_font
 from tests.ui.desk import Desk
 from tests.ui.waiting import activate, settle, until
 
@@ -34,6 +37,19 @@ async def rows_of(window: MainWindow, *endpoints: Endpoint) -> list[DashboardRow
     await until(lambda: all((row := rows.row(one.id)) is not None and row.isVisible() for one in endpoints))
     await activate(window)
     return [row for one in endpoints if (row := rows.row(one.id)) is not None]
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_a_slug_is_whole_on_a_small_screen(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(name="Plain", slug="q7w3e5r8t2y6u4i9o1p0a8s7")
+    window.resize(911, 512)
+    (row,) = await rows_of(window, endpoint)
+    await settle()
+    url = UrlLine(row.contents.url, marked=False)
+    room = url.room(Columns.of(row.width(), HEIGHT).name)
+    text = url.fitting_text(room.width())
+    assert text.endswith(endpoint.slug)
+    assert QFontMetrics(mono_font()).horizontalAdvance(text) <= room.width()
 
 
 async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:

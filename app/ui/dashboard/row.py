@@ -42,8 +42,10 @@ _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
 _WIDE = {"target": 168, "retention": 72, "requests": 128, "activity": 120}
 _NARROW = {"target": 120, "retention": 60, "requests": 104, "activity": 0}
+_NARROWEST = {**_NARROW, "retention": 0}
+"""The slug of a URL comes before the retention."""
 _ROOMY = {**_WIDE, "target": 320}
-_NARROW_BELOW, _ROOMY_FROM = 860, 1240
+_NARROWEST_BELOW, _NARROW_BELOW, _ROOMY_FROM = 700, 860, 1240
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,15 @@ class Columns:
     @classmethod
     def of(cls, width: int, height: int) -> Columns:
         """The columns of a row of this width; the name column takes the remaining space."""
-        widths = _NARROW if width < _NARROW_BELOW else _ROOMY if width >= _ROOMY_FROM else _WIDE
+        widths = _ROOMY if width >= _ROOMY_FROM else _WIDE if width >= _NARROW_BELOW else _NARROW
+        if width < _NARROWEST_BELOW:
+            widths = _NARROWEST
         right = width - _EDGE - _MENU + 6
         menu = QRect(right, 0, _MENU, height)
         placed: dict[str, QRect] = {}
         for name in ("activity", "requests", "retention", "target"):
-            right -= (_GAP if name != "activity" else metrics.SPACE_4) + widths[name]
+            gap = metrics.SPACE_4 if name == "activity" else _GAP if widths[name] else 0
+            right -= gap + widths[name]
             placed[name] = QRect(right, 0, widths[name], height)
         left = _EDGE + _SWITCH
         return cls(
@@ -124,13 +129,14 @@ class RowContents:
 
 
 class UrlLine:
-    """A capture URL, measured once. Where it does not fit, the base URL shared by all endpoints is left out."""
+    """A capture URL, measured once. Where it does not fit, what all endpoints share is left out: the base URL, then all
+    but the slug."""
 
     def __init__(self, url: str, *, marked: bool) -> None:
         self._left = 22 if marked else 0
         mono = QFontMetrics(mono_font())
-        self._url, self._path = url, urlsplit(url).path
-        self._url_width, self._path_width = mono.horizontalAdvance(url), mono.horizontalAdvance(self._path)
+        path = urlsplit(url).path
+        self._wordings = [(text, mono.horizontalAdvance(text)) for text in (url, path, path.rpartition("/")[2])]
 
     def room(self, name: QRect) -> QRect:
         """The rectangle of the URL in the name column, behind its mark."""
@@ -138,12 +144,14 @@ class UrlLine:
 
     def fitting_text(self, width: int) -> str:
         """The text drawn in `width` pixels."""
-        return self._url if self._url_width <= width else self._path
+        return self._fitting(width)[0]
 
     def end(self, room: QRect) -> int:
         """The right edge of the text drawn in `room`."""
-        used = self._url_width if self._url_width <= room.width() else self._path_width
-        return room.left() + min(used, room.width())
+        return room.left() + min(self._fitting(room.width())[1], room.width())
+
+    def _fitting(self, width: int) -> tuple[str, int]:
+        return next((one for one in self._wordings if one[1] <= width), self._wordings[-1])
 
 
 def paint_row(painter: QPainter, contents: RowContents, url: UrlLine, columns: Columns, theme: Theme) -> None:

@@ -176,7 +176,7 @@ class Heading(QWidget):
         for room, text in (
             (columns.name, "Endpoint"),
             (columns.target, "Forwarded to"),
-            (columns.retention, "Retention"),
+            (columns.retention, "Retention" if columns.retention.width() else ""),
             (columns.requests, "Requests"),
             (columns.activity, "Last hour" if columns.activity.width() else ""),
         ):
