@@ -59,7 +59,7 @@ _BUSY = frozenset({TunnelState.STARTING, TunnelState.CHECKING})
 _WARNED = CONNECTED | {TunnelState.STARTING}
 AUTOSTART = field_of("tunnel_autostart").title
 _USE_URL = "Your endpoints’ URLs now begin with it. Give providers an endpoint’s URL, not this one."
-_NO_PROGRAM = "Start a program below; it can then be started with Hookline."
+_NO_PROGRAM = "Start a program below to choose it."
 
 
 class StatusCard(Card):
@@ -79,7 +79,7 @@ class StatusCard(Card):
         self.title = ElidedLabel("", "title", self)
         self.facts = ElidedLabel("", "muted", self)
         self.output = Button("Show output", theme, self, kind="ghost", icon="terminal")
-        self.check = Button("Check now", theme, self, icon="retry")
+        self.check = Button("Check", theme, self, icon="retry")
         self.again = Button("Start again", theme, self, kind="primary", icon="play")
         self.stop = Button("Stop", theme, self, icon="stop")
         self.progress = QProgressBar(self)
@@ -91,7 +91,7 @@ class StatusCard(Card):
         self.probe = ElidedLabel("", "small", self)
         self.problem = NoticeBox("danger", theme, self)
         self.warning = NoticeBox("warning", theme, self)
-        self.hint = ElidedLabel("", "small", self)
+        self.hint = label("", "small", self, wrap=True)
         self.autostart = Switch(AUTOSTART, theme, self)
         self.autostart_text = ElidedLabel("", "small", self)
         self._lay_out()
@@ -139,7 +139,7 @@ class StatusCard(Card):
         had_focus = any(button.hasFocus() for button in buttons)
         self.check.setVisible(state in CONNECTED)
         # Disabled meanwhile, it would lose the focus.
-        self.check.setText("Checking…" if self._actions.checking else "Check now")
+        self.check.setText("Checking…" if self._actions.checking else "Check")
         self.stop.setVisible(state in RUNNING)
         self.again.setVisible(state is TunnelState.FAILED)
         self.output.setVisible(bool(tunnel.output) and state in (TunnelState.FAILED, TunnelState.UNREACHABLE))
@@ -203,7 +203,7 @@ class StatusCard(Card):
 
 
 TICK_MS = 1_000
-TABS_HEIGHT = 300
+TABS_HEIGHT = 256
 """The least height of programs, output and history; with less the page scrolls."""
 LEAST = QSize(600, 200)
 SUBTITLE = "Gives your endpoints a URL that reaches this computer from the internet."

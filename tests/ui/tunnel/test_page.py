@@ -41,6 +41,13 @@ class TestTheKeyboardBegins:
             await until(lambda: "cloudflared" in window.tunnel.page.programs.panes)
             assert window.focusWidget() is window.tunnel.page.programs.panes["cloudflared"].start
 
+    async def test_on_start_that_is_whole_on_a_small_screen(self, desk: Desk) -> None:
+        async with shown_over(desk) as window:
+            window.resize(911, 512)
+            page = await self.enter(window)
+            start = page.programs.panes["cloudflared"].start
+            await until(lambda: start.visibleRegion().boundingRect() == start.rect())
+
     async def test_on_what_a_program_needs(self, desk: Desk) -> None:
         desk.tunnels.found = [found("named", options=(HOST,))]
         async with shown_over(desk) as window:
@@ -116,7 +123,7 @@ class TestRunning:
             desk.tunnels.next_probe = Probe(at=0, ms=None, problem="Somebody else's page came back.")
             card.check.click()
             assert card.check.text() == "Checking…"
-            await until(lambda: card.check.text() == "Check now")
+            await until(lambda: card.check.text() == "Check")
             assert card.title.text() == "The tunnel is unreachable"
             assert card.problem.text.text() == "Somebody else’s page came back."
             desk.tunnels.next_probe = Probe(at=0, ms=5.0)
