@@ -213,7 +213,8 @@ class Sidebar(QFrame):
     def _refresh_plan(self) -> None:
         count = len(self._services.store.endpoints.all())
         free = self._services.store.account.plan is Plan.FREE
-        self._plan.setText(f"{count} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(count, 'endpoint')} · Pro")
+        self._plan.setText(f"{count} of {FREE_ENDPOINTS} · Free" if free else f"{count} · Pro")
+        self._plan.set_meaning(f"{count_of(count, 'endpoint')}, {'Free' if free else 'Pro'} plan")
         self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
         self._actions.new.refresh()

@@ -309,7 +309,7 @@ class TestMany:
             window.resize(960, 540)
             await settle()
             sidebar = window.sidebar
-            assert sidebar._plan.text() == "30 endpoints · Pro"
+            assert sidebar._plan.text() == "30 · Pro"
             for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter.line):
                 assert widget.visibleRegion().boundingRect() == widget.rect()
             press(window, "Ctrl+PgUp")

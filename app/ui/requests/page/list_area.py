@@ -178,7 +178,7 @@ class EmptyList(QWidget):
             title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
         elif active:
             title = "Waiting for the first request"
-            text = "Give the URL above to a provider, or run this in a terminal. The request appears here by itself."
+            text = "Give the URL above to a provider, or run this in a terminal.\nThe request appears here by itself."
             if mark:
                 text = f"The URL may not work now ({mark}). {text}"
         else:
