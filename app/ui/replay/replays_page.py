@@ -193,4 +193,13 @@ class ReplaysPage(QWidget):
         self.details.setVisible(replay is not None)
         if replay is not None:
             self.details.show_replay(replay)
+        self._show_running(replay is not None and not replay.ended)
         self._commands.refresh()
+
+    def _show_running(self, on: bool) -> None:
+        """Where the keyboard was on Pause or Cancel, it must not come to Repeat."""
+        both = (self.pause, self.cancel)
+        if not on and any(button.hasFocus() for button in both):
+            self.list.setFocus()
+        for button in both:
+            button.setVisible(on)
