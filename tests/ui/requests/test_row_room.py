@@ -61,6 +61,17 @@ async def test_nothing_is_cut_that_has_room(gist: str, path: str, shown: PageDes
     assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
 
 
+@pytest.mark.usefixtures("each_font")
+async def test_a_row_without_room_for_what_came_in_shows_the_whole_path(shown: PageDesk) -> None:
+    for gist, path in ((GIST, "/orders/8"), ("XML · invoice, customer, lines", "/orders/8"), (GIST, "/orders/9")):
+        await shown.add(target=f"/catch/x{path}", gist=gist, read=True)
+    await until(lambda: shown.model.rowCount() == 3)
+    another_path, another_gist, one = (painted(shown, row, width=290) for row in range(3))
+    assert one == another_gist
+    assert one != another_path
+    assert painted(shown, 2) != painted(shown, 1)
+
+
 def names_end(shown: PageDesk, width: int = WIDTH) -> int:
     """How many pixels the names of endpoints and the gap behind them take: the mark of the provider follows."""
     picture = painted(shown, 0, width=width)

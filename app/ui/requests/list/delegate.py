@@ -66,6 +66,9 @@ class TitlePainter:
         if path and title.is_event and main_room < main.width and path_room < min(path.width, PATH_LEAST):
             path = None
             main_room, path_room = _rooms(main, path, rect.width())
+        if path and not title.is_event and main_room < main.width and rect.width() < 2 * PATH_LEAST:
+            pen.write_path(rect, path)  # of both together only the first letters would be left
+            return
         colour = tokens.text if title.is_event else tokens.text_muted
         # An event's end says as much as its beginning; what Hookline says has the most important first.
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
@@ -77,9 +80,7 @@ class TitlePainter:
             if spare >= min(LEAST, width):
                 rest = pen.write(rest, sender, tokens.text_muted, min(width, spare), Qt.TextElideMode.ElideMiddle)
         if path:
-            # Paths of one API differ at their end; behind a query the end alone says nothing.
-            mode = Qt.TextElideMode.ElideMiddle if "?" in path.text else Qt.TextElideMode.ElideLeft
-            pen.write(rest, path, tokens.text_faint, rest.width(), mode)
+            pen.write_path(rest, path)
 
     def _path(self, text: str, main: _TextPart, width: int) -> _TextPart | None:
         """Without its query if there is no room for that: the path before it says what the request is about."""
@@ -136,6 +137,11 @@ class _Pen:
         self._painter.setPen(QColor(colour))
         self._painter.drawText(rect, _FLAGS, text)
         return rect.adjusted(advance + GAP, 0, 0, 0)
+
+    def write_path(self, rect: QRect, path: _TextPart) -> None:
+        """Paths of one API differ at their end; behind a query the end alone says nothing."""
+        mode = Qt.TextElideMode.ElideMiddle if "?" in path.text else Qt.TextElideMode.ElideLeft
+        self.write(rect, path, self._tokens.text_faint, rect.width(), mode)
 
 
 PROVIDER_SIZE = 18
