@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from app.core.fields import fields_of, unstorable_error
 from app.core.forward_target import full_url
-from app.core.model import Auth, EndpointDraft, Plan
+from app.core.model import Auth, Endpoint, EndpointDraft, Plan
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.record import Headers, Record
 from app.core.target import RETRY_ON, TargetDraft, is_retry_on
@@ -21,6 +21,7 @@ FORWARD_URL_MAX = 2_000
 RESPONSE_BODY_MAX = 1_048_576
 HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
+TOO_FEW = "The endpoint has fewer than two targets."
 
 SLUG_PATTERN = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"
 _SLUG = re.compile(SLUG_PATTERN)
@@ -246,6 +247,11 @@ def create_refusal(plan: Plan, endpoint_count: int) -> str | None:
             " Delete one, or switch to Pro in Settings."
         )
     return None
+
+
+def compare_refusal(endpoint: Endpoint) -> str | None:
+    """Why the responses of its targets cannot be compared; None if they can."""
+    return None if len(endpoint.targets) >= 2 else TOO_FEW
 
 
 def plan_refusal(plan: Plan, endpoint_count: int) -> str | None:

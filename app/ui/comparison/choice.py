@@ -27,14 +27,6 @@ class ComparisonChoice(Record, frozen=True):
     ignored: IgnoredFields = IgnoredFields()
 
 
-TOO_FEW = "The endpoint has fewer than two targets."
-
-
-def compare_refusal(endpoint: Endpoint) -> str | None:
-    """Why its targets cannot be compared; None if they can."""
-    return None if len(endpoint.targets) >= 2 else TOO_FEW
-
-
 def compare_command(endpoint: Endpoint, choice: ComparisonChoice) -> str:
     """The same comparison as a shell command."""
     ignored = choice.ignored

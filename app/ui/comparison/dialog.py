@@ -16,8 +16,9 @@ from app.core.comparison.response_comparison import IgnoredFields
 from app.core.comparison.side_by_side import SideBySide, side_by_side
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey
+from app.core.rules import compare_refusal
 from app.core.text import count_of
-from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, compare_command, compare_refusal
+from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, compare_command
 from app.ui.comparison.compared_list import ComparedList, ComparedModel
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.comparison.responses_view import ResponsesView

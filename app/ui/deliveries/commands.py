@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
@@ -14,7 +15,6 @@ from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.core.waiting import no_send_now
 from app.ui.commands.command import CommandGroup, Commands, menu_of
-from app.ui.deliveries.pager import failed_of
 from app.ui.deliveries.words import no_retry
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -162,3 +162,8 @@ class DeliveryCommands(Commands):
         selected = self.selected()
         if selected:
             self.menu(selected).popup(place)
+
+
+def failed_of(which: DeliveryFilter) -> DeliveryFilter:
+    """The deliveries of a filter that can be retried."""
+    return replace(which, state=DeliveryState.FAILED, replay=False)

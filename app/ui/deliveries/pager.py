@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.delivery import Delivery, DeliveryFilter
@@ -191,8 +190,3 @@ def matches(which: DeliveryFilter, delivery: Delivery) -> bool:
         and which.target_id in (None, delivery.target_id)
         and which.replay in (None, delivery.replay_id is not None)
     )
-
-
-def failed_of(which: DeliveryFilter) -> DeliveryFilter:
-    """The deliveries of a filter that can be retried."""
-    return replace(which, state=DeliveryState.FAILED, replay=False)

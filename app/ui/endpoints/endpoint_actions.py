@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
@@ -18,15 +19,15 @@ from app.core.rules import create_refusal
 from app.core.text import sent_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
-from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.endpoints.targets.target_actions import TargetActions
-from app.ui.qr.dialog import QrDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.undo.delete_question import ask_keeping, clear_question, endpoint_question
 from app.ui.widgets.dialog import ask, open_once, opened
+
+if TYPE_CHECKING:
+    from app.ui.endpoints.endpoint_dialog import EndpointDialog
 
 
 class EndpointOrder(QObject):
@@ -119,7 +120,7 @@ class EndpointActions(QObject):
     def create_with_slug(self, slug: str) -> None:
         """Open the form for a new endpoint with this slug."""
         self.new.run()
-        dialog = opened(self._window, EndpointDialog)
+        dialog = self._dialog()
         if dialog is not None and dialog.form.url_section is not None:
             dialog.form["slug"].setText(slug)
             dialog.form.reveal("slug")
@@ -140,7 +141,7 @@ class EndpointActions(QObject):
     def edit_limit(self, endpoint: Endpoint) -> None:
         """Open the form for `endpoint` at its storage limit."""
         self.edit(endpoint)
-        if (dialog := opened(self._window, EndpointDialog)) is not None:
+        if (dialog := self._dialog()) is not None:
             dialog.form.reveal("storage_limit")
 
     @Slot(object)
@@ -168,6 +169,8 @@ class EndpointActions(QObject):
 
     def show_qr(self, endpoint: Endpoint) -> None:
         """Show the QR code of its capture URL, in place of another one's."""
+        from app.ui.qr.dialog import QrDialog  # start-up time, here and below: loaded when it is first opened
+
         self.close_qr()
         dialog = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
         dialog.tunnel_requested.connect(self.tunnel_requested)
@@ -177,6 +180,8 @@ class EndpointActions(QObject):
     @Slot()
     def close_qr(self) -> None:
         """Close the QR code, if it is open."""
+        from app.ui.qr.dialog import QrDialog  # as above
+
         if (dialog := opened(self._window, QrDialog)) is not None:
             dialog.reject()
 
@@ -226,7 +231,15 @@ class EndpointActions(QObject):
         """Open the form for a new endpoint; the command `new` first checks that one can be created."""
         self._open(None)
 
+    def _dialog(self) -> EndpointDialog | None:
+        """The form that is open."""
+        from app.ui.endpoints.endpoint_dialog import EndpointDialog  # as above
+
+        return opened(self._window, EndpointDialog)
+
     def _open(self, endpoint: Endpoint | None) -> None:
+        from app.ui.endpoints.endpoint_dialog import EndpointDialog  # as above
+
         def new() -> EndpointDialog:
             dialog = EndpointDialog(self._services, self._theme, self._tasks, self._window, endpoint)
             dialog.saved.connect(self._saved)
@@ -245,6 +258,8 @@ class EndpointActions(QObject):
         self.created.emit(await self._services.store.endpoints.create(EndpointDraft(name=FIRST_NAME)))
 
     async def _delete(self, endpoint: Endpoint) -> None:
+        from app.ui.undo.delete_question import endpoint_question  # as above
+
         try:
             total = self._services.store.captures.counts(endpoint.id).total
             marked = await self._services.store.captures.marked(endpoint.id)
@@ -255,6 +270,8 @@ class EndpointActions(QObject):
             self._confirming.discard(endpoint.id)
 
     async def _clear(self, endpoint: Endpoint) -> None:
+        from app.ui.undo.delete_question import ask_keeping, clear_question  # as above
+
         total = self._services.store.captures.counts(endpoint.id).total
         marked = await self._services.store.captures.marked(endpoint.id)
         question = partial(clear_question, endpoint, total, marked)

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QPoint, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
+from app.core.rules import compare_refusal
 from app.ui.commands.command import Command, CommandGroup, Commands
-from app.ui.comparison.choice import compare_refusal
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.notification_settings import MENU, TEXTS, NotifyMenu, NotifyWhen
 from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
@@ -14,17 +15,16 @@ from app.core.model import DeliveryState, Summary
 from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.deliveries.words import counted
-from app.ui.replay.editable_request import load_request
-from app.ui.replay.replay_editor import ReplayEditor
-from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
-from app.ui.replay.response_pane import ReplayResult, replay_and_wait
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import ask
 from app.ui.widgets.toast import Toast, ToastAction
+
+if TYPE_CHECKING:
+    from app.ui.replay.response_pane import ReplayResult
 
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
 
@@ -57,6 +57,10 @@ class ReplayActions:
         self._tasks.start(self._edit(only, say), "edit and replay", self._over)
 
     async def _edit(self, only: Summary, say: str) -> None:
+        # Start-up time, here and below: loaded when the user first replays something.
+        from app.ui.replay.editable_request import load_request
+        from app.ui.replay.replay_editor import ReplayEditor
+
         request = await load_request(only.id, self._services)
         if request is None:
             self._toast.say("This request is no longer stored.")
@@ -69,6 +73,8 @@ class ReplayActions:
 
     def open_many(self, ids: Sequence[str] = (), *, say: str = "") -> None:
         """Open the form for many; `ids` are selected."""
+        from app.ui.replay.replay_many_dialog import ReplayManyDialog  # as above
+
         scope = self.scope()
         if ids:
             scope = replace(scope, ids=tuple(ids))
@@ -89,6 +95,8 @@ class ReplayActions:
             text = "Its sender disconnected before the end of the body. This sends the part that arrived."
             if not await ask(self._over, self._theme, "Replay an incomplete request?", text, "Replay", kind="primary"):
                 return
+        from app.ui.replay.response_pane import replay_and_wait  # as above
+
         self._toast.say("Replaying…")
         spec = ReplaySpec(source=ChosenRequests(ids=(only.id,)), incomplete=not only.complete)
         try:

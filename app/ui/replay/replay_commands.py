@@ -23,8 +23,6 @@ from app.core.replay.spec import (
 )
 from app.core.text import count_of
 from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
-from app.ui.replay.replay_failures import read_failures
-from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import scope_of, shown_endpoint
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.services import Services
@@ -145,6 +143,8 @@ class ReplayCommands(Commands):
             self._tasks.start(self._start(repeated(replay)), "replay: repeat")
 
     def _change(self) -> None:
+        from app.ui.replay.replay_many_dialog import ReplayManyDialog  # start-up time, here and below: rarely needed
+
         if (replay := self.selected()) is not None:
             spec = repeated(replay)
             scope = scope_of(spec.source)
@@ -157,6 +157,8 @@ class ReplayCommands(Commands):
             self._tasks.start(self._replay_failed(replay), "replay: the failed ones", self)
 
     async def _replay_failed(self, replay: Replay) -> None:
+        from app.ui.replay.replay_failures import read_failures  # as above
+
         failures = await read_failures(self._services.store.deliveries, replay.id, AGAIN_MOST)
         specs = failed_again(replay, failures)
         if not specs:

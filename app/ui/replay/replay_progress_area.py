@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
@@ -11,7 +13,6 @@ from app.core.worst_state import State, replay_state
 from app.ui.replay.replay_commands import ReplayCommands
 from app.ui.replay.replay_text import counts_text, failed_text, title_text, to_text
 from app.ui.replay.replay_tracker import ReplayTracker
-from app.ui.replay.replays_page import ReplaysPage
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -19,6 +20,9 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import FittingLabel, label
 from app.ui.widgets.layout import Space, hbox
+
+if TYPE_CHECKING:
+    from app.ui.replay.replays_page import ReplaysPage
 
 HEIGHT = 44
 _RUNNING = (ReplayState.RUNNING, ReplayState.QUEUED)
@@ -153,6 +157,8 @@ class ReplayProgressArea(QObject):
     def page(self) -> ReplaysPage:
         """Created when first used, because it would slow down the start of the window."""
         if self._page is None:
+            from app.ui.replay.replays_page import ReplaysPage  # as the page itself
+
             self._page = ReplaysPage(self.commands, self._services, self._theme, self._tasks, self._window)
             self._page.open_requested.connect(self.open_requested)
             self._page.announced.connect(self.announced)

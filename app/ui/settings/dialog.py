@@ -22,14 +22,8 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
 from app.ui.settings.network import NetworkSection
-from app.ui.settings.rows import (
-    BACKUP,
-    RESTORE,
-    SavedSettings,
-    SettingsForm,
-    SettingsSection,
-    saved_settings,
-)
+from app.ui.settings.rows import SettingsForm, SettingsSection
+from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
 from app.ui.settings.section_list import SectionList
 from app.ui.settings.storage import WHEN_FULL, StorageSection
 from app.ui.settings.window_section import WindowSection

@@ -6,15 +6,14 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from app.core.model import Endpoint
-from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.commands import DeliveryCommands
-from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifier import system_service
 from app.ui.desktop.tray import SystemTray, Tray
@@ -22,7 +21,6 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
-from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
@@ -44,6 +42,11 @@ from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.toast import Toast, ToastAction
+
+if TYPE_CHECKING:
+    from app.ui.dashboard.page import DashboardPage
+    from app.ui.deliveries.page import DeliveriesPage
+    from app.ui.refused.page import RefusedPage
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
@@ -123,15 +126,21 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def dashboard(self) -> DashboardPage:
+        from app.ui.dashboard.page import DashboardPage  # start-up time, here and below: a start shows one page
+
         actions, menus = self.endpoint_actions, self.endpoint_menus
         return DashboardPage(*self._parts, self.qt_events, actions=actions, menus=menus, parent=self)
 
     @cached_property
     def deliveries(self) -> DeliveriesPage:
+        from app.ui.deliveries.page import DeliveriesPage  # as above
+
         return DeliveriesPage(*self._parts, self.qt_events, commands=self.delivery_commands, parent=self)
 
     @cached_property
     def refused(self) -> RefusedPage:
+        from app.ui.refused.page import RefusedPage  # as above
+
         return RefusedPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 
     @Slot(str)
@@ -210,7 +219,7 @@ class MainWindow(QMainWindow):
         self._frame.forget_narrowing()
         self._window_state.save(self)
         self.desktop.stop()
-        self.dialogs.close_comparisons()
+        self.dialogs.closing.emit()
         self.qt_events.stop()
         self._deletes.end()
         self.replays.stop()
@@ -367,7 +376,7 @@ class MainWindow(QMainWindow):
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
-        self.qt_events.endpoints_changed.connect(self.dialogs.follow_compared)
+        self.qt_events.endpoints_changed.connect(self.dialogs.endpoints_changed)
 
     @Slot()
     def _show_replays(self) -> None:

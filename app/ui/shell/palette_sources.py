@@ -24,7 +24,7 @@ from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
-from app.ui.settings.rows import SavedSettings, shown_settings
+from app.ui.settings.saved_settings import SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Latest, Tasks
 

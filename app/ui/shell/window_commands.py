@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
-from app.ui.commands.palette import Palette
-from app.ui.commands.palette_rows import RecentEntries
-from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
-from app.ui.settings.rows import BACKUP, RESTORE
+from app.ui.settings.saved_settings import BACKUP, RESTORE
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once
+
+if TYPE_CHECKING:
+    from app.ui.commands.palette import Palette
 
 NUMBERED = 9
 """The number of endpoints with a key of their own."""
@@ -79,6 +79,9 @@ class WindowCommands(Commands):
     @cached_property
     def palette(self) -> Palette:
         """Made when it is first opened: it would slow down the start of the window."""
+        from app.ui.commands.palette import Palette  # as above
+        from app.ui.commands.palette_rows import RecentEntries  # as above
+
         palette = Palette(RecentEntries(self._services.data_folder), self._theme, self._window)
         palette.entries, palette.typed_entries = self.sources.entries, self.sources.typed_entries
         palette.search_entries = self.sources.search_entries
@@ -93,6 +96,8 @@ class WindowCommands(Commands):
     @Slot()
     def open_shortcuts(self) -> None:
         """The dialog lists the commands that the registry has now."""
+        from app.ui.commands.shortcuts_dialog import ShortcutsDialog  # start-up time
+
         open_once(self._window, ShortcutsDialog, lambda: ShortcutsDialog(self.registry, self._theme, self._window))
 
     def show(self, page: str | None, endpoint_id: int | None = None) -> None:

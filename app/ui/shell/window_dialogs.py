@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMainWindow
 
 from app.core.model import Endpoint
-from app.ui.about.dialog import AboutDialog
-from app.ui.comparison.choice import compare_refusal
-from app.ui.comparison.dialog import ComparisonDialog
+from app.core.rules import compare_refusal
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
-from app.ui.settings.dialog import SettingsDialog
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import open_once
 
+if TYPE_CHECKING:
+    from app.ui.about.dialog import AboutDialog
+    from app.ui.settings.dialog import SettingsDialog
+
 
 class WindowDialogs(QObject):
-    """Each is open once."""
+    """Each is open once. Emit `endpoints_changed` when endpoints were, and `closing` when the window is closed."""
+
+    endpoints_changed = Signal()
+    closing = Signal()
 
     def __init__(
         self,
@@ -41,6 +46,7 @@ class WindowDialogs(QObject):
     @Slot(str)
     def open_settings(self, key: str = "") -> None:
         """Open the settings at one of them or to begin a backup or restore."""
+        from app.ui.settings.dialog import SettingsDialog  # start-up time: loaded when it is first opened
 
         def new() -> SettingsDialog:
             dialog = SettingsDialog(self._services, self._theme, self._tasks, self._window, self._desktop)
@@ -53,6 +59,8 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_about(self) -> AboutDialog:
+        from app.ui.about.dialog import AboutDialog  # as above
+
         new = partial(AboutDialog, self._services, self._theme, self._tasks, self._window)
         return open_once(self._window, AboutDialog, new)
 
@@ -63,17 +71,16 @@ class WindowDialogs(QObject):
     @Slot(object)
     def compare(self, endpoint: Endpoint) -> None:
         """Compare the endpoint's targets."""
+        from app.ui.comparison.dialog import ComparisonDialog  # as above
+
         current = self._services.store.endpoints.by_id(endpoint.id)
-        if current is not None and compare_refusal(current) is None:
-            new = partial(ComparisonDialog, current, self._services, self._theme, self._tasks, self._window)
-            open_once(self._window, ComparisonDialog, new, str(current.id))
+        if current is None or compare_refusal(current) is not None:
+            return
 
-    @Slot()
-    def follow_compared(self) -> None:
-        """Endpoints were changed or deleted."""
-        for dialog in self._window.findChildren(ComparisonDialog):
-            dialog.follow_endpoint()
+        def new() -> ComparisonDialog:
+            dialog = ComparisonDialog(current, self._services, self._theme, self._tasks, self._window)
+            self.endpoints_changed.connect(dialog.follow_endpoint)
+            self.closing.connect(dialog.reject)
+            return dialog
 
-    def close_comparisons(self) -> None:
-        for dialog in self._window.findChildren(ComparisonDialog):
-            dialog.reject()
+        open_once(self._window, ComparisonDialog, new, str(current.id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -11,11 +12,13 @@ from app.core.bodies.escape import escape
 from app.core.store_choice import StoreChoice
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of
 from app.ui.services import Services
-from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.stores.recent_stores import RecentStore, RecentStores, where
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import confirm_discard, open_once
+
+if TYPE_CHECKING:
+    from app.ui.stores.open_dialog import OpenStoreDialog
 
 OWN_NAME = "My own store"
 
@@ -59,6 +62,8 @@ class StoreCommands(Commands):
 
     def show_dialog(self, given: StoreChoice | None = None) -> OpenStoreDialog:
         """For a store that is `given`, it is checked at once."""
+
+        from app.ui.stores.open_dialog import OpenStoreDialog  # start-up time: loaded when it is first opened
 
         def new() -> OpenStoreDialog:
             dialog = OpenStoreDialog(self._services, self._theme, self._tasks, self._window, given or StoreChoice())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -19,8 +20,10 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.tunnel.outdated import OutdatedBar
-from app.ui.tunnel.page import TunnelPage
 from app.ui.tunnel.words import host_of, shown
+
+if TYPE_CHECKING:
+    from app.ui.tunnel.page import TunnelPage
 
 KEY = "tunnel"
 TEXT_MAX = 200
@@ -164,6 +167,8 @@ class TunnelArea(QObject):
     def page(self) -> TunnelPage:
         """Created when first used, because it would slow down the start of the window."""
         if self._page is None:
+            from app.ui.tunnel.page import TunnelPage  # as the page itself
+
             self._page = TunnelPage(
                 self._services, self._theme, self._tasks, self._qt_events, actions=self.actions, parent=self._window
             )

@@ -16,10 +16,11 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.delivery import Delivery
 from app.core.model import Endpoint
+from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import dialog as dialog_module
 from app.ui.comparison.aligned_text import add_ignore_actions
-from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
+from app.ui.comparison.choice import ComparisonChoices, compare_command
 from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.ignored_dialog import IgnoredDialog

@@ -11,7 +11,6 @@ from app.core.model import Endpoint
 from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -59,6 +58,8 @@ class TargetActions(QObject):
         current = self._services.store.endpoints.by_id(endpoint.id)
         if current is None:
             return
+
+        from app.ui.endpoints.targets.targets_dialog import TargetsDialog  # start-up time: loaded when first opened
 
         def new() -> TargetsDialog:
             dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)
