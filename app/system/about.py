@@ -19,7 +19,6 @@ from app.core.own_urls import ALL_ADDRESSES
 from app.core.store import Store
 from app.core.text import size_text, use_text
 from app.system import installation
-from app.system.licences import components
 
 if TYPE_CHECKING:
     from app.current_settings import CurrentSettings
@@ -63,6 +62,8 @@ class About:
 
     async def licences(self) -> Sequence[Component]:
         """The bundled software, with its licences."""
+        from app.system.licences import components  # start-up time: loaded when somebody looks at them
+
         return await asyncio.to_thread(components)
 
     async def diagnostics(self, window: Sequence[Fact]) -> str:

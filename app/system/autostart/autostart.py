@@ -16,7 +16,6 @@ from app.core.errors import HooklineError
 from app.system import installation
 from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
-from app.system.autostart.mac import LaunchAgent
 
 
 class Autostart(Protocol):
@@ -82,6 +81,8 @@ def _entry(start: StartCommand, environment: Mapping[str, str]) -> Autostart:
 
         return RunKey(start)
     if sys.platform == "darwin":
+        from app.system.autostart.mac import LaunchAgent  # start-up time: elsewhere nothing else reads property lists
+
         return LaunchAgent(Path.home() / "Library" / "LaunchAgents", start)
     config = Path(environment.get("XDG_CONFIG_HOME", ""))
     # The specification says to ignore a relative path.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import plistlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from xml.parsers.expat import ExpatError
 
 from app.core.errors import HooklineError
 
@@ -60,7 +58,7 @@ def explain_errors(place: Path, verb: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise HooklineError(f"{place} cannot be {verb}: {reason}. Check its permissions and the disk.") from error
-    except (ExpatError, plistlib.InvalidFileException, ValueError) as error:
+    except ValueError as error:
         raise HooklineError(f"{place} is not a readable property list. Delete it and try again.") from error
 
 

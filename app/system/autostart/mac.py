@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ExpatError
 
 from app.system.autostart.entry import StartCommand, explain_errors, write_atomically
 
@@ -59,8 +60,16 @@ class LaunchAgent:
     def _stored(self) -> dict[str, Any]:
         stored: object = {}
         with explain_errors(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
-            stored = plistlib.loads(self.path.read_bytes())
+            stored = _property_list(self.path.read_bytes())
         return stored if isinstance(stored, dict) else {}
+
+
+def _property_list(content: bytes) -> object:
+    """Raises ValueError."""
+    try:
+        return plistlib.loads(content)
+    except ExpatError as error:
+        raise ValueError(str(error)) from error
 
 
 def _arguments(stored: Mapping[str, Any]) -> list[str]:
