@@ -494,11 +494,27 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
     python("-c", f"import app.__main__, app.serve, sys; loaded = {loaded}; assert not loaded, loaded")
 
 
+SHOWN_LATER = (
+    "app.core.bodies.format_registry",
+    "app.ui.comparison.dialog",
+    "app.ui.dashboard.page",
+    "app.ui.deliveries.page",
+    "app.ui.endpoints.endpoint_dialog",
+    "app.ui.inspector.request_view",
+    "app.ui.replay.replay_editor",
+    "app.ui.replay.replays_page",
+    "app.ui.settings.dialog",
+    "app.ui.tunnel.page",
+    "app.ui.widgets.form",
+)
+"""What the window imports when it first shows it."""
+
+
 @pytest.mark.parametrize(
     ("which", "unwanted"),
     [
         ("app.gui", ("app.ui.shell.main_window", "app.window_session")),  # they come on a thread, while the store opens
-        ("app.window_session", ("httpx", "app.core.redaction.in_text")),
+        ("app.window_session", ("httpx", "app.core.redaction.in_text", "app.system.licences", *SHOWN_LATER)),
         ("app.serve", ("httpx", "app.core.redaction.in_text")),
     ],
 )

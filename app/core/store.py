@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from app.core.activity import Bar
 from app.core.backup import Backup
 from app.core.clock_problem import ClockProblem
-from app.core.comparison.compared_request import ResponsePairs
 from app.core.deletion import Deletion, Mark, MarkedIds
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.model import (
@@ -41,6 +40,9 @@ from app.core.search.query import Query
 from app.core.target import Target, TargetCounts, TargetDraft
 from app.core.target_text import TargetTrouble
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
+
+if TYPE_CHECKING:
+    from app.core.comparison.compared_request import ResponsePairs
 
 
 class EndpointRepository(Protocol):

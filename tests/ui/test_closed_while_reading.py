@@ -43,7 +43,7 @@ from app.ui.inspector.body.image_view import ImageView
 from app.ui.inspector.body.page_view import PageView
 from app.ui.inspector.body.parts_dialog import PartsDialog
 from app.ui.inspector.body.tree_view import TreeView
-from app.ui.inspector.request_pane import PAGES
+from app.ui.inspector.request_view import PAGES
 from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor

@@ -128,7 +128,7 @@ async def read_deliveries(program: Program, keyboard: Keyboard, place: Target) -
     await until(lambda: name_of(detail.tabs) == "Deliveries 2")
     await keyboard.press("Tab")
     assert name_of(keyboard.focus) == "Attempts"
-    pane = detail.deliveries.pane
+    pane = detail.view.deliveries.pane
     await keyboard.press("Home")
     await until(lambda: pane.body.code.toPlainText() == "POST /two HTTP/1.1")
     await keyboard.press("End")

@@ -113,7 +113,7 @@ async def test_each_place_shows_the_same_state(
         await until(lambda: requests.detail.capture_id == newest.id and header.state.text() == look.words)
         assert header.state.isVisible()
         assert header.state.property("tone") == look.tone
-        attempts = requests.detail.deliveries.list.attempts
+        attempts = requests.detail.view.deliveries.list.attempts
         await until(lambda: attempts.rowCount() > 0 and row_words(attempts.records()[0]).startswith(look.words))
         await until(lambda: (f"Orders: {look.words.lower()}" in (shown.tray.tooltip or "")) == wrong)
         assert not requests.list.grab().isNull()

@@ -1,42 +1,32 @@
-"""The pane that shows one request: header and tabs, filled by the latest selection only, until it is deleted."""
+"""The pane that shows one request: the latest that was selected only, until another is."""
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from functools import cached_property, partial
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.media_types import media_type
 from app.core.clock import DAY_US
-from app.core.errors import StorageUnavailableError
 from app.core.events import EndpointRemoved, Purged, RequestsIdentified, RequestsRemoved, Subscriptions
-from app.core.model import Capture, DeliveryState
+from app.core.model import Capture
 from app.core.text import count_of
-from app.ui.inspector.body.body_bars import NoticesBar
-from app.ui.inspector.body.body_pane import BodyPane
-from app.ui.inspector.body.body_source import BodySource, of_capture
-from app.ui.inspector.body.source_pane import EMPTY_WIDTH
-from app.ui.inspector.header import RequestHeader
-from app.ui.inspector.pairs_view import PairsView
-from app.ui.inspector.request_state import RequestState
-from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
-from app.ui.inspector.tabs.raw_tab import RawTab
-from app.ui.inspector.tabs.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
-from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
+from app.ui.inspector.tabs.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
-from app.ui.widgets.card import line
-from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.focus import order_tabs, takes_keys
+from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import vbox
+
+if TYPE_CHECKING:
+    from app.ui.inspector.body.body_pane import BodyPane
+    from app.ui.inspector.header import RequestHeader
+    from app.ui.inspector.request_view import RequestView
 
 BY_SOMEONE = "This request was deleted."
 WITH_ENDPOINT = "This request was deleted with its endpoint."
@@ -117,18 +107,6 @@ class DeletionWatcher(QObject):
 
 NOT_STORED = "This request is no longer stored"
 HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."
-STILL_READABLE = "You can still read and copy it here."
-"""Used after the request was deleted."""
-
-SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed."
-
-LEAST_HEIGHT = 200
-"""Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
-
-PAGES = ("body", "fields", "query", "deliveries", "raw", "info", "tokens")
-"""The attributes with the pages of the tabs, in their order."""
-
-Page = TypeVar("Page", bound=QWidget)
 
 
 class Placeholder(EmptyState):
@@ -151,7 +129,7 @@ class Placeholder(EmptyState):
 
 
 class RequestPane(QFrame):
-    """`show_request` opens a request and marks it read. The tab is remembered for each content type.
+    """`show_request` opens a request and marks it read.
 
     What is shown stays until another request is opened, even if it is deleted: `deleted` then says why.
     """
@@ -160,11 +138,13 @@ class RequestPane(QFrame):
     closed = Signal()
     """No request is shown any more."""
     was_deleted = Signal()
+    view_made = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
-        self._services, self._theme = services, theme
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._view: RequestView | None = None
         self._capture: Capture | None = None
         self._capture_id: str | None = None
         self._focus_when_loaded = False
@@ -172,64 +152,46 @@ class RequestPane(QFrame):
         """Whether the request was opened again by the program, not by the user."""
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
-        self._tab_of: dict[str, int] = {}
         self._tab_wanted: tuple[str, int] | None = None
         """A request that opens with this tab next time."""
-        self._latest = Latest(self, tasks, "detail: load")
-        self._latest_check = Latest(self, tasks, "detail: check")
-        self._tasks = tasks
-        self.header = RequestHeader(theme, self)
-        self.header.note.read_only = services.read_only is not None
-        self._state = RequestState(services, self)
-        self._state.changed.connect(self.header.show_state)
-        self.deleted_bar = NoticesBar(theme, self)
-        self.damaged_bar = NoticesBar(theme, self)
-        self.tabs = RequestTabs(theme, self)
-        self.body = BodyPane(theme, tasks, self)
-        self.body.loader.begun.connect(self._body_read)
-        self.deliveries = DeliveriesTab(services, theme, tasks, self)
-        self.deliveries.counted.connect(self._deliveries_counted)
-        self.tokens = TokensTab(theme, tasks, self)
-        self._filled: set[int] = set()
-        """The tabs that show this request; the others do so when they are shown."""
-        self._source: BodySource | None = None
+        self._words: Sequence[str] = ()
         self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
+        self._latest = Latest(self, tasks, "detail: load")
         self.placeholder = Placeholder(theme, self)
-        self._pages = QStackedWidget(self)
-        self._pages.setMinimumHeight(LEAST_HEIGHT)
         self._stack = QStackedWidget(self)
-        self._build_layout()
-        self.tabs.currentChanged.connect(self._show_tab)
-        self.tabs.user_selected.connect(self._remember_tab)
-        self.tokens.found.connect(self._tokens_found)
+        self._stack.addWidget(self.placeholder)
+        vbox(self._stack, inside=self, margins=0)
         self._deletion = DeletionWatcher(services, tasks, self)
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(RequestsIdentified, self._identified)
 
-    @cached_property
-    def fields(self) -> HeadersTab:
-        """Made when it is first shown, as the next three are: they would slow down the start of the window."""
-        return self._add_page(HeadersTab(self._theme, self._pages))
+    @property
+    def view(self) -> RequestView:
+        """Made when the first request is shown: its hundred widgets would slow down the start of the window."""
+        if self._view is None:
+            from app.ui.inspector.request_view import RequestView  # as the view itself
 
-    @cached_property
-    def query(self) -> PairsView:
-        query = self._add_page(PairsView(("Name", "Value", "As sent"), self._theme, self._pages))
-        query.setAccessibleName("Query parameters")
-        return query
-
-    @cached_property
-    def raw(self) -> RawTab:
-        return self._add_page(RawTab(self._services.store.captures, self._theme, self._tasks, self._pages))
-
-    @cached_property
-    def info(self) -> InfoTab:
-        return self._add_page(InfoTab(self._theme, self._pages))
+            self._view = view = RequestView(self._services, self._theme, self._tasks, self)
+            self._stack.addWidget(view)
+            view.body.find_bar.set_words(self._words)
+            view.mark(*self._marks)
+            order_tabs(self)
+            self.view_made.emit()
+        return self._view
 
     @property
-    def headers(self) -> PairsView:
-        return self.fields.headers
+    def header(self) -> RequestHeader:
+        return self.view.header
+
+    @property
+    def tabs(self) -> RequestTabs:
+        return self.view.tabs
+
+    @property
+    def body(self) -> BodyPane:
+        return self.view.body
 
     @property
     def capture(self) -> Capture | None:
@@ -244,8 +206,8 @@ class RequestPane(QFrame):
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
-        self.deliveries.stop()
-        self._state.stop()
+        if self._view is not None:
+            self._view.stop()
         self._deletion.stop()
         self._subscriptions.end()
 
@@ -272,10 +234,14 @@ class RequestPane(QFrame):
             self.tabs.setCurrentIndex(tab)
         self._tab_wanted = (capture_id, tab)
 
-    def mark(self, headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
-        """Mark what a filter found, in these tabs, of this request and of those shown later."""
-        self._marks = headers, query
-        self._mark_filled()
+    def mark(self, words: Sequence[str], headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
+        """Mark what a filter found: the words in the body, and these in the tabs of headers and query, of this request
+        and of those shown later.
+        """
+        self._words, self._marks = words, (headers, query)
+        if self._view is not None:
+            self._view.body.find_bar.set_words(words)
+            self._view.mark(headers, query)
 
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
@@ -292,11 +258,8 @@ class RequestPane(QFrame):
         self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
-        self._latest_check.stop()
-        self.body.stop()
-        self.deliveries.clear()
-        self._empty_tabs()
-        self.tokens.stop()
+        if self._view is not None:
+            self._view.clear()
         if lost:
             self.placeholder.say(NOT_STORED, HOW_DELETED)
         else:
@@ -306,13 +269,8 @@ class RequestPane(QFrame):
 
     @Slot()
     def take_focus(self) -> None:
-        """Move the focus into what is shown, or to the tabs if that has nothing to move in."""
-        tab = self.tabs.currentIndex()
-        if tab in (BODY, RAW):
-            widget = (self.body if tab == BODY else self.raw).stack.currentWidget()
-        else:
-            widget = self.deliveries.list if tab == DELIVERIES else self._pages.currentWidget()
-        (widget if widget is not None and takes_keys(widget) else self.tabs).setFocus()
+        """Move the focus into what is shown."""
+        self.view.take_focus()
 
     @Slot(str)
     def show_deliveries(self, capture_id: str) -> None:
@@ -324,33 +282,8 @@ class RequestPane(QFrame):
     @Slot()
     def open_find(self) -> None:
         """Search in the body, or in the raw request while that is shown."""
-        if self._capture is not None and self.tabs.currentIndex() == RAW:
-            self.raw.open_find()
-        elif self._capture is not None:
-            self.tabs.setCurrentIndex(BODY)
-            self.body.open_find()
-
-    def _build_layout(self) -> None:
-        for page in (self.body, self.deliveries, self.tokens):
-            self._pages.addWidget(page)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
-        bar.addWidget(self.tabs, 1)
-        content = QWidget(self)
-        vbox(
-            self.deleted_bar,
-            self.damaged_bar,
-            self.header,
-            bar,
-            line(content),
-            (self._pages, 1),
-            inside=content,
-            spacing=0,
-            margins=0,
-        )
-        self._stack.addWidget(self.placeholder)
-        self._stack.addWidget(content)
-        vbox(self._stack, inside=self, margins=0)
+        if self._capture is not None:
+            self.view.open_find()
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
         capture = await self._services.store.captures.get(capture_id)
@@ -363,116 +296,16 @@ class RequestPane(QFrame):
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture
-        self._source = source = of_capture(capture, self._services.store.captures)
-        self._empty_tabs()
         self._forget_deletion()
         self._deletion.watch(capture)
-        self.header.show_capture(capture, self._services.providers)
-        self._state.watch(capture)
-        query = query_rows(capture.target)
-        self.tabs.set_count(HEADERS, len(capture.headers))
-        self.tabs.set_count(QUERY, len(query))
-        self.deliveries.show_capture(capture)
-        if capture.delivery is DeliveryState.NONE:
-            self.tabs.set_count(DELIVERIES, 0)
-        self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
-        self._show_tab(self.tabs.currentIndex())
-        self._stack.setCurrentIndex(1)
-        self.body.show_source(source)
-        self.tokens.show_tokens(capture, source)
-        self.damaged_bar.say([])
-        self._latest_check.run(partial(self._check, source))
+        wanted, self._tab_wanted = self._tab_wanted, None
+        tab = wanted[1] if wanted is not None and wanted[0] == capture.id else None
+        self._stack.setCurrentWidget(self.view)
+        self.view.show_capture(capture, tab)
         self.opened.emit(capture.id)
         if self._focus_when_loaded:
             self._focus_when_loaded = False
             self.take_focus()
-
-    async def _check(self, source: BodySource) -> None:
-        with suppress(StorageUnavailableError):  # showing it reports that
-            damage = await source.damage()
-            if damage:
-                self.damaged_bar.say([damage, SHOWN_DAMAGED])
-                self._state.set_damaged()
-
-    def _tab_of_request(self, capture: Capture, query: bool) -> int:
-        wanted, self._tab_wanted = self._tab_wanted, None
-        if wanted is not None and wanted[0] == capture.id:
-            return wanted[1]
-        tab = self._tab_of.get(media_type(capture.content_type))
-        if tab == TOKENS and self.tabs.currentIndex() != TOKENS:
-            tab = None  # Whether there are tokens is known only later.
-        return tab_for(tab, capture, query=query)
-
-    @Slot(int)
-    def _deliveries_counted(self, count: int) -> None:
-        self.tabs.set_count(DELIVERIES, count)
-
-    @Slot(str, int)
-    def _tokens_found(self, capture_id: str, count: int) -> None:
-        current = self._capture
-        if current is None or current.id != capture_id:
-            return
-        self.tabs.set_count(TOKENS, count)
-        if not count and self.tabs.currentIndex() == TOKENS:
-            query = self.tabs.isTabEnabled(QUERY)
-            self.tabs.show_request(tab_for(None, current, query=query), query=query)
-        self.tabs.setTabVisible(TOKENS, count > 0)
-        if count and self._tab_of.get(media_type(current.content_type)) == TOKENS:
-            self.tabs.setCurrentIndex(TOKENS)
-
-    @Slot(int)
-    def _show_tab(self, tab: int) -> None:
-        self._fill(tab)
-        self._pages.setCurrentWidget(getattr(self, PAGES[tab]))
-
-    def _fill(self, tab: int) -> None:
-        capture = self._capture
-        if capture is None or tab in self._filled:
-            return
-        self._filled.add(tab)
-        if tab == HEADERS:
-            self.fields.show_fields(capture.headers, capture.trailers)
-        elif tab == QUERY:
-            self.query.set_rows(query_rows(capture.target))
-        elif tab == RAW:
-            self.raw.show_capture(capture)
-        elif tab == INFO:
-            self._show_info(capture)
-        self._mark_filled()
-
-    def _show_info(self, capture: Capture) -> None:
-        self.info.show_capture(capture, self._services.providers)
-        loader = self.body.loader
-        if loader.reader is not None and loader.source is self._source:
-            self.info.read(loader.reader)
-
-    def _mark_filled(self) -> None:
-        headers, query = self._marks
-        if HEADERS in self._filled:
-            self.headers.mark(headers)
-        if QUERY in self._filled:
-            self.query.mark(query)
-
-    def _empty_tabs(self) -> None:
-        """Another request is shown, or none."""
-        if RAW in self._filled:
-            self.raw.stop()
-        self._filled.clear()
-
-    def _add_page(self, page: Page) -> Page:
-        self._pages.addWidget(page)
-        order_tabs(self)
-        return page
-
-    @Slot(object)
-    def _body_read(self, reader: BodyReader) -> None:
-        if INFO in self._filled:
-            self.info.read(reader)
-
-    @Slot(int)
-    def _remember_tab(self, tab: int) -> None:
-        if self._capture is not None:
-            self._tab_of[media_type(self._capture.content_type)] = tab
 
     def _identified(self, event: RequestsIdentified) -> None:
         if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
@@ -481,19 +314,20 @@ class RequestPane(QFrame):
     async def _load_sender(self, current: Capture) -> None:
         capture = await self._services.store.captures.get(current.id)
         if capture is not None and self._capture is current:
-            self.header.show_capture(capture, self._services.providers)
-            if INFO in self._filled:
-                self._show_info(capture)
+            self.view.show_sender(capture)
 
     def _forget_deletion(self) -> None:
-        self.deleted = ""
         self._deletion.watch(None)
-        self.deleted_bar.say([])
+        self._say_deleted("")
+
+    def _say_deleted(self, reason: str) -> None:
+        self.deleted = reason
+        if self._view is not None:
+            self._view.show_deleted(reason)
 
     @Slot(str)
     def _show_deleted(self, reason: str) -> None:
-        self.deleted = reason
-        self.deleted_bar.say([reason, STILL_READABLE])
+        self._say_deleted(reason)
         self.was_deleted.emit()
 
     @Slot()

@@ -19,6 +19,9 @@ SCROLL_BAR = 14
 LEAST = QSize(160, 80)
 """The minimum height in pixels; if there is less, the content scrolls."""
 
+EMPTY_WIDTH = 280
+"""Width in pixels of the text in a pane that may be narrow."""
+
 
 class EmptyState(QWidget):
     """Icon (empty: Hookline's mark), title, text and at most one action, centred; `body` takes more below them."""

@@ -68,7 +68,7 @@ async def test_more_of_a_raw_request_is_loaded_while_there_is_room(shown: PageDe
     shown.desk.theme.body_text.toggle_wrap()
     await open_body(shown, b"a" * 90_000 + b"end", "text/plain")
     shown.detail.tabs.setCurrentIndex(RAW)
-    raw = shown.detail.raw
+    raw = shown.detail.view.raw
     await until(lambda: raw.code.toPlainText().endswith("end"))
 
 

@@ -109,7 +109,7 @@ async def test_the_charset_of_a_text_is_told(
 
 def facts(shown: PageDesk) -> dict[str, str]:
     shown.detail.tabs.setCurrentIndex(INFO)
-    pairs = shown.detail.info.pairs
+    pairs = shown.detail.view.info.pairs
     return {pairs.record(row)[0]: pairs.value(row) for row in range(pairs.rowCount())}
 
 

@@ -203,7 +203,7 @@ async def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(tm
             False,
         )
         QApplication.sendEvent(body.hex.viewport(), wheel)
-    sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.tokens.code)}
+    sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.view.tokens.code)}
     assert sizes == {text.size} == {15}
     theme = Theme()
     again = theme.body_text

@@ -43,7 +43,7 @@ async def opened(folder: Path, **fields: Any) -> AsyncIterator[tuple[PageDesk, D
         capture = await shown.desk.capture(shown.endpoint, **fields)
         shown.detail.show_tab_of(capture.id, DELIVERIES)
         shown.page.open_request(capture.id)
-        tab = shown.detail.deliveries
+        tab = shown.detail.view.deliveries
         await until(lambda: words(tab))
         (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
         yield shown, tab, capture, delivery
@@ -101,7 +101,7 @@ async def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(t
         made = [attempt(delivery, number, **NO_CONNECTION) for number in (1, 2, 3)]
         await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made)
         shown.page.open_request(capture.id)
-        tab = shown.detail.deliveries
+        tab = shown.detail.view.deliveries
         await until(lambda: words(tab))
         assert not tab.isVisible()
         shown.detail.tabs.setCurrentIndex(DELIVERIES)
@@ -331,7 +331,7 @@ async def test_a_request_that_was_not_sent_says_why_in_full(tmp_path: Path) -> N
         error = NOT_SENT.replace("/../", "/../" + 30 * "long/")
         await not_sent(shown.desk.store, delivery, error)
         shown.page.open_request(capture.id)
-        tab = shown.detail.deliveries
+        tab = shown.detail.view.deliveries
         await until(lambda: words(tab))
         shown.detail.tabs.setCurrentIndex(DELIVERIES)
         await until(lambda: words(tab)[1:] == ["Attempt 1 of 1: Not sent"])
@@ -366,7 +366,7 @@ async def test_deliveries_to_several_targets_and_replays_are_listed_apart(tmp_pa
         capture = await shown.desk.capture(endpoint, target="/catch/x")
         shown.detail.show_tab_of(capture.id, DELIVERIES)
         shown.page.open_request(capture.id)
-        tab = shown.detail.deliveries
+        tab = shown.detail.view.deliveries
         await until(lambda: len(words(tab)) == 4)
         assert [line.rpartition("/")[2] for line in words(tab)[::2]] == ["one", "two"]
         assert shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 2"
@@ -379,7 +379,7 @@ async def test_a_request_without_deliveries_says_why(tmp_path: Path, forwards: b
         sent = await shown.add()
         shown.detail.show_tab_of(sent.id, DELIVERIES)
         shown.page.open_request(sent.id)
-        empty = shown.detail.deliveries.empty
+        empty = shown.detail.view.deliveries.empty
         await until(empty.isVisible)
         assert ("when this request arrived" in empty.text.text()) == forwards
 

@@ -153,7 +153,7 @@ async def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_count
     await shows(body, "2 of 2")
     assert current(body.code) == "needle 2"
     shown.detail.tabs.setCurrentIndex(RAW)
-    raw = shown.detail.raw
+    raw = shown.detail.view.raw
     await until(lambda: raw.code.line_count() > 0)
     raw.open_find()
     raw.find_bar.field.setText("needle")

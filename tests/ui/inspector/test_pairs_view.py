@@ -29,7 +29,7 @@ async def open_headers(shown: PageDesk, *headers: tuple[str, str], **fields: Any
     shown.detail.tabs.setCurrentIndex(HEADERS)
     await activate(shown.page)
     await settle()
-    table = shown.detail.headers
+    table = shown.detail.view.headers
     table.setFocus()
     return table
 
@@ -120,14 +120,14 @@ async def test_what_is_hidden_in_a_value_is_copied_as_it_was_sent(tmp_path: Path
         assert copied() == value
         shown.detail.tabs.setCurrentIndex(QUERY)
         await settle()
-        query = shown.detail.query
+        query = shown.detail.view.query
         assert query.pairs.cut == {0: frozenset({1, 2})}
         query.toggle(0)
         assert field_of(query, 0, 1).text.toPlainText() == "<b>\\n" + "y" * 20_000
         assert field_of(query, 0, 2).text.toPlainText() == "long=%3Cb%3E%0A" + "y" * 20_000
         shown.detail.tabs.setCurrentIndex(INFO)
         await settle()
-        info = shown.detail.info
+        info = shown.detail.view.info
         (row,) = info.pairs.cut
         assert info.pairs.record(row)[0] == "Target"
 
@@ -177,12 +177,12 @@ async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: Page
     long = "v" * 3_000
     target = "/catch/x?" + "&".join(["a=1"] * 8_000) + f"&b={long}"
     fits: list[None] = []
-    shown.detail.query.fitted.connect(lambda: fits.append(None))
+    shown.detail.view.query.fitted.connect(lambda: fits.append(None))
     began = time.thread_time()
     await open_body(shown, b"{}", "application/json", target=target)
     shown.detail.tabs.setCurrentIndex(QUERY)
     await settle()
-    took, query = time.thread_time() - began, shown.detail.query
+    took, query = time.thread_time() - began, shown.detail.view.query
     assert 1 <= len(fits) <= 4  # not for each column: only while the scroll bar appears and the last one is stretched
     assert took < 1.5
     assert query.pairs.cut == {8_000: frozenset({1, 2})}

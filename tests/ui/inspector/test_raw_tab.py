@@ -32,11 +32,11 @@ async def open_raw(shown: PageDesk, body: bytes, **fields: Any) -> None:
     shown.page.open_request(sent.id)
     await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == sent.id)
     shown.detail.tabs.setCurrentIndex(RAW)
-    await until(lambda: shown.detail.raw.code.line_count() > 0)
+    await until(lambda: shown.detail.view.raw.code.line_count() > 0)
 
 
 async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: PageDesk) -> None:
-    raw = shown.detail.raw
+    raw = shown.detail.view.raw
     body = gzip.compress(b"{}", mtime=0)
     await open_raw(
         shown,
@@ -80,18 +80,18 @@ async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: 
 async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     body = '{"é":\n1}'.encode()
     await open_raw(shown, body, target="/catch/x", headers=(("Host", "h"), ("X-A", "1")))
-    shown.detail.raw.copy.click()
+    shown.detail.view.raw.copy.click()
     clipboard = QGuiApplication.clipboard()
     expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
     await until(lambda: clipboard.text() == expected.decode())
     assert bytes(clipboard.mimeData().data("application/http").data()) == expected
-    await until(lambda: notice(shown.detail.raw) == "Copied the request.")
+    await until(lambda: notice(shown.detail.view.raw) == "Copied the request.")
 
 
 async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
     monkeypatch.setattr("app.ui.inspector.body.body_loader.READ", 100_000)
-    raw, captures = shown.detail.raw, shown.desk.store.captures
+    raw, captures = shown.detail.view.raw, shown.desk.store.captures
     body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
     await open_body(shown, body, "text/plain")
     read: list[int] = []
@@ -130,7 +130,7 @@ async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypat
         raise StorageUnavailableError("The stored requests cannot be read.")
 
     async with open_page(tmp_path) as shown:
-        raw = shown.detail.raw
+        raw = shown.detail.view.raw
         await open_raw(shown, b"first", content_type="text/plain", target="/catch/x/first")
         shown.detail.tabs.tabBarClicked.emit(RAW)
         second = await shown.add(b"second", content_type="text/plain", target="/catch/x/second")
@@ -146,7 +146,7 @@ async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypat
         assert raw.code.toPlainText().startswith("POST /catch/x/second")
         assert raw.code.toPlainText().endswith("second")
         await shown.desk.store.captures.delete([second.id])
-        await until(shown.detail.deleted_bar.isVisible)
+        await until(shown.detail.view.deleted_bar.isVisible)
         assert raw.code.toPlainText().endswith("second")
         await open_raw(shown, b"", headers=(), target="/catch/x")
         assert raw.code.toPlainText() == "POST /catch/x HTTP/1.1\n"

@@ -51,10 +51,10 @@ async def test_hostile_text_is_shown_plain(shown: PageDesk) -> None:
     expected = "<img src=http://x/y.png><b>b</b>\n\\x1b[31mred\\u202egpj.exe"
     assert shown.detail.body.code.toPlainText() == expected
     shown.detail.tabs.setCurrentIndex(HEADERS)
-    index = shown.detail.headers.pairs.index(1, 1)
+    index = shown.detail.view.headers.pairs.index(1, 1)
     assert index.data() == "<img src=x>\\x1b[0m"
-    shown.detail.headers.selectRow(1)
-    shown.detail.headers.copy_rows()
+    shown.detail.view.headers.selectRow(1)
+    shown.detail.view.headers.copy_rows()
     assert QGuiApplication.clipboard().text() == "X-<b>: <img src=x>\x1b[0m"
     assert not shown.detail.grab().isNull()
 
@@ -134,15 +134,15 @@ async def test_headers_and_query_keep_order_case_and_duplicates(shown: PageDesk)
     await open_body(shown, b"", "", headers=headers, target="/catch/x?b=2&a=1+1%20%E2%9C%93&b=1&e")
     detail = shown.detail
     detail.tabs.setCurrentIndex(HEADERS)
-    rows = [detail.headers.pairs.record(row)[0] for row in range(detail.headers.pairs.rowCount())]
+    rows = [detail.view.headers.pairs.record(row)[0] for row in range(detail.view.headers.pairs.rowCount())]
     assert rows == ["Content-Type", "x-dup", "X-Dup", "X-Long"]
     detail.tabs.setCurrentIndex(QUERY)
-    query = [detail.query.pairs.record(row) for row in range(detail.query.pairs.rowCount())]
+    query = [detail.view.query.pairs.record(row) for row in range(detail.view.query.pairs.rowCount())]
     assert query == [("b", "2", "b=2"), ("a", "1 1 ✓", "a=1+1%20%E2%9C%93"), ("b", "1", "b=1"), ("e", "", "e")]
     assert detail.tabs.tabText(QUERY) == "Query 4"
     detail.tabs.setCurrentIndex(HEADERS)
     await settle()
-    assert detail.headers.rowHeight(3) < 200
+    assert detail.view.headers.rowHeight(3) < 200
     assert detail.width() < 700
 
 
@@ -159,7 +159,7 @@ async def test_the_tab_is_remembered_for_each_type(shown: PageDesk) -> None:
 
 async def test_deliveries_show_and_change_as_they_end(tmp_path: Path) -> None:
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
-        store, tab = shown.desk.store, shown.detail.deliveries
+        store, tab = shown.desk.store, shown.detail.view.deliveries
         sent = await shown.desk.capture(shown.endpoint)
         shown.page.open_request(sent.id)
         await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
@@ -203,9 +203,9 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     shown.page.open_request(intact.id)  # the first to arrive is open, and was read before
     await until(lambda: detail.body.code.toPlainText() == "intact")
     shown.page.open_request(harmed.id)
-    await until(detail.damaged_bar.isVisible)
+    await until(detail.view.damaged_bar.isVisible)
     assert detail.header.state.text() == "Damaged"
-    assert detail.damaged_bar.text.text().startswith("The stored body is damaged: it does not match the SHA-256")
+    assert detail.view.damaged_bar.text.text().startswith("The stored body is damaged: it does not match the SHA-256")
     await until(lambda: detail.body.code.toPlainText().startswith("harmed, or not"))
     detail.body.copy.click()
     await until(lambda: "The stored body is damaged" in notice(detail.body))
@@ -214,7 +214,7 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     assert "damaged" in str(editable.body)
     shown.page.open_request(intact.id)
     await until(lambda: detail.body.code.toPlainText() == "intact")
-    assert not detail.damaged_bar.isVisible()
+    assert not detail.view.damaged_bar.isVisible()
 
 
 async def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_before(
@@ -246,7 +246,7 @@ async def test_an_empty_body_and_a_request_that_is_gone(shown: PageDesk) -> None
     name = await open_body(shown, b"", "", target="/catch/x")
     assert shown.detail.body.nothing.isVisible()
     await shown.desk.store.captures.delete([name])
-    assert shown.detail.deleted_bar.isVisible()
+    assert shown.detail.view.deleted_bar.isVisible()
     shown.detail.clear()
     shown.page.open_request(name)
     await until(lambda: "no longer stored" in shown.detail.placeholder.title.text())

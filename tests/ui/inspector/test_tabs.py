@@ -212,7 +212,7 @@ async def test_a_request_with_tokens_after_another_stays_on_its_tab(shown: PageD
     seen: list[int] = []
     tabs.currentChanged.connect(seen.append)
     found: list[int] = []
-    shown.detail.tokens.found.connect(lambda _, count: found.append(count))
+    shown.detail.view.tokens.found.connect(lambda _, count: found.append(count))
     await open_body(shown, b'{"b":1}', "application/json", headers=bearer)
     await until(lambda: found == [1])
     assert tabs.currentIndex() == TOKENS

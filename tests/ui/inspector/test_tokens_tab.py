@@ -28,15 +28,15 @@ async def test_tokens_of_header_query_and_body_are_told_of(shown: PageDesk) -> N
     await until(lambda: detail.tabs.isTabVisible(TOKENS))
     assert detail.tabs.tabText(TOKENS) == "Tokens 3"
     assert detail.tabs.currentIndex() == BODY
-    text = detail.tokens.code.toPlainText()
+    text = detail.view.tokens.code.toPlainText()
     assert text.startswith("Authorization header \u00b7 token, algorithm HS256\n")
     assert "expired 3 hours before it arrived" in text
     assert '"sub": "a\\u202eb"' in text
     assert "access_token in the query \u00b7 token" in text
     assert "Body \u00b7 token" in text
     assert "verified" not in text
-    assert detail.tokens.notices.text.text().startswith("Not verified")
-    assert not detail.tokens.grab().isNull()
+    assert detail.view.tokens.notices.text.text().startswith("Not verified")
+    assert not detail.view.tokens.grab().isNull()
 
 
 async def test_the_tab_goes_when_there_are_none_and_is_remembered(shown: PageDesk) -> None:

@@ -87,10 +87,10 @@ async def test_trailers_stand_under_the_headers(tmp_path: Path) -> None:
         await open_body(shown_page, b"", "", trailers=trailers)
         detail.tabs.setCurrentIndex(HEADERS)
         await settle()
-        table = detail.fields.trailers
+        table = detail.view.fields.trailers
         assert table.pairs.records() == list(trailers)
         assert table.isVisible()
         assert table.height() <= 220
-        assert detail.headers.height() > 80
+        assert detail.view.headers.height() > 80
         await open_body(shown_page, b"", "")
         assert not table.isVisible()

@@ -64,7 +64,7 @@ async def test_a_replay_to_several_targets_counts_each_outcome_and_opens_them(tm
         (toast,) = (one for one in shown.page.findChildren(Toast) if one.isVisible())
         toast.buttons[0].click()
         await until(lambda: shown.detail.tabs.currentIndex() == DELIVERIES)
-        assert len(shown.detail.deliveries.list.attempts.records()) >= 2
+        assert len(shown.detail.view.deliveries.list.attempts.records()) >= 2
 
 
 async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> None:

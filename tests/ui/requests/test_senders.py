@@ -102,7 +102,7 @@ async def test_detail_and_info_tell_the_sender(shown: PageDesk) -> None:
     await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
     assert shown.detail.header.title.text() == "invoice.paid · Stripe"
     shown.detail.tabs.setCurrentIndex(INFO)
-    rows = dict(cells for cells in shown.detail.info.pairs.records())
+    rows = dict(cells for cells in shown.detail.view.info.pairs.records())
     assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
     shown.page.open_request(shown.model.summary(0).id)
     await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")

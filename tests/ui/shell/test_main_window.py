@@ -134,8 +134,8 @@ class TestKeys:
             detail = window.requests.detail
             made_when_shown = [
                 window.refused.raw.view,
-                detail.raw,
-                detail.deliveries.pane.body,
+                detail.view.raw,
+                detail.view.deliveries.pane.body,
                 window.tunnel.page,
             ]
             assert all(map(window.isAncestorOf, made_when_shown))

@@ -19,14 +19,11 @@ from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
-
-EMPTY_WIDTH = 280
-"""Width in pixels of the text in empty states: the detail pane may be narrow."""
 
 
 class SourcePane(QWidget):

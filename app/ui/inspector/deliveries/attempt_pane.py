@@ -25,7 +25,6 @@ from app.core.waiting import WaitReason, wait_of
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain
-from app.ui.inspector.body.source_pane import EMPTY_WIDTH
 from app.ui.inspector.deliveries.attempt_list import TimingBar
 from app.ui.inspector.pairs_view import COPY_HEADER, PairsView
 from app.ui.services import Services
@@ -37,7 +36,7 @@ from app.ui.widgets.badge import MethodBadge
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyButton
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, hbox, vbox

@@ -17,7 +17,6 @@ from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
-from app.ui.inspector.body.source_pane import EMPTY_WIDTH
 from app.ui.inspector.deliveries.attempt_list import AttemptList, Row, rows_of
 from app.ui.inspector.deliveries.attempt_pane import AttemptPane
 from app.ui.services import Services
@@ -26,7 +25,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label

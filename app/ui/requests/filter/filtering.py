@@ -227,9 +227,8 @@ class PageFilter(QObject):
         paths = _paths(query) if query is not None else []
         self._list.request_delegate.marked = pattern_of([*found, *paths], ("form",))
         self._list.viewport().update()
-        self._detail.body.find_bar.set_words(found)
         values = _header_values(query) if query is not None else []
-        self._detail.mark(pattern_of([*found, *values], ("percent", "mail")), pattern_of(found, ("form",)))
+        self._detail.mark(found, pattern_of([*found, *values], ("percent", "mail")), pattern_of(found, ("form",)))
 
     @Slot()
     def _clear_or_resume(self) -> None:

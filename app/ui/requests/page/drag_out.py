@@ -13,8 +13,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture, Summary
 from app.core.text import count_of, size_text
-from app.ui.inspector.body.body_export import SaveError, file_name, write_body
-from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.title import name_of
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
@@ -67,6 +65,10 @@ class DragFiles:
     async def _write(self, captures: Sequence[Capture]) -> list[Path]:
         if not captures:
             return []
+        # Start-up time, here and below: loaded when somebody drags.
+        from app.ui.inspector.body.body_export import file_name, write_body
+        from app.ui.inspector.body.body_source import of_capture
+
         self._drags += 1
         await asyncio.wait([self._cleanup])
         folder = await in_thread(self._new_folder, self._drags)
@@ -86,6 +88,8 @@ class DragFiles:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             folder.mkdir(mode=0o700)
         except OSError as error:
+            from app.ui.inspector.body.body_export import SaveError  # as above
+
             raise SaveError(f"Files to drag could not be written to {folder}: {error.strerror or error}.") from error
         return folder
 

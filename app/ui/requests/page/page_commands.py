@@ -204,12 +204,10 @@ class PageCommands(QObject):
         )
         self.selected.add_to(rows)
         self.opened.add_to(detail)
-        detail.header.show_commands(self.opened.with_keys(), self.opened.spare())
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(MERGE_MS)
         self.stars = StarClicks(rows)
-        self._note = detail.header.note
         self._to_note: str | None = None
         """The request whose note is written once it is open."""
         self._connect()
@@ -254,11 +252,18 @@ class PageCommands(QObject):
         rows.selection_settled.connect(self.refresh)
         self.stars.toggled.connect(self._toggle_star)
         self.selected.note_requested.connect(self._note_selected)
-        self.opened.note_requested.connect(self._note.start)
+        self._detail.view_made.connect(self._follow_view)
         self._request.changed.connect(self._note_opened)
-        self._note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
+
+    @Slot()
+    def _follow_view(self) -> None:
+        """The detail has made its widgets."""
+        header = self._detail.header
+        header.show_commands(self.opened.with_keys(), self.opened.spare())
+        self.opened.note_requested.connect(header.note.start)
+        header.note.saved.connect(self._save_note)
 
     def _selected(self) -> SelectedRequests:
         if not self._page.isVisible():
@@ -297,12 +302,13 @@ class PageCommands(QObject):
         opened = self._request.summary
         if opened is not None and opened.id == self._to_note:
             self._to_note = None
-            self._note.start()
+            self._detail.header.note.start()
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
-        saving = self._tasks.complete(self._actions.set_note(capture_id, note), self._note)
-        self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
+        editor = self._detail.header.note
+        saving = self._tasks.complete(self._actions.set_note(capture_id, note), editor)
+        self._tasks.start(editor.follow(saving, capture_id, note), "save a note")
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
-from app.ui.inspector.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
+from app.ui.inspector.body.code.fold_keys import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.theme.theme import Theme
+
+if TYPE_CHECKING:
+    from app.ui.inspector.body.code.code_folds import CodeFolds
 
 
 class ViewCommands(Commands):
@@ -37,7 +41,6 @@ class ViewCommands(Commands):
         super().__init__(theme, say, page)
         self._detail, self._filter, self._activity, self._page = detail, page_filter, activity, page
         self._show_list = show_list
-        folds = detail.body.code.folds
         find, of_list = detail.open_find, CommandGroup.LIST
         next_match, previous_match = page_filter.next_mark, page_filter.previous_mark
         self.command("Find in body", "search", find, self._none_open, "Ctrl+F")
@@ -48,12 +51,12 @@ class ViewCommands(Commands):
         )
         for command in self.commands:
             command.add_to(page)
-        self.command("Fold in body", "fold", folds.fold_here, self._no_folds, FOLD)
-        self.command("Unfold in body", "unfold", folds.unfold_here, self._no_folds, UNFOLD)
-        self.command("Fold all in body", "fold", folds.fold_all, self._no_folds, FOLD_ALL)
-        self.command("Unfold all in body", "unfold", folds.unfold_all, self._no_folds, UNFOLD_ALL)
+        self.command("Fold in body", "fold", self._fold_here, self._no_folds, FOLD)
+        self.command("Unfold in body", "unfold", self._unfold_here, self._no_folds, UNFOLD)
+        self.command("Fold all in body", "fold", self._fold_all, self._no_folds, FOLD_ALL)
+        self.command("Unfold all in body", "unfold", self._unfold_all, self._no_folds, UNFOLD_ALL)
         toggle = self._toggle_chart
-        self.command("Save body as…", "download", detail.body.save.click, self._no_body, synonyms="export download")
+        self.command("Save body as…", "download", self._save_body, self._no_body, synonyms="export download")
         self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
 
     @Slot()
@@ -77,14 +80,36 @@ class ViewCommands(Commands):
         return self._none_open() or (None if body else "This request has no body.")
 
     def _no_folds(self) -> str | None:
-        code = self._detail.body.code
-        possible = code.folds.possible and code.isVisible()
-        return self._none_open() or (None if possible else "Nothing in this body can be folded.")
+        if (reason := self._none_open()) is not None:
+            return reason
+        possible = self._folds.possible and self._detail.body.code.isVisible()
+        return None if possible else "Nothing in this body can be folded."
+
+    @property
+    def _folds(self) -> CodeFolds:
+        return self._detail.body.code.folds
+
+    def _fold_here(self) -> None:
+        self._folds.fold_here()
+
+    def _unfold_here(self) -> None:
+        self._folds.unfold_here()
+
+    def _fold_all(self) -> None:
+        self._folds.fold_all()
+
+    def _unfold_all(self) -> None:
+        self._folds.unfold_all()
+
+    def _save_body(self) -> None:
+        self._detail.body.save.click()
 
     def _no_matches(self) -> str | None:
+        if (reason := self._none_open()) is not None:
+            return reason
         # The find bar of a body stays open while another tab is shown.
         searching = self._filter.active or not self._detail.body.find_bar.isHidden()
-        return self._none_open() or (None if searching else "Filter the list or find in the body first.")
+        return None if searching else "Filter the list or find in the body first."
 
     def _start_filter(self) -> None:
         self._show_list()

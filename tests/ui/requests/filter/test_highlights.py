@@ -116,18 +116,18 @@ async def test_the_line_counts_characters_whatever_they_are(desk: Desk) -> None:
 async def test_words_are_marked_among_headers_and_query_fields(shown: PageDesk) -> None:
     detail, headers = shown.detail, (("X-Topic", "orders/paid"), ("X-Kind", "orders"))
     await open_body(shown, b"{}", headers=headers, target="/catch/x?a=orders&b=2")
-    for tab, view in ((QUERY, detail.query), (HEADERS, detail.headers)):
+    for tab, view in ((QUERY, detail.view.query), (HEADERS, detail.view.headers)):
         detail.tabs.setCurrentIndex(tab)
         assert view.marked is None
     shown.page.filter.bar.set_text("orders header:x-topic~paid -b")
-    await until(lambda: detail.headers.marked is not None)
-    assert found(detail.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
-    assert found(detail.query.marked, "orders paid b") == ["orders"]
-    view = detail.headers
+    await until(lambda: detail.view.headers.marked is not None)
+    assert found(detail.view.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
+    assert found(detail.view.query.marked, "orders paid b") == ["orders"]
+    view = detail.view.headers
     name, value = (view.visualRect(view.pairs.index(1, column)) for column in (0, 1))
     before = [view.viewport().grab(cell).toImage() for cell in (name, value)]
     shown.page.filter.bar.clear()
-    assert detail.headers.marked is None
+    assert detail.view.headers.marked is None
     after = [view.viewport().grab(cell).toImage() for cell in (name, value)]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
@@ -186,9 +186,9 @@ async def test_encoded_targets_and_headers_are_marked(shown: PageDesk) -> None:
     shown.page.filter.bar.set_text('caf\u00e9 "a b c"')
     for tab in (HEADERS, QUERY):
         shown.detail.tabs.setCurrentIndex(tab)
-    await until(lambda: shown.detail.headers.marked is not None)
-    assert found(shown.detail.headers.marked, headers[0][1]) == ["caf=C3=A9"]
-    assert found(shown.detail.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]
+    await until(lambda: shown.detail.view.headers.marked is not None)
+    assert found(shown.detail.view.headers.marked, headers[0][1]) == ["caf=C3=A9"]
+    assert found(shown.detail.view.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]
     assert found(shown.list.request_delegate.marked, "/caf%C3%A9?q=a%20b+c") == ["caf%C3%A9", "a%20b+c"]
     await until(lambda: shown.model.rowCount() == 1)
 

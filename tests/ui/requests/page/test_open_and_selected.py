@@ -234,8 +234,8 @@ async def test_what_is_open_and_deleted_is_still_shown_and_says_so(
         detail = shown.detail
         await until(lambda: '"n": 1' in detail.body.code.toPlainText())
         reason = await ends(shown)
-        await until(detail.deleted_bar.isVisible)
-        assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy it here."
+        await until(detail.view.deleted_bar.isVisible)
+        assert detail.view.deleted_bar.text.text() == f"{reason} You can still read and copy it here."
         await settle()
         assert opened(shown, mine)
         assert '"n": 1' in detail.body.code.toPlainText()
@@ -258,7 +258,7 @@ async def test_what_is_open_and_deleted_is_still_shown_and_says_so(
         assert opened(shown, mine)
         click_row(shown, 0)
         await until(lambda: opened(shown, newest.id))
-        assert not detail.deleted_bar.isVisible()
+        assert not detail.view.deleted_bar.isVisible()
 
 
 async def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(shown: PageDesk) -> None:

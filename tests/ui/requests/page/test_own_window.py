@@ -132,8 +132,8 @@ async def test_it_says_that_its_request_was_deleted(shown: PageDesk) -> None:
     assert not window.commands.delete.isEnabled()
     other = await own(shown, 0)
     await store.endpoints.delete(shown.endpoint.id)
-    await until(other.detail.deleted_bar.isVisible)
-    assert other.detail.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
+    await until(other.detail.view.deleted_bar.isVisible)
+    assert other.detail.view.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
     assert other.detail.capture is not None
 
 
@@ -170,6 +170,7 @@ async def test_it_comes_back_where_it_was_left_and_goes_with_the_program(tmp_pat
 
 async def test_windows_that_were_closed_leave_nothing_behind(shown: PageDesk) -> None:
     made = await shown.add()
+    await until(lambda: shown.detail.capture is not None)  # the first one opens by itself
     handlers = {kind: len(held) for kind, held in shown.desk.bus._handlers.items()}
     for _ in range(3):
         shown.page.windows.open(made.summary())

@@ -124,7 +124,7 @@ async def test_the_keys_of_a_request_work_in_its_detail_but_not_while_one_types(
     await until(lambda: shown.detail.capture is not None)
     detail = shown.detail
     detail.tabs.setCurrentIndex(TABS.index("Headers"))
-    for place in (detail.tabs, detail.headers):
+    for place in (detail.tabs, detail.view.headers):
         clipboard.clear()
         place.setFocus()
         QTest.keyClick(place, Qt.Key.Key_L)

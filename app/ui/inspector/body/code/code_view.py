@@ -29,6 +29,7 @@ from app.core.search.spellings import Encoding
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.inspector.body.code.code_folds import CodeFolds
 from app.ui.inspector.body.code.code_rows import TAB, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
+from app.ui.inspector.body.code.fold_keys import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
@@ -228,10 +229,6 @@ class CodeGutter(QWidget):
             self.scroll(0, dy)
         else:
             self.update(0, rect.y(), self.width(), rect.height())
-
-
-FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
-FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
 
 
 class CodeActions(QObject):

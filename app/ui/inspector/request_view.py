@@ -1,0 +1,273 @@
+"""What is shown of an open request: its header, and a tab for each part of it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import TypeVar
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.media_types import media_type
+from app.core.errors import StorageUnavailableError
+from app.core.model import Capture, DeliveryState
+from app.ui.inspector.body.body_bars import NoticesBar
+from app.ui.inspector.body.body_pane import BodyPane
+from app.ui.inspector.body.body_source import BodySource, of_capture
+from app.ui.inspector.header import RequestHeader
+from app.ui.inspector.pairs_view import PairsView
+from app.ui.inspector.request_state import RequestState
+from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
+from app.ui.inspector.tabs.raw_tab import RawTab
+from app.ui.inspector.tabs.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
+from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
+from app.ui.services import Services
+from app.ui.tasks import Latest, Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+from app.ui.widgets.focus import order_tabs, takes_keys
+from app.ui.widgets.layout import vbox
+
+STILL_READABLE = "You can still read and copy it here."
+"""Used after the request was deleted."""
+
+SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed."
+
+LEAST_HEIGHT = 200
+"""Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
+
+PAGES = ("body", "fields", "query", "deliveries", "raw", "info", "tokens")
+"""The attributes with the pages of the tabs, in their order."""
+
+Page = TypeVar("Page", bound=QWidget)
+
+
+class RequestView(QWidget):
+    """`show_capture` fills it. The tab is remembered for each content type."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services, self._theme = services, theme
+        self._capture: Capture | None = None
+        self._tab_of: dict[str, int] = {}
+        self._latest_check = Latest(self, tasks, "detail: check")
+        self._tasks = tasks
+        self.header = RequestHeader(theme, self)
+        self.header.note.read_only = services.read_only is not None
+        self._state = RequestState(services, self)
+        self._state.changed.connect(self.header.show_state)
+        self.deleted_bar = NoticesBar(theme, self)
+        self.damaged_bar = NoticesBar(theme, self)
+        self.tabs = RequestTabs(theme, self)
+        self.body = BodyPane(theme, tasks, self)
+        self.body.loader.begun.connect(self._body_read)
+        self.deliveries = DeliveriesTab(services, theme, tasks, self)
+        self.deliveries.counted.connect(self._deliveries_counted)
+        self.tokens = TokensTab(theme, tasks, self)
+        self._filled: set[int] = set()
+        """The tabs that show this request; the others do so when they are shown."""
+        self._source: BodySource | None = None
+        self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
+        self._pages = QStackedWidget(self)
+        self._pages.setMinimumHeight(LEAST_HEIGHT)
+        self._build_layout()
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.tabs.user_selected.connect(self._remember_tab)
+        self.tokens.found.connect(self._tokens_found)
+
+    @cached_property
+    def fields(self) -> HeadersTab:
+        """Made when it is first shown, as the next three are: they would slow down the start of the window."""
+        return self._add_page(HeadersTab(self._theme, self._pages))
+
+    @cached_property
+    def query(self) -> PairsView:
+        query = self._add_page(PairsView(("Name", "Value", "As sent"), self._theme, self._pages))
+        query.setAccessibleName("Query parameters")
+        return query
+
+    @cached_property
+    def raw(self) -> RawTab:
+        return self._add_page(RawTab(self._services.store.captures, self._theme, self._tasks, self._pages))
+
+    @cached_property
+    def info(self) -> InfoTab:
+        return self._add_page(InfoTab(self._theme, self._pages))
+
+    @property
+    def headers(self) -> PairsView:
+        return self.fields.headers
+
+    def show_capture(self, capture: Capture, wanted: int | None) -> None:
+        """With the tab that is `wanted`; None: the one that its content type had last."""
+        self._capture = capture
+        self._source = source = of_capture(capture, self._services.store.captures)
+        self.empty()
+        self.header.show_capture(capture, self._services.providers)
+        self._state.watch(capture)
+        query = query_rows(capture.target)
+        self.tabs.set_count(HEADERS, len(capture.headers))
+        self.tabs.set_count(QUERY, len(query))
+        self.deliveries.show_capture(capture)
+        if capture.delivery is DeliveryState.NONE:
+            self.tabs.set_count(DELIVERIES, 0)
+        tab = self._tab_of_request(capture, bool(query)) if wanted is None else wanted
+        self.tabs.show_request(tab, query=bool(query))
+        self._show_tab(self.tabs.currentIndex())
+        self.body.show_source(source)
+        self.tokens.show_tokens(capture, source)
+        self.damaged_bar.say([])
+        self._latest_check.run(partial(self._check, source))
+
+    def show_sender(self, capture: Capture) -> None:
+        """The sender of the request shown was found out."""
+        self.header.show_capture(capture, self._services.providers)
+        if INFO in self._filled:
+            self._show_info(capture)
+
+    def show_deleted(self, reason: str) -> None:
+        """Say why it is no longer stored; empty: it is."""
+        self.deleted_bar.say([reason, STILL_READABLE] if reason else [])
+
+    def mark(self, headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
+        """Mark what a filter found, in these tabs, of this request and of those shown later."""
+        self._marks = headers, query
+        self._mark_filled()
+
+    def clear(self) -> None:
+        """No request is shown."""
+        self._capture = None
+        self._latest_check.stop()
+        self.body.stop()
+        self.deliveries.clear()
+        self.empty()
+        self.tokens.stop()
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus."""
+        self.deliveries.stop()
+        self._state.stop()
+
+    def empty(self) -> None:
+        """Another request is shown, or none."""
+        if RAW in self._filled:
+            self.raw.stop()
+        self._filled.clear()
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Move the focus into what is shown, or to the tabs if that has nothing to move in."""
+        tab = self.tabs.currentIndex()
+        if tab in (BODY, RAW):
+            widget = (self.body if tab == BODY else self.raw).stack.currentWidget()
+        else:
+            widget = self.deliveries.list if tab == DELIVERIES else self._pages.currentWidget()
+        (widget if widget is not None and takes_keys(widget) else self.tabs).setFocus()
+
+    def open_find(self) -> None:
+        """Search in the body, or in the raw request while that is shown."""
+        if self.tabs.currentIndex() == RAW:
+            self.raw.open_find()
+        else:
+            self.tabs.setCurrentIndex(BODY)
+            self.body.open_find()
+
+    def _build_layout(self) -> None:
+        for page in (self.body, self.deliveries, self.tokens):
+            self._pages.addWidget(page)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
+        bar.addWidget(self.tabs, 1)
+        vbox(
+            self.deleted_bar,
+            self.damaged_bar,
+            self.header,
+            bar,
+            line(self),
+            (self._pages, 1),
+            inside=self,
+            spacing=0,
+            margins=0,
+        )
+
+    async def _check(self, source: BodySource) -> None:
+        with suppress(StorageUnavailableError):  # showing it reports that
+            damage = await source.damage()
+            if damage:
+                self.damaged_bar.say([damage, SHOWN_DAMAGED])
+                self._state.set_damaged()
+
+    def _tab_of_request(self, capture: Capture, query: bool) -> int:
+        tab = self._tab_of.get(media_type(capture.content_type))
+        if tab == TOKENS and self.tabs.currentIndex() != TOKENS:
+            tab = None  # Whether there are tokens is known only later.
+        return tab_for(tab, capture, query=query)
+
+    @Slot(int)
+    def _deliveries_counted(self, count: int) -> None:
+        self.tabs.set_count(DELIVERIES, count)
+
+    @Slot(str, int)
+    def _tokens_found(self, capture_id: str, count: int) -> None:
+        current = self._capture
+        if current is None or current.id != capture_id:
+            return
+        self.tabs.set_count(TOKENS, count)
+        if not count and self.tabs.currentIndex() == TOKENS:
+            query = self.tabs.isTabEnabled(QUERY)
+            self.tabs.show_request(tab_for(None, current, query=query), query=query)
+        self.tabs.setTabVisible(TOKENS, count > 0)
+        if count and self._tab_of.get(media_type(current.content_type)) == TOKENS:
+            self.tabs.setCurrentIndex(TOKENS)
+
+    @Slot(int)
+    def _show_tab(self, tab: int) -> None:
+        self._fill(tab)
+        self._pages.setCurrentWidget(getattr(self, PAGES[tab]))
+
+    def _fill(self, tab: int) -> None:
+        capture = self._capture
+        if capture is None or tab in self._filled:
+            return
+        self._filled.add(tab)
+        if tab == HEADERS:
+            self.fields.show_fields(capture.headers, capture.trailers)
+        elif tab == QUERY:
+            self.query.set_rows(query_rows(capture.target))
+        elif tab == RAW:
+            self.raw.show_capture(capture)
+        elif tab == INFO:
+            self._show_info(capture)
+        self._mark_filled()
+
+    def _show_info(self, capture: Capture) -> None:
+        self.info.show_capture(capture, self._services.providers)
+        loader = self.body.loader
+        if loader.reader is not None and loader.source is self._source:
+            self.info.read(loader.reader)
+
+    def _mark_filled(self) -> None:
+        headers, query = self._marks
+        if HEADERS in self._filled:
+            self.headers.mark(headers)
+        if QUERY in self._filled:
+            self.query.mark(query)
+
+    def _add_page(self, page: Page) -> Page:
+        self._pages.addWidget(page)
+        order_tabs(self)
+        return page
+
+    @Slot(object)
+    def _body_read(self, reader: BodyReader) -> None:
+        if INFO in self._filled:
+            self.info.read(reader)
+
+    @Slot(int)
+    def _remember_tab(self, tab: int) -> None:
+        if self._capture is not None:
+            self._tab_of[media_type(self._capture.content_type)] = tab
