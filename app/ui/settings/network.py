@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOT_HERE = "This machine does not capture. The menu below the store’s name in the sidebar changes that."
 NONE = "None"
+PROXIES_TEXT = "Addresses or networks whose X-Forwarded-For says who sent a request, with commas between them."
 PROGRAM_TEXT = "The program that Hookline starts. Its options are on the Tunnel page."
 NO_PROGRAM = "Choose a tunnel program first."
 
@@ -60,7 +61,7 @@ class NetworkSection(SettingsSection):
             form.row("port"),
             form.row("host"),
             form.row("base_url", placeholder="https://hooks.example.com"),
-            form.row("proxies", placeholder="10.0.0.0/8, 192.0.2.7"),
+            form.row("proxies", text=PROXIES_TEXT, placeholder="10.0.0.0/8, 192.0.2.7"),
             form.row("tunnel_program", self._program, text=PROGRAM_TEXT),
             self._autostart,
             form.row("api_port"),
