@@ -123,6 +123,7 @@ async def test_in_a_low_tab_nothing_of_an_attempt_is_squeezed(tmp_path: Path) ->
         pane = tab.pane
         for part in (pane.title, pane.url, pane.facts, pane.timing, pane.sides, pane.parts):
             assert part.height() >= part.minimumSizeHint().height(), part
+        assert pane.body.height() > 8 * pane.fontMetrics().height()
         assert layout_faults(shown.page) == set()
         pane.parts.setFocus()
         bring_into_view(pane.parts)

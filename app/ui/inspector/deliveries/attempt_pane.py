@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 TEXT_MAX = 256 * 1024
 """Bytes of a body that are copied as text."""
+SHOWN_HEIGHT = 180
+"""The least of a body, or of why there is none, in pixels: with less the tab scrolls."""
 RESPONDED = "The sender got this response."
 
 
@@ -85,6 +87,7 @@ class AttemptPane(QWidget):
         self.nothing = EmptyState("forward", "No response", "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
         self._shown = QStackedWidget(self)
+        self._shown.setMinimumHeight(SHOWN_HEIGHT)
         self._blank = QWidget(self)
         self._about = QWidget(self)
         self._lay_out()

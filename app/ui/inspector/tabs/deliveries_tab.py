@@ -284,6 +284,7 @@ class DeliveriesTab(QWidget):
         self._notice_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._split.setChildrenCollapsible(False)
         self._split.setHandleWidth(1)
+        self._split.setProperty("transparent", True)
         self._split.addWidget(self.list)
         self.list.setMinimumHeight(84)
         # The tab may be lower than an attempt, its body and the timeline are.
