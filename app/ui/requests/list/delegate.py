@@ -206,6 +206,9 @@ NAME_MAX, NAME_SHARE, NAME_GAP = 160, 1 / 3, 12
 """Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
 SIZED = 360
 """Rows narrower than this and the endpoint's name leave out the size: the title would have less room than it."""
+BADGED = 340
+"""Rows narrower than this and with an endpoint's name leave out the method, which is mostly the same: name and event
+would be cut to their first letters."""
 TITLE_GAP = 8
 
 Index = QModelIndex | QPersistentModelIndex
@@ -288,10 +291,14 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(tokens.accent))
             painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
-        badge = QRectF(rect.left() + BADGE_LEFT, rect.top() + (ROW - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
-        paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
+        left, top = rect.left(), rect.top() + (ROW - METHOD_SIZE.height()) / 2
+        if self.names is not None and rect.width() < BADGED:
+            left -= PROVIDER_LEFT - BADGE_LEFT
+        else:
+            badge = QRectF(left + BADGE_LEFT, top, *METHOD_SIZE.toTuple())
+            paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
         columns = self._columns(rect)
-        left = rect.left() + self._name(painter, rect, columns.size.left(), summary, tokens)
+        left += self._name(painter, QRect(left, rect.top(), rect.width(), ROW), columns.size.left(), summary, tokens)
         if summary.provider:
             place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
             ratio = painter.deviceTransform().m11()
