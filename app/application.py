@@ -22,7 +22,8 @@ from msgspec.structs import replace
 from app import __version__
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
-from app.core.providers import catalogue
+from app.core.providers.catalogue import Catalogue, ProviderMatch, load
+from app.core.record import Headers
 from app.core.resources import resource
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
@@ -94,7 +95,6 @@ class Application:
         self._target_responses = TargetResponses()
         self.current_settings = CurrentSettings(folder, overrides or {})
         self.addresses = Addresses(self.current_settings)
-        self.catalogue = catalogue.load(resource("providers"))
         self._probe_key = ProbeKey()
         self.troubles = Troubles(self.bus)
         self._counts = NodeCounts(self.bus)
@@ -116,6 +116,18 @@ class Application:
     def _tunnel_programs(self) -> Mapping[str, ProgramSpec]:
         """Read when they are asked for: that takes a tenth of the processor time of a start."""
         return read_tunnel_programs(resource("tunnels"))
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The providers: read with the first request, or by `prepare`."""
+        return load(resource("providers"))
+
+    def prepare(self) -> None:
+        """Read what the first request would wait for; on any thread."""
+        self._identify((), "", b"")
+
+    def _identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
+        return self.catalogue.identify(headers, content_type, body)
 
     @property
     def settings(self) -> Settings:
@@ -162,7 +174,7 @@ class Application:
             self.folder,
             self.bus.publish,
             self.addresses.own_bases,
-            identify=self.catalogue.identify,
+            identify=self._identify,
             disk_reserve=lambda: self.settings.disk_reserve,
             fsync=self._fsync,
         )
@@ -174,7 +186,7 @@ class Application:
             self._password,
             self.bus.publish,
             self.addresses.own_bases,
-            identify=self.catalogue.identify,
+            identify=self._identify,
             works=self._captures,
             base_url=self.addresses.announced,
         )
@@ -334,7 +346,7 @@ class Application:
             self.current_settings,
             self.addresses,
             target_responses=self._target_responses,
-            identify=self.catalogue.identify,
+            identify=self._identify,
             probe_key=self._probe_key,
         )
         server = CaptureServer(handler, self._kept.get("capture"))

@@ -77,6 +77,10 @@ log = logging.getLogger(__name__)
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
+REST = ("app.ui.inspector.request_view", "app.ui.endpoints.endpoint_dialog", "app.ui.commands.palette")
+"""Modules that are loaded on a thread once the window is there, `REST_S` seconds after it."""
+REST_S = 0.5
+
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
 SET_ASIDE = DialogOption("Move it aside and start fresh", "primary")
@@ -275,6 +279,7 @@ class GuiProgram:
             log.warning("hookline: No font is installed, so text cannot be shown. %s", how_to_install_fonts())
         if on_ready is not None:
             on_ready(Ready(self._application, session.window, self._theme, self._messages))
+        tasks.start(self._load_rest(), "load the rest")
         if installation.is_bundle():
             tasks.start(self._watch_program(), "program file")
         self._reopening.clear()
@@ -282,6 +287,13 @@ class GuiProgram:
             await self._until_closing(asyncio.create_task(self._reopening.wait(), name="another store"))
         finally:
             await session.close()
+
+    async def _load_rest(self) -> None:
+        """What the start left out and the user will need first, so that nothing waits for it then."""
+        await asyncio.sleep(REST_S)
+        await asyncio.to_thread(self._application.prepare)
+        for module in REST:
+            await asyncio.to_thread(import_module, module)
 
     async def _watch_program(self) -> None:
         """Report that the program was updated or removed, which affects only its next start."""

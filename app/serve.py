@@ -124,6 +124,7 @@ async def opened(options: ServeOptions) -> AsyncIterator[Application]:
         application.current_settings.override(tunnel_program=options.tunnel, tunnel_autostart=True)
     try:
         await _open(application, options)
+        application.prepare()
         logging_to_file.enter_context(write_log(application.folder, as_json=options.log_json))
         yield application
     finally:

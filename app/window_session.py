@@ -11,6 +11,7 @@ from app import __version__
 from app.application import Application
 from app.cli.options import WindowOptions
 from app.core.launch_request import LaunchAction
+from app.core.lazy_mapping import LazyMapping
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging
@@ -62,8 +63,8 @@ def services_of(
         refused=refused,
         bus=application.bus,
         capture_url=application.addresses.capture_url,
-        providers=application.catalogue.names,
-        provider_marks=application.catalogue.marks,
+        providers=LazyMapping(lambda: application.catalogue.names),
+        provider_marks=LazyMapping(lambda: application.catalogue.marks),
         own_bases=application.addresses.own_bases,
         listening=listening,
         settings=lambda: application.settings,
