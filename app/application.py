@@ -124,6 +124,8 @@ class Application:
 
     def prepare(self) -> None:
         """Read what the first request would wait for; on any thread."""
+        from app.core.gist import any_body  # noqa: F401 - start-up time: a window needs it no earlier
+
         self._identify((), "", b"")
 
     def _identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:

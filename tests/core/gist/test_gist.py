@@ -85,7 +85,7 @@ def test_a_mistake_loses_no_request(monkeypatch: pytest.MonkeyPatch, caplog: pyt
     def fail(*_: object, **__: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr(module, "_of_body", fail)
+    monkeypatch.setattr("app.core.gist.any_body.of_body", fail)
     assert gist_of(Kind("", b"hello", type="text/plain")) == "binary · 5 B"
     assert "could not be described" in caplog.text
 
