@@ -77,7 +77,14 @@ log = logging.getLogger(__name__)
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
-REST = ("app.ui.inspector.request_view", "app.ui.endpoints.endpoint_dialog", "app.ui.commands.palette")
+REST = (
+    "app.ui.inspector.request_view",
+    "app.ui.endpoints.endpoint_dialog",
+    "app.ui.settings.dialog",
+    "app.ui.commands.palette",
+    "app.ui.replay.replay_editor",
+    "app.ui.tunnel.page",
+)
 """Modules that are loaded on a thread once the window is there, `REST_S` seconds after it."""
 REST_S = 0.5
 

@@ -121,3 +121,42 @@ def test_a_role_that_only_captures_has_no_window(tmp_path: Path, postgres_server
     assert said["code"] == 3
     (question,) = said["begun"]
     assert "may only capture, so a window has nothing to show" in question["asked"]
+
+
+LOADED_LATER = """
+import asyncio, sys
+from pathlib import Path
+
+from app.cli.options import WindowOptions
+from app.gui import REST, run_window
+
+
+def ready(ready):
+    early = [name for name in REST if name in sys.modules]
+    assert not early and "catalogue" not in vars(ready.application), early
+    ready.window.task = asyncio.get_running_loop().create_task(loaded(ready))
+
+
+async def loaded(ready):
+    while not set(REST) <= set(sys.modules):
+        await asyncio.sleep(0.05)
+    assert "catalogue" in vars(ready.application)
+    print("loaded")
+    ready.window.quit()
+
+
+sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), ready))
+"""
+
+
+def test_what_the_start_left_out_is_loaded_once_the_window_is_there(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED_LATER, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
