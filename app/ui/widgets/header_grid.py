@@ -279,7 +279,8 @@ class HeaderGrid(RowsView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Below the rows it is the empty one that is meant."""
         super().mousePressEvent(event)
-        if not self.indexAt(event.position().toPoint()).isValid():
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and not self.is_editing() and not self.indexAt(event.position().toPoint()).isValid():
             self._use(self.rows.index(self.rows.rowCount() - 1, NAME))
 
     def focusInEvent(self, event: QFocusEvent) -> None:

@@ -120,6 +120,11 @@ class TestTyping:
         shown.type("Via")
         assert shown.field.value()[2:] == (("Via", ""),)
 
+    def test_another_button_below_the_rows_edits_nothing(self, shown: Shown) -> None:
+        below = QPoint(20, shown.grid.viewport().height() - 5)
+        QTest.mouseClick(shown.grid.viewport(), Qt.MouseButton.RightButton, pos=below)
+        assert not shown.grid.is_editing()
+
     def test_escape_restores_the_cell_and_enter_ends_the_editing_alone(self, shown: Shown, qtbot: QtBot) -> None:
         shown.field.set_value(TWO)
         shown.at(0, VALUE)
