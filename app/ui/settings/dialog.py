@@ -198,6 +198,8 @@ class SettingsDialog(EditDialog):
                 if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
                     return
                 await self._tasks.complete(self._apply(old, edited, kept), self)
+                if edited.start_at_sign_in is not old.start_at_sign_in:
+                    await self.window_section.read_start()
             except HooklineError as error:
                 self._show_failure(error, edited)
             else:

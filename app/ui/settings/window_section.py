@@ -73,14 +73,14 @@ class WindowSection(SettingsSection):
             desktop.tray_changed.connect(self._follow_tray)
             self._follow_tray()
         self.start.setEnabled(False)
-        tasks.start(self._read_start(), "read the start at sign-in", self)
+        tasks.start(self.read_start(), "read the start at sign-in", self)
 
     async def set_start(self, on: bool) -> None:
-        """HooklineError, with nothing changed, when that fails."""
+        """HooklineError, with nothing changed, when that fails. Also when this is deleted meanwhile; `read_start`
+        shows it."""
         await in_thread(self._autostart.set, on)
-        await self._read_start()
 
-    async def _read_start(self) -> None:
+    async def read_start(self) -> None:
         self.starts, refusal, text, tooltip = False, None, self.start_row.declared_text, ""
         try:
             refusal, self.starts, other = await in_thread(self._start)

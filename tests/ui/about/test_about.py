@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -12,6 +13,7 @@ from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
@@ -198,6 +200,19 @@ class TestLicences:
         dialog.deleteLater()
 
 
+class HeldEntry(DesktopEntry):
+    """Written only when it `goes_on`."""
+
+    def __init__(self, folder: Path, command: StartCommand) -> None:
+        super().__init__(folder, command)
+        self.begun, self.goes_on = threading.Event(), threading.Event()
+
+    def set(self, on: bool) -> None:
+        self.begun.set()
+        self.goes_on.wait(10)
+        super().set(on)
+
+
 class TestStartAtSignIn:
     @staticmethod
     async def opened(desk: Desk, window: QWidget) -> SettingsDialog:
@@ -245,6 +260,22 @@ class TestStartAtSignIn:
         assert desk.services.autostart.enabled()
         assert desk.messages.waiting() == ()
         dialog.reject()
+
+    async def test_it_is_saved_though_the_dialog_is_closed_meanwhile(
+        self, window: QWidget, tmp_path: Path, desk: Desk
+    ) -> None:
+        entry = HeldEntry(tmp_path / "autostart", StartCommand(["hookline"]))
+        desk.services = desk.with_services(autostart=entry)
+        dialog = await self.opened(desk, window)
+        dialog.window_section.start.click()
+        dialog.save_button.click()
+        await until(entry.begun.is_set)
+        dialog.reject()
+        await until(lambda: not isValid(dialog))
+        entry.goes_on.set()
+        await until(lambda: not desk.tasks.running())
+        assert entry.enabled()
+        assert desk.messages.waiting() == ()
 
     async def test_where_it_cannot_be_the_reason_stands_beside_it(
         self, window: QWidget, tmp_path: Path, desk: Desk
