@@ -287,6 +287,32 @@ def test_every_task_is_named_and_kept() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_slot_is_overridden() -> None:
+    """PySide does not end the connections of an overriding slot with its object, which is then called when it is gone.
+    What subclasses override is a plain method: those are disconnected."""
+    classes = {node.name: node for path in MODULES for node in nodes(path) if isinstance(node, ast.ClassDef)}
+
+    def methods(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+        return (method for method in node.body if isinstance(method, ast.FunctionDef))
+
+    def above(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+        for base in node.bases:
+            found = classes.get(ast.unparse(base).partition("[")[0])
+            if found is not None:
+                yield found
+                yield from above(found)
+
+    wrong = [
+        f"{node.name}.{method.name} overrides a slot of {base.name}"
+        for node in classes.values()
+        for base in above(node)
+        for method in methods(base)
+        if any(ast.unparse(mark).startswith("Slot(") for mark in method.decorator_list)
+        and method.name in {own.name for own in methods(node)}
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_loop_waits_by_gather() -> None:
     """Awaiting `gather` of tasks that have ended gives the event loop no turn since Python 3.12: the loop spins."""
     wrong = [

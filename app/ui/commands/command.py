@@ -250,7 +250,6 @@ class Commands(QObject):
         self.commands.append(command)
         return command
 
-    @Slot()
     def refresh(self) -> None:
         for command in self.commands:
             command.refresh()

@@ -8,13 +8,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QFontMetricsF, QGuiApplication, QTextCursor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.lines import Line
+from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
@@ -253,6 +255,17 @@ def test_the_menu_of_a_body_wraps_and_zooms_as_far_as_possible(code: CodeView) -
     assert not text.wrap
     assert not actions["Wrap long lines"].isChecked()
     menu.deleteLater()
+
+
+def test_a_menu_that_was_closed_follows_no_change(code: CodeView) -> None:
+    """Its commands are gone, even where Python has not yet collected them: the test fails on what is raised then."""
+    place = code.viewport().mapToGlobal(code.viewport().rect().center())
+    menu = code.actions_here.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
+    (commands,) = menu.findChildren(BodyTextCommands)
+    menu.deleteLater()
+    QApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
+    assert not isValid(commands)
+    code._theme.body_text.toggle_wrap()
 
 
 def test_the_menu_of_a_body_folds_what_was_clicked(code: CodeView) -> None:

@@ -92,7 +92,6 @@ class SourcePane(QWidget):
         """Whether it is copied as a picture, not as text."""
         return False
 
-    @Slot()
     def open_find(self) -> None:
         """Open the search; a view without one is replaced by one that has it."""
         raise NotImplementedError
@@ -132,7 +131,6 @@ class SourcePane(QWidget):
         if self._source is not None and self.loader.reader is not None:
             self.loader.start_at(self._source, self.loader.reader.start_offset - FORMATTED_MAX + BEFORE)
 
-    @Slot()
     def _start(self) -> None:
         """Load the content from its beginning."""
         raise NotImplementedError
