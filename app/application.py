@@ -126,7 +126,7 @@ class Application:
         """Read what the first request would wait for; on any thread."""
         from app.core.gist import any_body  # noqa: F401 - start-up time: a window needs it no earlier
 
-        self._identify((), "", b"")
+        self._identify((), "", b"")  # reads the catalogue
 
     def _identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
         return self.catalogue.identify(headers, content_type, body)

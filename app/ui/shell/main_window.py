@@ -113,13 +113,8 @@ class MainWindow(QMainWindow):
         replaying = self.replays.commands.commands
         self.commands.registry.add(self.undo_bar.command, *replaying, self.delivery_commands.retry_all)
         self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
+        self._place_changed = QTimer(self, singleShot=True, interval=PLACE_MS)
         self._connect()
-        self._place_changed = QTimer(self)
-        self._place_changed.setSingleShot(True)
-        self._place_changed.setInterval(PLACE_MS)
-        self._place_changed.timeout.connect(self._save_place)
-        for moved in (self.requests.detail.opened, self.requests.detail.closed):
-            moved.connect(self._place_changed.start)
         self._window_state = WindowState(services.data_folder)
         self._window_state.restore(self)
         self._show_last_page()
@@ -377,6 +372,9 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self.qt_events.endpoints_changed.connect(self.dialogs.endpoints_changed)
+        for moved in (self.requests.detail.opened, self.requests.detail.closed):
+            moved.connect(self._place_changed.start)
+        self._place_changed.timeout.connect(self._save_place)
 
     @Slot()
     def _show_replays(self) -> None:
