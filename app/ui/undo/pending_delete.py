@@ -90,6 +90,7 @@ class PendingDelete(QObject):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeletionPurged, self._purged)
         self._on_hold = False
+        self._closed = False
         self._last_tick = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
@@ -146,6 +147,7 @@ class PendingDelete(QObject):
 
     async def close(self) -> None:
         """The program is ending: purge everything pending. What is left is stored, and restored by the next start."""
+        self._closed = True
         self._timer.stop()
         undone = [one for one in self._waiting if one.finishing and one.number not in self._finishing]
         ready = [one for one in self._waiting if one.remaining_ms is not None and one not in undone]
@@ -172,7 +174,7 @@ class PendingDelete(QObject):
             self._drop(one)
             return
         one.remaining_ms = DELAY_MS
-        if not self._timer.isActive():
+        if not self._timer.isActive() and not self._closed:
             self._last_tick = time.monotonic()
             self._timer.start()
         self.changed.emit()

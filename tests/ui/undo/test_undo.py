@@ -401,6 +401,31 @@ async def test_the_time_of_a_delete_begins_once_it_is_prepared(tmp_path: Path, m
         assert stored(desk, endpoint) == 3
 
 
+async def test_a_delete_that_is_prepared_only_after_the_end_is_left_to_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 3)
+        pending, trash = window.pending, desk.store.trash
+        delete = trash.delete
+
+        async def held(ids: Any) -> Any:
+            begun.set()
+            await go.wait()
+            return await delete(ids)
+
+        monkeypatch.setattr(trash, "delete", held)
+        deleting = desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
+        await begun.wait()
+        await pending.close()
+        go.set()
+        await deleting
+        assert [one.remaining_ms for one in pending.waiting] == [pending_delete.DELAY_MS]
+        assert not pending._timer.isActive()
+
+
 async def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 2)
