@@ -41,6 +41,9 @@ class FileWatch:
         self._identity, self._log_identity = file_identity(self._file), file_identity(self._log)
         self._page_size = int.from_bytes(self._header()[16:18])
         self._stamp = self._look()
+        self.unread = False
+        """Whether the file was accepted after what it has was last read: a change during a commit is a checkpoint's,
+        or another program's too."""
 
     def close(self) -> None:
         """After SQLite's connections."""
@@ -65,7 +68,7 @@ class FileWatch:
         is_shorter = size < self._stamp[0]
         if is_shorter and pages * (self._page_size if self._page_size > 1 else 65_536) > size:
             raise self._damaged("was cut")
-        self._stamp = stamp
+        self._stamp, self.unread = stamp, True
 
     def read_back(self, connection: sqlite3.Connection) -> None:
         """FileDamagedError unless a new connection, without the cache of the writer's `connection`, finds what that has
@@ -87,6 +90,7 @@ class FileWatch:
             if not is_damage(error):
                 raise
             raise self._damaged(f"is damaged ({error})") from error
+        self.unread = False
 
     @contextlib.contextmanager
     def kept_log(self) -> Iterator[None]:

@@ -75,6 +75,7 @@ class Writer(WriterThread):
         self._watch: FileWatch
         self._damaged: FileDamagedError | None = None
         self._lost = self._suspected = False
+        self._read_at = 0.0
 
     async def checkpoint(self) -> bool:
         """Move the log's content into the database file and shrink both; False when a reader prevents it."""
@@ -204,9 +205,12 @@ class Writer(WriterThread):
             self._watch.read_back(self._connection)
             log.warning("another program has written to %s; what was stored last can be read", self._path)
             self._loop.call_soon_threadsafe(self._on_suspicion)
+        elif self._watch.unread and time.monotonic() - self._read_at > PROBE_S:
+            self._read_at = time.monotonic()
+            self._watch.read_back(self._connection)
 
     def _look(self) -> None:
-        """While nothing is queued: nobody else would notice that the file is gone."""
+        """While nothing is queued: nobody else would notice that the file is gone or overwritten."""
         try:
             self._require_own_file()
         except Exception as error:

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -138,6 +138,19 @@ async def test_it_is_noticed_while_nothing_is_captured(
     store = await Store.open(folder, events.append)
     harm(folder / "hookline.db", other)
     await until(lambda: reasons(events) != [])
+    assert "while Hookline was using it" in str(reasons(events)[0])
+    await store.close()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_it_is_noticed_although_it_happened_during_a_commit(
+    folder: Path, other: Path, events: list[Event], harm: Harm
+) -> None:
+    """When the writer moves what is in its log into the file, which changes it too."""
+    store = await Store.open(folder, events.append)
+    with suppress(StorageUnavailableError):
+        await store._writer.run(lambda _: harm(folder / "hookline.db", other))
+    await until(lambda: reasons(events) != [], timeout=5)
     assert "while Hookline was using it" in str(reasons(events)[0])
     await store.close()
 
