@@ -272,7 +272,7 @@ class ActivityRepository(Protocol):
         ...
 
     async def last_outcomes(self) -> dict[int, DeliveryState]:
-        """The state of the latest ended delivery, by endpoint."""
+        """How the newest request that was forwarded ended, by endpoint; not of those that were only replayed."""
         ...
 
 

@@ -339,18 +339,22 @@ class Activity(Part):
         return await self._readers.run(job)
 
     async def last_outcomes(self) -> dict[int, DeliveryState]:
-        """The delivery result of the newest request that has one, by endpoint."""
+        """The delivery result of the newest request that was forwarded, by endpoint; replays are none of its own."""
 
         def job(database: Database) -> dict[int, DeliveryState]:
-            statement = (
-                "SELECT delivery FROM capture INDEXED BY capture_forwarded"
-                " WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND endpoint_id = ?"
-                " ORDER BY received_at DESC LIMIT 1"
-            )
-            rows = {one: execute(database, statement, (one,)).fetchone() for one in _visible(database, None)}
+            rows = {one: execute(database, _OUTCOME, (one,)).fetchone() for one in _visible(database, None)}
             return {one: DELIVERY_STATE[row[0]] for one, row in rows.items() if row is not None}
 
         return await self._readers.run(job)
+
+
+_OUTCOME = """SELECT delivery FROM (
+        SELECT seq, delivery, received_at FROM capture INDEXED BY capture_forwarded
+        WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND endpoint_id = ? ORDER BY received_at DESC LIMIT 1000
+    ) AS newest
+    WHERE EXISTS (SELECT 1 FROM delivery WHERE capture_seq = newest.seq AND replay_id IS NULL)
+    ORDER BY received_at DESC LIMIT 1"""
+"""Of the newest thousand: all of a million may have been replayed alone."""
 
 
 def _bars(database: Database, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:

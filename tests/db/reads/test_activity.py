@@ -7,6 +7,7 @@ import random
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from app.core.activity import Bar
 from app.core.delivery import Delivery
@@ -68,6 +69,20 @@ async def test_a_delivery_that_ends_moves_its_request(store: Store) -> None:
         await finish(store, delivery, state)
     assert await store.activity.bars(endpoint.id, [NOW, NOW + 1, NOW + 2]) == [Bar(delivered=1), Bar(failed=1)]
     assert await store.activity.last_outcomes() == {endpoint.id: DeliveryState.FAILED}
+
+
+async def test_a_replay_is_no_outcome_of_its_endpoint(store: Store) -> None:
+    endpoint = await store.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    forwarded = factories.capture(b"x", endpoint_id=endpoint.id, received_at=NOW)
+    await store.captures.add(forwarded, b"x", targets=endpoint.targets)
+    (delivery,) = await store.deliveries.of_capture(forwarded.id)
+    alone = await add(store, endpoint.id, received_at=NOW + 1)
+    replayed = replace(delivery, id="replayed", capture_id=alone.id, replay_id="r")
+    await store.deliveries.add_replays([replayed])
+    await finish(store, replayed, DeliveryState.FAILED)
+    assert await store.activity.last_outcomes() == {}
+    await finish(store, delivery, DeliveryState.DELIVERED)
+    assert await store.activity.last_outcomes() == {endpoint.id: DeliveryState.DELIVERED}
 
 
 async def finish(store: Store, delivery: Delivery, state: DeliveryState) -> None:
