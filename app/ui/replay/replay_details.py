@@ -44,7 +44,7 @@ STEPS = 1_000
 TARGET, SENT, DELIVERED, FAILED, NOT_SENT, PER_SECOND, MEDIAN, P95 = range(8)
 _NEEDED = {SENT: 800, PER_SECOND: 700, MEDIAN: 600, NOT_SENT: 500, P95: 400}
 """Narrower tables hide a column: the tooltip of the target has it."""
-_TARGETS_IN_VIEW = 4
+_NUMBER_WIDTH, _TARGETS_IN_VIEW = 68, 4
 LEAST_WIDTH, _LEAST_LIST = 320, 104
 """Pixels; the other is the height of failures or summary."""
 AGAIN = "Replay failed…"
@@ -61,12 +61,13 @@ class TargetTable(RowsView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         header = self.horizontalHeader()
-        header.setMinimumSectionSize(48)
+        header.setDefaultSectionSize(_NUMBER_WIDTH)
         header.setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
 
     def show_targets(self, targets: tuple[TargetProgress, ...]) -> None:
         before = self.rows.rowCount()
         self.rows.show_records(targets, lambda target: target.url)
+        self._fit_columns()
         if self.rows.rowCount() != before:
             self.updateGeometry()
 
@@ -79,10 +80,16 @@ class TargetTable(RowsView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        for column in range(SENT, P95 + 1):
-            self.setColumnWidth(column, max(68, self.horizontalHeader().sectionSizeHint(column) + metrics.SPACE_1))
+        self._fit_columns()
         for column, width in _NEEDED.items():
             self.setColumnHidden(column, self.viewport().width() < width)
+
+    def _fit_columns(self) -> None:
+        """They grow with their numbers; they would jump if they shrank while a replay runs."""
+        for column in range(SENT, P95 + 1):
+            title = self.horizontalHeader().sectionSizeHint(column) + metrics.SPACE_1
+            widths = title, self.sizeHintForColumn(column), self.columnWidth(column)
+            self.setColumnWidth(column, max(widths))
 
     def _columns(self) -> list[Column[TargetProgress]]:
         return [

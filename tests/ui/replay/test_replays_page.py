@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.core.delivery import RequestEdit
 from app.core.model import Capture, Endpoint
@@ -24,6 +24,7 @@ from app.core.replay.spec import (
     OwnTargets,
     Replay,
     ReplaySpec,
+    TargetProgress,
 )
 from app.core.target import TargetDraft
 from app.core.worst_state import State
@@ -37,7 +38,7 @@ from app.ui.replay.replay_commands import (
     NOT_RUNNING,
     NOTHING_FAILED,
 )
-from app.ui.replay.replay_details import FAILURES, SUMMARY
+from app.ui.replay.replay_details import FAILURES, P95, SUMMARY, TargetTable
 from app.ui.replay.replay_failures import TARGET
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_tracker import MERGE_MS
@@ -437,6 +438,24 @@ async def test_a_fast_replay_refreshes_the_page_a_few_times_a_second(tmp_path: P
         assert found[0].started_at is not None
         seconds = (found[0].ended_at - found[0].started_at) / 1_000_000
         assert len(told) <= seconds * 1_000 / MERGE_MS + 4  # its states, and the first count
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_the_numbers_of_a_target_are_whole_and_their_columns_stand_still(desk: Desk) -> None:
+    parent = QWidget()
+    table = TargetTable(desk.theme, parent)
+    table.resize(640, 200)
+    parent.show()
+    widths = []
+    for ms in (0.4, 167.0, 12.0):
+        one = TargetProgress(url=DEAD, delivered=1_234_567, failed=81, not_sent=0, median_ms=ms, p95_ms=ms)
+        table.show_targets((one,))
+        await settle()
+        shown_columns = [column for column in range(1, P95 + 1) if not table.isColumnHidden(column)]
+        assert all(table.columnWidth(column) >= table.sizeHintForColumn(column) for column in shown_columns)
+        widths.append(table.columnWidth(P95))
+    assert widths == sorted(widths)
+    parent.deleteLater()
 
 
 @pytest.mark.usefixtures("each_font")
