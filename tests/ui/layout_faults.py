@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QStackedWidget,
+    QTableView,
     QWidget,
 )
 
@@ -30,7 +31,8 @@ CONTRAST_MIN, CONTRAST_MIN_LARGE, LARGE = 4.5, 3.0, 24
 def layout_faults(window: QWidget) -> set[str]:
     """Each in words; none if all is well."""
     shown = [one for one in window.findChildren(QWidget) if _is_seen(one, window)]
-    return {*_cut(shown), *_overlaps(shown), *_sideways(shown), *_names(shown), *_faint(shown, window.grab().toImage())}
+    found = {*_cut(shown), *_cut_numbers(shown)}
+    return found | {*_overlaps(shown), *_sideways(shown), *_names(shown), *_faint(shown, window.grab().toImage())}
 
 
 def _is_seen(widget: QWidget, window: QWidget) -> bool:
@@ -67,6 +69,19 @@ def _cut(shown: list[QWidget]) -> Iterator[str]:
             yield f"cut: {_described(one)}: {one.width()} of {one.minimumSizeHint().width()} pixels"
         elif isinstance(one, QAbstractSpinBox) and one.width() < one.minimumSizeHint().width():
             yield f"cut: {_described(one)}"
+
+
+def _cut_numbers(shown: list[QWidget]) -> Iterator[str]:
+    """In tables: half a number is a wrong number."""
+    for one in shown:
+        if not isinstance(one, QTableView) or not one.model().rowCount():
+            continue
+        for column in range(one.model().columnCount()):
+            alignment = one.model().index(0, column).data(Qt.ItemDataRole.TextAlignmentRole)
+            is_number = alignment is not None and bool(Qt.AlignmentFlag(alignment) & Qt.AlignmentFlag.AlignRight)
+            needed = one.sizeHintForColumn(column)
+            if is_number and not one.isColumnHidden(column) and one.columnWidth(column) < needed:
+                yield f"cut: column {column} of {_described(one)}: {one.columnWidth(column)} of {needed} pixels"
 
 
 def _overlaps(shown: list[QWidget]) -> Iterator[str]:

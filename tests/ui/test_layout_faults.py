@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QScrollBar, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QScrollBar,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from tests.ui.layout_faults import layout_faults
@@ -23,6 +34,14 @@ def cut_lines(parent: QWidget) -> None:
 
 def cut_button(parent: QWidget) -> None:
     QPushButton("A button with many words", parent).setFixedWidth(40)
+
+
+def cut_number(parent: QWidget) -> None:
+    table, cell = QTableWidget(1, 1, parent), QTableWidgetItem("1,234,567 ms")
+    table.setAccessibleName("Table")
+    cell.setTextAlignment(Qt.AlignmentFlag.AlignRight)
+    table.setItem(0, 0, cell)
+    table.setColumnWidth(0, 40)
 
 
 def overlap(parent: QWidget) -> None:
@@ -58,6 +77,7 @@ def faint(parent: QWidget) -> None:
         (cut_line, "cut"),
         (cut_lines, "lines cut"),
         (cut_button, "cut"),
+        (cut_number, "cut"),
         (overlap, "overlap"),
         (sideways, "scrolls sideways"),
         (without_name, "no name"),
