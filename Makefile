@@ -29,7 +29,7 @@ smoke-others: ## run the tests of start, stop and event loop on every other inst
 check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy app hookline docs/examples/shop/shop docs/examples/shop/tests packaging/*.py packaging/*/*.py
+	$(BIN)/mypy app hookline benchmarks docs/examples/shop/shop docs/examples/shop/tests packaging/*.py packaging/*/*.py
 	$(MAKE) test
 
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review

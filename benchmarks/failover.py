@@ -57,7 +57,7 @@ class Server:
     def start(self) -> None:
         log = (self.folder / "log").open("ab")
         command = [self._programs / "postgres", "-D", self._data, f"--unix_socket_directories={self.folder}", *SETTINGS]
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, **self._other())
+        self.process = subprocess.Popen(list(map(str, command)), stdout=log, stderr=log, **self._other())
         log.close()
         wait_until(lambda: self.ask("SELECT 1") == 1)
 

@@ -53,5 +53,5 @@ def _rate(folder: Path, seconds: float, *command: str) -> float:
 
 
 if __name__ == "__main__":
-    store.Index = NoIndex  # type: ignore[misc]
+    store.Index = NoIndex  # type: ignore[attr-defined]
     sys.exit(program())

@@ -22,7 +22,7 @@ from app.db.search.scan import place_before
 from app.gui import Ready, run_window
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.sidebar import ALL_REQUESTS
-from benchmarks import start
+from benchmarks import start, started_window
 from benchmarks.large_search import FIRST_MS, FIRST_ON_SERVER_MS
 from benchmarks.lines import Line
 from benchmarks.painted import Painted
@@ -63,11 +63,15 @@ class Walk:
         self._ready = ready
         self._task = asyncio.get_running_loop().create_task(self._walk(), name="walk")
 
+    def require_end(self) -> None:
+        """What went wrong on the way, if anything did."""
+        self._task.result()
+
     async def _walk(self) -> None:
         window = self._ready.window
         try:
             await Painted(window).wait()
-            await start.answered(self._ready.application)
+            await started_window.answered(self._ready.application)
             self._remember("memory once painted and answering")
             await self._lists()
             await self._scroll()
@@ -162,6 +166,7 @@ def main() -> int:
     options = parser.parse_args()
     walk = Walk()
     code = run_window(WindowOptions(data_dir=options.folder, port=0, api_port=0), walk.start)
+    walk.require_end()
     options.lines.write_text(json.dumps([asdict(line) for line in walk.lines]))
     return code
 

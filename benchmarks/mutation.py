@@ -18,7 +18,7 @@ import random
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,7 +53,8 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-Change = Callable[[ast.AST], ast.AST | None]
+Node = ast.expr | ast.stmt
+Change = Callable[[Node], Node | None]
 """The changed node, or None where this change does not apply."""
 
 
@@ -72,31 +73,31 @@ class Mutant:
 # -- Changes ---------------------------------------------------------------------------------------------------------
 
 
-def _comparison(node: ast.AST) -> ast.AST | None:
+def _comparison(node: Node) -> Node | None:
     if not isinstance(node, ast.Compare):
         return None
     return ast.Compare(node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
 
 
-def _junction(node: ast.AST) -> ast.AST | None:
+def _junction(node: Node) -> Node | None:
     if not isinstance(node, ast.BoolOp):
         return None
     return ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
 
 
-def _operator(node: ast.AST) -> ast.AST | None:
+def _operator(node: Node) -> Node | None:
     if not isinstance(node, ast.BinOp) or type(node.op) not in OPERATORS or isinstance(node.left, ast.JoinedStr):
         return None
     return ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right)
 
 
-def _constant(node: ast.AST) -> ast.AST | None:
+def _constant(node: Node) -> Node | None:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, int):
         return None
     return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
 
 
-def _condition(node: ast.AST) -> ast.AST | None:
+def _condition(node: Node) -> Node | None:
     if not isinstance(node, ast.If | ast.While | ast.IfExp):
         return None
     changed = copy.copy(node)
@@ -104,14 +105,14 @@ def _condition(node: ast.AST) -> ast.AST | None:
     return changed
 
 
-def _no_call(node: ast.AST) -> ast.AST | None:
+def _no_call(node: Node) -> Node | None:
     if not isinstance(node, ast.Expr):
         return None
     call = node.value.value if isinstance(node.value, ast.Await) else node.value
     return ast.Pass() if isinstance(call, ast.Call) else None
 
 
-def _no_result(node: ast.AST) -> ast.AST | None:
+def _no_result(node: Node) -> Node | None:
     if not isinstance(node, ast.Return) or node.value is None or isinstance(node.value, ast.Constant):
         return None
     return ast.Return(ast.Constant(None))
@@ -131,21 +132,21 @@ CHANGES: dict[str, Change] = {
 # -- Places ----------------------------------------------------------------------------------------------------------
 
 
-def places(source: str, path: str) -> Iterator[tuple[Mutant, ast.AST, ast.AST]]:
+def places(source: str, path: str) -> Iterator[tuple[Mutant, Node, Node]]:
     """Each mutant of a file, with the node and what replaces it."""
     yield from _in_scope(ast.parse(source), path, "", Counter())
 
 
 def _in_scope(
     scope: ast.AST, path: str, name: str, seen: Counter[tuple[str, str, str]]
-) -> Iterator[tuple[Mutant, ast.AST, ast.AST]]:
+) -> Iterator[tuple[Mutant, Node, Node]]:
     for node in ast.iter_child_nodes(scope):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{name}.{node.name}".lstrip(".")
             body = ast.Module(node.body, [])
             yield from _in_scope(body, path, inner if isinstance(node, ast.ClassDef) else f"{inner}()", seen)
         elif not isinstance(node, ast.AnnAssign | ast.arg) or (isinstance(node, ast.AnnAssign) and "()" in name):
-            if "()" in name:
+            if "()" in name and isinstance(node, Node):
                 for change, make in CHANGES.items():
                     if (changed := make(node)) is not None:
                         text = ast.unparse(node).splitlines()[0]
@@ -180,13 +181,16 @@ def find(mutant: Mutant) -> tuple[Path, str, int] | None:
     return None
 
 
-def replaced(source: str, node: ast.AST, changed: ast.AST) -> str:
+def replaced(source: str, node: Node, changed: Node) -> str:
     """The source with one node written anew; all other lines stay as they are."""
     lines = source.encode().splitlines(keepends=True)
+    assert node.end_lineno is not None  # as of all that was parsed
     first, last = node.lineno - 1, node.end_lineno - 1
     before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
     ast.fix_missing_locations(changed)
-    if isinstance(node, ast.If | ast.While):  # its condition alone: what it holds may have any size
+    if isinstance(node, ast.If | ast.While) and isinstance(
+        changed, type(node)
+    ):  # its condition alone: what it holds may have any size
         return replaced(source, node.test, changed.test)
     text = ast.unparse(changed)
     if isinstance(node, ast.expr):
@@ -199,7 +203,7 @@ def replaced(source: str, node: ast.AST, changed: ast.AST) -> str:
 
 def seconds_of(durations: str) -> dict[str, float]:
     """Of each test, from what `pytest --durations=0` printed."""
-    found: Counter[str] = Counter()
+    found: defaultdict[str, float] = defaultdict(float)
     for seconds, test in re.findall(r"^([\d.]+)s (?:call|setup|teardown) +(\S.*)$", durations, re.MULTILINE):
         found[test.strip()] += float(seconds)
     return dict(found)
