@@ -83,6 +83,7 @@ def test_a_field_of_any_length_is_shown() -> None:
         ("application/x-www-form-urlencoded; charset=utf-8", b"payload=%7B%7D", "form-table"),
         ("application/x-www-form-urlencoded", b"hello", "text"),
         ("application/x-www-form-urlencoded", b'{"a": "b=c"}', "json"),
+        ("application/x-www-form-urlencoded", b"\x91=\x00\x01&q\x1b\xc0" * 40, "hex"),  # `curl --data-binary @file`
         ("", b"a=1&b=2", "form-table"),
         ("text/plain", b"a=1 and b=2", "text"),
     ],

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from app.core.bodies.charset import declared_codec
 from app.core.bodies.formats import json
 from app.core.bodies.formats.json import is_json_text
+from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, write_indented
 from app.core.bodies.lines import Kind
 
@@ -86,7 +87,10 @@ def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Certain if type and text agree; likely if the beginning of the text consists of fields."""
+    """Certain if type and text agree; likely if the beginning of the text consists of fields. curl calls all that it
+    sends a form unless told otherwise."""
+    if media_type == NAMED and has_controls(head):
+        return 0.05
     if media_type == NAMED:
         return 1.0 if b"=" in head and head[:1] not in b'{[<"' and head[:1].strip() else 0.45
     if media_type in ("", "text/plain", "application/octet-stream"):

@@ -38,13 +38,15 @@ def add_text(text: str, out: LineBuilder, at: int = 0) -> Iterator[None]:
 
 def fit(media_type: str, head: bytes) -> float:
     """Good if the first bytes are text, poor if many of them are control bytes."""
-    if not head:
-        return 0.5
-    controls = sum(head.count(byte) for byte in _BINARY)
-    if controls * 20 > len(head):
+    if has_controls(head):
         return 0.1
     textual = media_type.startswith("text/") or media_type == "application/x-www-form-urlencoded"
     return 0.6 if textual else 0.5
+
+
+def has_controls(head: bytes) -> bool:
+    """Whether many of the first bytes are control bytes, as no text has."""
+    return sum(head.count(byte) for byte in _BINARY) * 20 > len(head)
 
 
 def is_binary(text: str) -> bool:
