@@ -10,6 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal
 
 MessageTone = Literal["danger", "warning", "info"]
+_WORST_FIRST: tuple[MessageTone, ...] = ("danger", "warning", "info")
 STORAGE_KEY, UNAVAILABLE_KEY = "storage", "unavailable"
 """Of the message that nothing can be stored, and of what therefore failed: it goes with the other."""
 _numbers = count(1)
@@ -48,8 +49,8 @@ class Messages(QObject):
         self._waiting: dict[str, Message] = {}
 
     def waiting(self) -> tuple[Message, ...]:
-        """Messages that answer the user first, then the oldest."""
-        return tuple(sorted(self._waiting.values(), key=lambda message: not message.answers))
+        """Messages that answer the user first, then the worst, then the oldest."""
+        return tuple(sorted(self._waiting.values(), key=lambda one: (not one.answers, _WORST_FIRST.index(one.tone))))
 
     def post(self, message: Message) -> None:
         """Show `message`, unless the same one is waiting already."""

@@ -69,6 +69,16 @@ class TestBar:
         assert bar.message() == messages.waiting()[0]
         assert texts(messages) == ["The disk is full."]
 
+    def test_a_worse_one_does_not_wait_behind_the_others(self, theme: Theme, qtbot: QtBot) -> None:
+        messages = Messages()
+        bar = ErrorBar(messages, theme)
+        qtbot.addWidget(bar)
+        messages.post(Message(text="The oldest are deleted.", tone="info"))
+        messages.post(Message(text="A target is paused.", tone="warning"))
+        messages.post(Message(text="The disk is full."))
+        assert texts(messages) == ["The disk is full.", "A target is paused.", "The oldest are deleted."]
+        assert bar.message().text == "The disk is full."  # type: ignore[union-attr]
+
     def test_what_is_already_said_is_not_repeated(self) -> None:
         messages = Messages()
         for _ in range(50):
