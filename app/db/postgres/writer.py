@@ -168,7 +168,7 @@ class Writer(WriterThread):
             for more in self._take_all():
                 adds += more[0]
                 jobs += more[1]
-            error = StorageUnavailableError(f"Hookline cannot store anything now. {_SILENT}")
+            error = StorageUnavailableError(_SILENT)
             for add in adds:
                 if not add[0].done():
                     add[0].set_exception(error)
@@ -394,7 +394,7 @@ class Writer(WriterThread):
             log.warning("storing fails: %s (%s)", reason, str(error).strip())
             self._trouble = reason
             self._loop.call_soon_threadsafe(self._on_trouble, reason)
-        unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+        unavailable = StorageUnavailableError(reason)
         unavailable.__cause__ = error
         return unavailable
 

@@ -343,7 +343,7 @@ def _rejection_of(error: Exception, limit: int) -> Rejection:
         return admission.over_storage_limit(error)
     if isinstance(error, NotFoundError):  # the endpoint was deleted while the body was received
         return admission.NOT_FOUND
-    return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
+    return rejection(str(error), 503, "storage_unavailable", RETRY_AFTER)
 
 
 def _broken(request: Incoming) -> Response:

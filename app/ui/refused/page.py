@@ -213,14 +213,16 @@ class RefusedTable(RowsView):
         """As set here; the column has another width once the user dragged it."""
 
     def share_room(self) -> None:
-        """Give target and reason half each of what the other columns leave; in a narrow table the target, which says
-        enough with its middle left out, makes room for the reason.
+        """Give target and reason half each of what the other columns leave, and the reason what the targets do not
+        need; in a narrow table the target, which says enough with its middle left out, makes room for the reason.
         """
         if self._reason_width not in (None, self.columnWidth(REASON)):
             return
         others = set(range(self.model().columnCount())) - {TARGET, REASON}
         rest = self.viewport().width() - sum(map(self.columnWidth, others))
-        self._reason_width = max(_REASON_MIN, min(rest - _TARGET_MIN, _REASON_USUAL), min(rest // 2, _REASON_MAX))
+        spare = rest - max(self.sizeHintForColumn(TARGET), _TARGET_MIN)
+        shared = max(_REASON_MIN, min(rest - _TARGET_MIN, _REASON_USUAL), min(rest // 2, _REASON_MAX))
+        self._reason_width = max(shared, min(spare, self.sizeHintForColumn(REASON)))
         self.setColumnWidth(REASON, self._reason_width)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -340,8 +342,10 @@ class RefusedPage(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        rows = self._refused.newest()
+        rows, were_listed = self._refused.newest(), self.model.rowCount() > 0
         self.model.show_newest(rows)
+        if not were_listed:  # rows that arrive later move no column
+            self.table.share_room()
         self._body.setCurrentIndex(1 if rows else 0)
         self.clear_button.setEnabled(bool(rows))
 

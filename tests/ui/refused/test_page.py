@@ -23,7 +23,7 @@ pytestmark = pytest.mark.smoke
 LONG = "/catch/stripe/webhooks/payments/" + "x" * 200
 
 
-def refuse(desk: Desk, target: str, raw: bytes | None = None, status: int = 503) -> None:
+def refuse(desk: Desk, target: str, raw: bytes | None = None, status: int = 503, reason: str = "A reason.") -> None:
     if raw is None:
         raw = f"POST {target} HTTP/1.1\r\nHost: example.com\r\nX-A: b\r\nContent-Length: 2\r\n\r\nhi".encode()
     method, place = ("POST", target) if target else ("", "")
@@ -33,7 +33,7 @@ def refuse(desk: Desk, target: str, raw: bytes | None = None, status: int = 503)
             source_address="203.0.113.7",
             source_port=5000,
             status=status,
-            reason="A reason.",
+            reason=reason,
             method=method,
             target=place,
         ),
@@ -99,6 +99,16 @@ class TestColumns:
         await settle(10)
         assert table.columnWidth(REASON) == 400
         assert table.columnWidth(TARGET) > 900
+
+    @pytest.mark.usefixtures("each_font")
+    async def test_the_reason_has_what_short_targets_leave(self, desk: Desk, window: MainWindow) -> None:
+        window.resize(1500, 720)
+        refuse(desk, "/catch/files", reason="The disk has 0 B free, and capturing needs 5.8 MiB. Delete requests.")
+        await open_at(desk, window, 0)
+        await settle(10)
+        table = window.refused.table
+        assert table.columnWidth(REASON) >= table.sizeHintForColumn(REASON)
+        assert table.columnWidth(TARGET) >= table.sizeHintForColumn(TARGET)
 
     async def test_a_reason_of_the_users_width_keeps_it(self, desk: Desk, window: MainWindow) -> None:
         refuse(desk, LONG)

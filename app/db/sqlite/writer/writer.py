@@ -175,7 +175,7 @@ class Writer(WriterThread):
             if self._announced:
                 self._probe()
         if rejected:
-            full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
+            full = StorageUnavailableError(self._reserve.reason)
             result.failures += [(item, full) for item in rejected]
         self._announce()
         self._maintain_reserve()
@@ -309,7 +309,7 @@ class Writer(WriterThread):
         if not self._lost and (self._damaged is not None or (isinstance(error, FileMovedError) and error.is_lost)):
             self._lost = True
             self._loop.call_soon_threadsafe(self._on_loss, self._damaged is None)
-        unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+        unavailable = StorageUnavailableError(reason)
         unavailable.__cause__ = error
         return unavailable
 
