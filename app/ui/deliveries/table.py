@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF
+from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QHeaderView
 
@@ -30,7 +30,7 @@ QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last a
 Numbered = tuple[int, Delivery]
 _WIDTHS = {
     STATE: 108,
-    QUEUED: 96,
+    QUEUED: 88,
     ENDPOINT: 128,
     METHOD: 70,
     ATTEMPTS: 84,
@@ -42,11 +42,12 @@ _NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 7
 _BESIDE_TABLE = 2 * metrics.SPACE_5 + 16
 """Pixels of the page beside the cells: margins, border and scroll bar, even while there is none."""
 _FITTED = (REQUEST, TARGET)
-_LEAST = 120
+_LEAST, _LEAST_ENDPOINT = 120, 84
 _MEASURED = 200
 """Rows, from the newest, that are measured."""
 _BESIDE_TEXT = 26
 """Pixels beside a cell's text."""
+MIDDLE = Qt.TextElideMode.ElideMiddle
 
 
 class DeliveryModel(Rows[Delivery]):
@@ -155,8 +156,8 @@ class DeliveryModel(Rows[Delivery]):
             Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP),
             Column("Endpoint", self._endpoint),
             Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method),
-            Column("Request", lambda one: escape(request_text(one)), _request_tooltip),
-            Column("Target", self._target_url, self._target_tooltip),
+            Column("Request", lambda one: escape(request_text(one)), _request_tooltip, elide=MIDDLE),
+            Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE),
             Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
             Column("Status", lambda one: "" if one.status is None else str(one.status), _status_tooltip, align=RIGHT),
             Column("Duration", lambda one: "" if one.ms is None else ms_text(one.ms), align=RIGHT),
@@ -229,8 +230,8 @@ class DeliveryTable(RowsView):
 class DeliveryColumns(QObject):
     """How wide the columns are, and which of them a narrow page hides.
 
-    Requests and targets are as wide as their texts, if the details leave them the room. Those have what they need of
-    it, from a third, because failures may come later, to a half.
+    Endpoints, requests and targets, which tell deliveries apart, are as wide as their texts. The details, which are
+    whole in the tooltip, have as much as requests and as targets, and all that those do not need.
 
     Call `measure` when a list is loaded, and `fit` when the page has another width: rows that arrive move no column.
     """
@@ -238,7 +239,7 @@ class DeliveryColumns(QObject):
     def __init__(self, model: DeliveryModel, table: DeliveryTable) -> None:
         super().__init__(table)
         self._model, self._table = model, table
-        self._texts = dict.fromkeys((*_FITTED, DETAIL), _LEAST)
+        self._texts = dict.fromkeys(_FITTED, _LEAST)
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(48)
@@ -251,12 +252,11 @@ class DeliveryColumns(QObject):
 
     def measure(self) -> None:
         """Fit the rows that are listed now."""
-        model, fm = self._model, self._table.fontMetrics()
-        rows = [model.record(row) for row in range(min(model.rowCount(), _MEASURED))]
+        rows = [self._model.record(row) for row in range(min(self._model.rowCount(), _MEASURED))]
         for column in self._texts:
-            texts = {model.cell(one, column) for one in rows}
-            widest = max((fm.horizontalAdvance(text[:200]) for text in texts), default=0)
-            self._texts[column] = max(_LEAST, widest + _BESIDE_TEXT)
+            self._texts[column] = max(_LEAST, self._needed(rows, column))
+        endpoint = max(_LEAST_ENDPOINT, self._needed(rows, ENDPOINT))
+        self._table.setColumnWidth(ENDPOINT, min(endpoint, _WIDTHS[ENDPOINT]))
         self._share()
 
     def fit(self, page_width: int) -> None:
@@ -270,12 +270,16 @@ class DeliveryColumns(QObject):
         table = self._table
         fixed = sum(table.columnWidth(column) for column in _WIDTHS if not table.isColumnHidden(column))
         room = self._room - fixed
-        left = room - min(max(self._texts[DETAIL], room // 3), room // 2)
         shown = sorted((one for one in _FITTED if not table.isColumnHidden(one)), key=self._texts.__getitem__)
+        left = room - room // (len(shown) + 1)
         for place, column in enumerate(shown):  # What the narrower does not need, the other may have.
             width = min(self._texts[column], max(_LEAST, left // (len(shown) - place)))
             table.setColumnWidth(column, width)
             left -= width
+
+    def _needed(self, rows: list[Delivery], column: int) -> int:
+        fm, texts = self._table.fontMetrics(), {self._model.cell(one, column) for one in rows}
+        return max((fm.horizontalAdvance(text[:200]) for text in texts), default=0) + _BESIDE_TEXT
 
 
 def failure_text(delivery: Delivery) -> str:
