@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.core.curl import ready_curl
 from app.core.model import Endpoint, Summary
 from app.core.text import count_of
+from app.ui.commands.command import Command, CommandButton
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
 from app.ui.requests.activity.chart import ActivityStrip
@@ -120,7 +121,7 @@ class EmptyList(QWidget):
     tunnel_requested = Signal()
     target_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, new: Command, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -141,6 +142,7 @@ class EmptyList(QWidget):
         )
         self.test = Button("Send a test request", theme, self, kind="primary", icon="send")
         self.test.clicked.connect(self.test_requested)
+        self.new = CommandButton("New endpoint", new, theme, self, kind="primary", icon="add")
         self.tunnel = Button("Set up a tunnel", theme, self, kind="link", icon="tunnel")
         self.tunnel.clicked.connect(self.tunnel_requested)
         self.target = Button("Add a target", theme, self, kind="link", icon="targets")
@@ -150,7 +152,7 @@ class EmptyList(QWidget):
         self._state.body.insertSpacing(place, metrics.SPACE_2)
         self._state.body.insertWidget(place + 1, self._box, 0, centre)
         self._state.body.insertSpacing(place + 2, metrics.SPACE_2)
-        self._state.body.insertWidget(place + 3, self.test, 0, centre)
+        self._state.body.insertLayout(place + 3, hbox(Stretch(), self.test, self.new, Stretch(), spacing=0))
         more = hbox(Stretch(), self.tunnel, self.target, Stretch(), spacing=metrics.SPACE_4)
         self._state.body.insertLayout(place + 4, more)
         vbox(self._state, inside=self, margins=0)
@@ -170,32 +172,39 @@ class EmptyList(QWidget):
         self.command.setMinimumHeight(0)
         self.command.setFixedHeight(max(0, self.command.heightForWidth(width)))
 
-    def show_endpoint(self, url: str | None, active: bool, mark: str, *, tunnel: bool, target: bool) -> None:
-        """Say how to send the first request to `url`, and why that may not work (`mark`); None while all endpoints are
-        listed. Offer a `tunnel`, and a `target`."""
-        own = url is not None
-        if not own:
-            title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
-        elif active:
-            title = "Waiting for the first request"
-            text = "Give the URL above to a provider, or run this in a terminal.\nThe request appears here by itself."
-            if mark:
-                text = f"The URL may not work now ({mark}). {text}"
+    def show_all(self, any_endpoint: bool) -> None:
+        """While the requests of all endpoints are listed: say what is missing, and offer the first endpoint."""
+        text = "Requests to any of your endpoints appear here as they arrive."
+        if any_endpoint:
+            self._show("No requests yet", text)
         else:
-            title, text = "Switched off", "While this endpoint is off, nothing is captured and senders get 503."
-        self._state.title.setText(title)
-        self._state.text.setText(text)
-        command = ready_curl(url) if url is not None else ""
+            self._show("No endpoints yet", f"{text}\nAn endpoint is a URL of your own that captures them.", self.new)
+
+    def show_endpoint(self, url: str, active: bool, mark: str, *, tunnel: bool, target: bool) -> None:
+        """Say how to send the first request to `url`, and why that may not work (`mark`). Offer a `tunnel`, and a
+        `target`."""
+        if not active:
+            self._show("Switched off", "While this endpoint is off, nothing is captured and senders get 503.")
+            return
+        command = ready_curl(url)
         # Zero-width spaces let the long URL wrap; what is copied has none, and is one line, as any shell takes it.
         lines = command.replace(" -H ", "\n  -H ").replace(" -d ", "\n  -d ")
         self.command.setText(lines.replace("/", "/\u200b"))
         self.command.setAccessibleName(command)
         self.copy.text_to_copy = command
         self._fit_command()
-        self._box.setVisible(own and active)
-        self.test.setVisible(own and active)
-        self.tunnel.setVisible(own and active and tunnel)
-        self.target.setVisible(own and active and target)
+        text = "Give the URL above to a provider, or run this in a terminal.\nThe request appears here by itself."
+        if mark:
+            text = f"The URL may not work now ({mark}). {text}"
+        more = [link for link, offered in ((self.tunnel, tunnel), (self.target, target)) if offered]
+        self._show("Waiting for the first request", text, self._box, self.test, *more)
+
+    def _show(self, title: str, text: str, *controls: QWidget) -> None:
+        """With these controls and no others."""
+        self._state.title.setText(title)
+        self._state.text.setText(text)
+        for one in (self._box, self.test, self.new, self.tunnel, self.target):
+            one.setVisible(one in controls)
 
 
 class EmptyTimeRange(EmptyState):
@@ -225,13 +234,14 @@ class ListArea(QStackedWidget):
         activity: ActivityStrip,
         page_filter: PageFilter,
         footer: FittingLabel,
+        new_endpoint: Command,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._pause = services, theme, pause
         self._feed, self._list, self._activity, self._filter = feed, rows, activity, page_filter
         self._footer = footer
-        self.empty = EmptyList(theme, self)
+        self.empty = EmptyList(theme, new_endpoint, self)
         self.addWidget(self.empty)
         self.addWidget(rows)
         page_filter.changed.connect(self.refresh)

@@ -12,6 +12,7 @@ from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Capture, Endpoint
 from app.core.tunnel.tunnel import TunnelState, url_mark
+from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.targets.paused_notice import PausedNotice
@@ -104,7 +105,7 @@ class RequestsPage(QWidget):
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
-        self.list_area = self._make_list_area(theme)
+        self.list_area = self._make_list_area(theme, endpoint_actions.new)
         self.opener = RequestOpener(
             self.list, self.detail, self.request, self.feed, self, panes=self.panes, focus_list=self.take_focus
         )
@@ -258,7 +259,7 @@ class RequestsPage(QWidget):
         )
         return ListFooter(bar, self._pause, theme, self)
 
-    def _make_list_area(self, theme: Theme) -> ListArea:
+    def _make_list_area(self, theme: Theme, new_endpoint: Command) -> ListArea:
         return ListArea(
             self._services,
             theme,
@@ -268,6 +269,7 @@ class RequestsPage(QWidget):
             activity=self.activity,
             page_filter=self.filter,
             footer=self.footer,
+            new_endpoint=new_endpoint,
             parent=self,
         )
 
@@ -319,15 +321,18 @@ class RequestsPage(QWidget):
         return self._services.store.endpoints.by_id(opened.id) if opened is not None else None
 
     def _show_header(self) -> None:
-        endpoint = self._endpoint
-        url = self._services.capture_url(endpoint) if endpoint else None
+        endpoint, empty = self._endpoint, self.list_area.empty
         mark = url_mark(self._services.tunnels.url_state)
-        self.header.show_endpoint(endpoint, url or "", mark)
-        self.paused_notice.show_endpoint(endpoint)
-        active, targets = (endpoint.active, endpoint.targets) if endpoint is not None else (True, ())
-        tunnel = not self._services.is_elsewhere and self._services.tunnels.tunnel.state is TunnelState.OFF
-        self.list_area.empty.show_endpoint(url, active, mark, tunnel=tunnel, target=not targets)
         names = {one.id: escape(one.name) for one in self._services.store.endpoints.all()}
+        if endpoint is None:
+            self.header.show_endpoint(None, "", mark)
+            empty.show_all(any_endpoint=bool(names))
+        else:
+            url = self._services.capture_url(endpoint)
+            self.header.show_endpoint(endpoint, url, mark)
+            tunnel = not self._services.is_elsewhere and self._services.tunnels.tunnel.state is TunnelState.OFF
+            empty.show_endpoint(url, endpoint.active, mark, tunnel=tunnel, target=not endpoint.targets)
+        self.paused_notice.show_endpoint(endpoint)
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
 
@@ -339,6 +344,8 @@ class RequestsPage(QWidget):
             self.list_area.refresh()
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if self.endpoint_id is None:
+            self._show_header()
         self.list_area.refresh()
 
     def _settings_changed(self, event: SettingsChanged) -> None:

@@ -16,10 +16,13 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.tabs.tabs import TABS
 from app.ui.inspector.title import title_of
 from app.ui.requests.list.delegate import tooltip
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.widgets.dialog import Question
 from tests.factories import capture
+from tests.ui.desk import Desk
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import activate, until
+from tests.ui.waiting import activate, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
 
@@ -46,6 +49,19 @@ async def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(shown: Pa
     await shown.add()
     await until(page.list.isVisible)
     assert "1 request" in page.footer.text()
+
+
+async def test_without_endpoints_all_requests_offers_a_new_one(desk: Desk, window: MainWindow) -> None:
+    window.enter_page(ALL_REQUESTS)
+    empty = window.requests.list_area.empty
+    await until(lambda: window.focusWidget() is empty.new)
+    press(empty.new)
+    form = await wait_for_widget(EndpointDialog, window)
+    form.reject()
+    endpoint = await desk.endpoint()
+    await until(empty.new.isHidden)
+    await desk.store.endpoints.delete(endpoint.id)
+    await until(empty.new.isVisible)
 
 
 async def test_keys_move_and_open_and_opening_marks_read(shown: PageDesk) -> None:
