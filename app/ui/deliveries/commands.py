@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -17,10 +18,13 @@ from app.core.waiting import no_send_now
 from app.ui.commands.command import CommandGroup, Commands, menu_of
 from app.ui.deliveries.words import no_retry
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.dialog import ask
 
+REST = 20
+"""The pause before failed deliveries are looked for again, as a multiple of the time that it took."""
 ASKED_FROM = 100
 """More deliveries than this are retried only after a question."""
 NONE_FAILED = "No failed delivery matches the filter."
@@ -41,6 +45,11 @@ class DeliveryCommands(Commands):
         super().__init__(theme, None, parent, read_only=services.read_only)
         self._say = self.announced.emit
         self._services, self._tasks, self._window = services, tasks, parent
+        self._checking = Latest(self, tasks, "deliveries: any failed")
+        self._again = Throttle(0, self)
+        self._again.fired.connect(self.check_failed)
+        self._any_failed = True
+        """Whether there is one to retry, as far as is known."""
         self.selected: Callable[[], Sequence[Delivery]] = tuple
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.open = self.command("Open request\tEnter", "body", self._open)
@@ -75,6 +84,23 @@ class DeliveryCommands(Commands):
         self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
         super().refresh()
 
+    @Slot()
+    def check_failed(self) -> None:
+        """Others are listed: is there one to retry?"""
+        self._checking.run(self._check_failed)
+
+    @Slot()
+    def check_again(self) -> None:
+        """Deliveries changed: the same, but not all the time where it takes long."""
+        self._again.call()
+
+    async def _check_failed(self) -> None:
+        began = asyncio.get_running_loop().time()
+        which = failed_of(self.listed() or DeliveryFilter())
+        self._any_failed = bool(await self._services.store.deliveries.page(which, limit=1))
+        self.retry_all.refresh()
+        self._again.set_interval(int((asyncio.get_running_loop().time() - began) * 1000 * REST))
+
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
@@ -103,7 +129,9 @@ class DeliveryCommands(Commands):
         which = self.listed() or DeliveryFilter()
         if which.state not in (None, DeliveryState.FAILED):
             return OTHER_STATE
-        return NO_REPLAYS if which.replay else None
+        if which.replay:
+            return NO_REPLAYS
+        return None if self._any_failed else _none_failed(which)
 
     @Slot()
     def _open(self) -> None:
@@ -139,7 +167,7 @@ class DeliveryCommands(Commands):
         which = failed_of(listed or DeliveryFilter())
         count = await self._services.store.deliveries.count(which)
         if not count:
-            self.announced.emit(NONE_FAILED_AT_ALL if listed in (None, DeliveryFilter()) else NONE_FAILED)
+            self.announced.emit(_none_failed(listed or DeliveryFilter()))
             return
         if listed is None or count > ASKED_FROM:
             deliveries = count_of(count, "delivery", "deliveries")
@@ -162,6 +190,10 @@ class DeliveryCommands(Commands):
         selected = self.selected()
         if selected:
             self.menu(selected).popup(place)
+
+
+def _none_failed(listed: DeliveryFilter) -> str:
+    return NONE_FAILED_AT_ALL if listed == DeliveryFilter() else NONE_FAILED
 
 
 def failed_of(which: DeliveryFilter) -> DeliveryFilter:

@@ -160,6 +160,7 @@ class DeliveriesPage(QWidget):
     def _counted(self, count: int) -> None:
         self._count = count
         self._show_count()
+        self.commands.check_failed()
 
     def _show_count(self) -> None:
         if self._count is None:

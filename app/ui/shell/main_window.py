@@ -345,6 +345,8 @@ class MainWindow(QMainWindow):
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
         self.delivery_commands.open_requested.connect(self.commands.sources.open_deliveries)
         self.delivery_commands.announced.connect(self._say)
+        for changed in (self.qt_events.counts_changed, self.qt_events.endpoints_changed, self.pages.currentChanged):
+            changed.connect(self.delivery_commands.check_again)
         self.replays.page_requested.connect(partial(self.enter_page, REPLAYS))
         self.replays.open_requested.connect(self.commands.sources.open_deliveries)
         self.replays.announced.connect(self._say)

@@ -445,6 +445,7 @@ class TestCommands:
             page.filters.endpoint.activated.emit(1)
             await until(lambda: len(states(window)) == 2)
             for confirmed in (False, True):
+                await until(page.retry_button.isEnabled)
                 page.retry_button.click()
                 await until(lambda: [box for box in window.findChildren(Question) if box.isVisible()])
                 (question,) = [box for box in window.findChildren(Question) if box.isVisible()]
@@ -456,6 +457,28 @@ class TestCommands:
             assert await desk.store.deliveries.count(DeliveryFilter(state=FAILED)) == 1
             page.filters.set_state(DELIVERED)
             assert not page.retry_button.isEnabled()
+
+    async def test_nothing_that_failed_is_nothing_to_retry_and_the_command_says_so(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
+        retry = window.delivery_commands.retry_all
+        await until(lambda: retry.reason == "No delivery has failed.")
+        one, two = await forwarding(desk), await forwarding(desk)
+        await deliver(desk, one, DELIVERED)
+        failed = await deliver(desk, two, FAILED)
+        await until(retry.isEnabled)
+        await open_with(window, 2)
+        filters, button = window.deliveries.filters, window.deliveries.retry_button
+        assert button.isEnabled()
+        filters.endpoint.setCurrentIndex(filters.endpoint.findData(one.id))
+        filters.endpoint.activated.emit(1)
+        await until(lambda: not button.isEnabled())
+        assert button.toolTip() == "No failed delivery matches the filter."
+        filters.clear()
+        await until(button.isEnabled)
+        await finish(desk.store, failed, DELIVERED, attempt(failed, 2))
+        await until(lambda: not button.isEnabled())
+        assert button.toolTip() == "No delivery has failed."
 
     async def test_the_palette_retries_what_is_listed_and_all_from_another_page(
         self, desk: Desk, window: MainWindow
@@ -478,10 +501,12 @@ class TestCommands:
         filters.endpoint.setCurrentIndex(filters.endpoint.findData(one.id))
         filters.endpoint.activated.emit(1)
         await until(lambda: len(states(window)) == 1)
+        await until(window.delivery_commands.retry_all.isEnabled)
         await retry_from_palette()
         await until(lambda: states(window) == ["Waiting"])
         filters.set_state(DELIVERED)
         window.enter_page(DASHBOARD)
+        await until(window.delivery_commands.retry_all.isEnabled)
         await retry_from_palette()
         await until(question)
         asked = question()
@@ -500,6 +525,7 @@ class TestCommands:
     async def test_the_palette_retries_all_before_the_page_is_shown(self, desk: Desk, window: MainWindow) -> None:
         await deliver(desk, await forwarding(desk), FAILED)
         (retry,) = [one for one in window.commands.registry.all() if one.name == "Retry all failed deliveries…"]
+        await until(retry.isEnabled)
         retry.trigger()
         question = await wait_for_widget(Question, window)
         question.confirm.click()
