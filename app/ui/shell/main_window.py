@@ -160,14 +160,10 @@ class MainWindow(QMainWindow):
     def enter_page(self, name: str) -> None:
         """Show a page, with the keyboard in its list, or on what the user does first with a tunnel."""
         self.show_page(name)
-        if name == ALL_REQUESTS:
-            self.requests.take_focus()
-        elif name == ALL_DELIVERIES:
-            self.deliveries.table.setFocus()
-        elif name == REPLAYS:
-            self.replays.page.take_focus()
-        elif name == TUNNEL:
+        if name == TUNNEL:
             self.tunnel.page.take_focus()
+        elif name not in (DASHBOARD, REFUSED):
+            self._focus_list()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
@@ -269,14 +265,26 @@ class MainWindow(QMainWindow):
             self.show_endpoint(endpoint.id)
         else:
             self.show_page(page if not slug and page in self._page_of else DASHBOARD)
-        current = self.pages.currentWidget()
-        if current is self.requests:
+        if self.pages.currentWidget() is self.requests:
             self.requests.opener.reopen(self._window_state.request())
+        self._focus_list()
+
+    def _focus_list(self) -> None:
+        """Put the keyboard into the list of the page that is shown, where Enter starts nothing, or into its first
+        control."""
+        page = self.commands.page
+        if self.pages.currentWidget() is self.requests:
             self.requests.take_focus()
-        elif page == TUNNEL and not slug:
-            self.tunnel.page.take_focus()
-        elif current is not None:
-            focus_first(current)
+        elif page == ALL_DELIVERIES:
+            self.deliveries.table.setFocus()
+        elif page == REPLAYS:
+            self.replays.page.take_focus()
+        elif page == TUNNEL:
+            self.tunnel.page.programs.list.setFocus()
+        elif page == DASHBOARD and self.dashboard.rows.row_count():
+            focus_first(self.dashboard.rows)
+        else:
+            focus_first(self._page_of[page or DASHBOARD]())
 
     @Slot()
     def _save_place(self) -> None:

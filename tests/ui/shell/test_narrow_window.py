@@ -47,6 +47,7 @@ async def test_tab_leads_to_nothing_that_is_scrolled_out_of_view(tmp_path: Path)
         await settle(10)
         keyboard = Keyboard(window)
         row = window.dashboard.rows.findChildren(DashboardRow)[0]
+        window.sidebar.settings_button.setFocus()
         for area in (one for one in window.findChildren(QScrollArea) if one.isAncestorOf(row)):
             area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
         assert row.visibleRegion().isEmpty()

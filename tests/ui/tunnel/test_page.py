@@ -33,13 +33,17 @@ class TestTheKeyboardBegins:
         await settle()
         return page
 
-    async def test_on_start_also_when_the_page_is_the_one_of_the_last_time(self, desk: Desk) -> None:
+    async def test_on_start_but_not_when_the_page_is_the_one_of_the_last_time(self, desk: Desk) -> None:
         async with shown_over(desk) as window:
             page = await self.enter(window)
             assert window.focusWidget() is page.programs.panes["cloudflared"].start
         async with shown_over(desk) as window:
-            await until(lambda: "cloudflared" in window.tunnel.page.programs.panes)
-            assert window.focusWidget() is window.tunnel.page.programs.panes["cloudflared"].start
+            programs = window.tunnel.page.programs
+            await until(lambda: "cloudflared" in programs.panes)
+            assert window.focusWidget() is programs.list
+            QTest.keyClick(programs.list, Qt.Key.Key_Return)
+            await settle()
+            assert desk.tunnels.tunnel.state is TunnelState.OFF
 
     async def test_on_start_that_is_whole_on_a_small_screen(self, desk: Desk) -> None:
         async with shown_over(desk) as window:
