@@ -10,7 +10,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from app.ui.requests.list.delegate import BADGED, PROVIDER_LEFT, ROW, ground_of
+from app.ui.requests.list.delegate import NARROW, PROVIDER_LEFT, ROW, ground_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -61,16 +61,17 @@ async def test_nothing_is_cut_that_has_room(gist: str, path: str, shown: PageDes
     assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
 
 
-async def test_a_narrow_row_with_an_endpoint_gives_the_place_of_the_method_to_the_event(shown: PageDesk) -> None:
-    fields = {"provider": "stripe", "event": "invoice.paid", "target": "/catch/x/a"}
-    await shown.add(read=True, **fields)
-    await shown.add(read=True, method="DELETE", **fields)
-    await until(lambda: shown.model.rowCount() == 2)
-    assert painted(shown, 0, width=BADGED - 1) != painted(shown, 1, width=BADGED - 1)
+async def test_a_narrow_row_with_an_endpoint_has_the_method_and_not_the_mark_of_the_provider(shown: PageDesk) -> None:
+    fields = {"event": "customer.subscription.trial_will_end", "target": "/catch/x/a", "read": True}
+    await shown.add(provider="github", **fields)
+    await shown.add(provider="stripe", **fields)
+    await shown.add(provider="stripe", method="DELETE", **fields)
     shown.page.show_endpoint(None)
-    await until(lambda: shown.model.rowCount() == 2)
-    assert painted(shown, 0, width=BADGED - 1) == painted(shown, 1, width=BADGED - 1)
-    assert painted(shown, 0, width=BADGED) != painted(shown, 1, width=BADGED)
+    await until(lambda: shown.model.rowCount() == 3)
+    delete, stripe, github = (painted(shown, row, width=NARROW - 1) for row in range(3))
+    assert stripe == github
+    assert stripe != delete
+    assert painted(shown, 1, width=NARROW) != painted(shown, 2, width=NARROW)
 
 
 @pytest.mark.usefixtures("each_font")

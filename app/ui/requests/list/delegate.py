@@ -34,7 +34,7 @@ that a sender's name gets."""
 PATH_SHARE = 0.4
 """Of the room, for a path that does not fit beside the rest."""
 PATH_LEAST = 64
-"""Pixels; a path that is cut to less says too little to cut an event for it."""
+"""Pixels; a path that is cut to less says too little to cut an event for it, which keeps as many beside a path."""
 _FLAGS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 
 
@@ -63,7 +63,8 @@ class TitlePainter:
         main = _TextPart(title.main, self._bold if bold else self._plain)
         path = self._path(title.path, main, rect.width())
         main_room, path_room = _rooms(main, path, rect.width())
-        if path and title.is_event and main_room < main.width and path_room < min(path.width, PATH_LEAST):
+        little = main_room < PATH_LEAST or (path and path_room < min(path.width, PATH_LEAST))
+        if path and title.is_event and main_room < main.width and little:
             path = None
             main_room, path_room = _rooms(main, path, rect.width())
         if path and not title.is_event and main_room < main.width and rect.width() < 2 * PATH_LEAST:
@@ -206,9 +207,9 @@ NAME_MAX, NAME_SHARE, NAME_GAP = 160, 1 / 3, 12
 """Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
 SIZED = 360
 """Rows narrower than this and the endpoint's name leave out the size: the title would have less room than it."""
-BADGED = 340
-"""Rows narrower than this and with an endpoint's name leave out the method, which is mostly the same: name and event
-would be cut to their first letters."""
+NARROW, SMALL_BADGE, NARROW_NAME_LEFT = 340, 38, 64
+"""Rows narrower than this and with an endpoint's name have a method's badge of these pixels, the name from here on, and
+no provider's mark: name and event would be cut to their first letters."""
 TITLE_GAP = 8
 
 Index = QModelIndex | QPersistentModelIndex
@@ -292,14 +293,16 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(tokens.accent))
             painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
         left, top = rect.left(), rect.top() + (ROW - METHOD_SIZE.height()) / 2
-        if self.names is not None and rect.width() < BADGED:
-            left -= PROVIDER_LEFT - BADGE_LEFT
-        else:
-            badge = QRectF(left + BADGE_LEFT, top, *METHOD_SIZE.toTuple())
-            paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
+        narrow = self.names is not None and rect.width() < NARROW
+        badge = QRectF(left + BADGE_LEFT, top, SMALL_BADGE if narrow else METHOD_SIZE.width(), METHOD_SIZE.height())
+        paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
         columns = self._columns(rect)
+        if narrow:
+            left -= PROVIDER_LEFT - NARROW_NAME_LEFT
         left += self._name(painter, QRect(left, rect.top(), rect.width(), ROW), columns.size.left(), summary, tokens)
-        if summary.provider:
+        if narrow:
+            left -= TITLE_LEFT - PROVIDER_LEFT
+        elif summary.provider:
             place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
             ratio = painter.deviceTransform().m11()
             painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
