@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
@@ -145,6 +145,8 @@ WIDTH, HEIGHT = 1240, 760
 MARGINS = QSize(48, 48)
 """What is seen of the window around it."""
 LIST_WIDTH, LIST_MINIMUM = 370, 240
+LOW = 600
+"""A window less high than this leaves its title to its frame."""
 DIFFERENT, ALL = "different", "all"
 
 
@@ -252,6 +254,12 @@ class ComparisonDialog(Dialog):
         window = self.parentWidget()
         least = QSize(WIDTH, HEIGHT)
         return bounded(self, least if window is None else (window.window().size() - MARGINS).expandedTo(least))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        high = self.height() >= LOW
+        self.title.setVisible(high)
+        self.body.setContentsMargins(0, metrics.SPACE_3 if high else 0, 0, 0)
 
     def is_idle(self) -> bool:
         """Always: it only shows something."""
@@ -437,7 +445,6 @@ class ComparisonDialog(Dialog):
         split.addWidget(self.right)
         split.setStretchFactor(1, 1)
         split.setSizes([LIST_WIDTH, WIDTH - LIST_WIDTH])
-        self.body.setContentsMargins(0, metrics.SPACE_3, 0, 0)
         self.body.setSpacing(0)
         fill(self.body, self.targets, status, line(self), (split, 1))
         fill(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QColor, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -36,7 +36,9 @@ from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
 HEADERS_ROWS = 4
-"""Rows of headers shown at first."""
+"""At most so many rows of headers are shown until the user moves the divider."""
+PART_TITLE, LOW = 36, 480
+"""Pixels of the line above headers and body; a view less high than this leaves out headers that are the same."""
 MARK, NAME, FIRST, SECOND = range(4)
 MARKS = {
     RowKind.SAME: ("", "Same"),
@@ -170,6 +172,8 @@ class ResponsesView(QWidget):
         self.notes = label("", "muted", self, wrap=True)
         self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self)
         self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self)
+        self._moved = False
+        """Whether the user has moved the divider."""
         self._lay_out()
         self.headers.ignore_requested.connect(self.header_ignored)
         self.body.ignore_requested.connect(self.path_ignored)
@@ -189,6 +193,7 @@ class ResponsesView(QWidget):
         if pair.first.ms is not None and pair.second.ms is not None:
             self.sides[1].show_difference(pair.second.ms - pair.first.ms)
         self.headers.rows.set_records(sorted(found.headers, key=_different_first))
+        self._share_room()
         differing = sum(row.kind.differs for row in found.headers)
         ignored = any(row.kind is RowKind.IGNORED for row in found.headers)
         same = "same except ignored ones" if ignored else "same"
@@ -200,6 +205,26 @@ class ResponsesView(QWidget):
         self.notes.setVisible(bool(found.notes))
         for button in (self.previous, self.following):
             button.setEnabled(bool(places))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """The headers have what they need, the body has the rest, until the user moves the divider."""
+        if self._moved:
+            return
+        records = self.headers.rows.records()
+        listed = [row for row in records if row.kind.differs] if self.height() < LOW else records
+        rows = min(len(listed), HEADERS_ROWS)
+        needed = PART_TITLE + (self.headers.horizontalHeader().height() + rows * metrics.ROW_DENSE + 2 if rows else 0)
+        self.headers.setVisible(rows > 0)
+        self._split.setSizes([needed, max(1, self._split.height() - needed)])
+
+    @Slot()
+    def _divider_moved(self) -> None:
+        self._moved = True
+        self.headers.show()
 
     @Slot()
     def go_on(self) -> None:
@@ -226,14 +251,17 @@ class ResponsesView(QWidget):
         titles = hbox(spacing=metrics.SPACE_4, margins=(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_3))
         for side in self.sides:
             titles.addWidget(side, 1)
-        split = QSplitter(Qt.Orientation.Vertical, self)
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(1)
-        split.addWidget(self._part(self.headers_title, (), self.headers))
-        split.addWidget(self._part(self.body_title, (self.previous, self.following), self.body, self.notes))
-        split.setStretchFactor(1, 1)
-        split.setSizes([36 + (HEADERS_ROWS + 1) * metrics.ROW_DENSE, 400])
-        vbox(top, titles, line(self), (split, 1), inside=self, spacing=0, margins=0)
+        headers = self._part(self.headers_title, (), self.headers)
+        headers.setMinimumHeight(PART_TITLE)
+        self.headers.setMinimumHeight(1)
+        self._split = QSplitter(Qt.Orientation.Vertical, self)
+        self._split.setChildrenCollapsible(False)
+        self._split.setHandleWidth(1)
+        self._split.addWidget(headers)
+        self._split.addWidget(self._part(self.body_title, (self.previous, self.following), self.body, self.notes))
+        self._split.setStretchFactor(1, 1)
+        self._split.splitterMoved.connect(self._divider_moved)
+        vbox(top, titles, line(self), (self._split, 1), inside=self, spacing=0, margins=0)
 
     def _part(
         self, title: QWidget, buttons: Sequence[QWidget], content: QWidget, notes: QWidget | None = None
@@ -241,6 +269,7 @@ class ResponsesView(QWidget):
         part = QWidget(self)
         part.setProperty("part", "surface")
         part.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        title.setMinimumHeight(PART_TITLE - 2 * metrics.SPACE_1)
         row = hbox(
             (title, 1),
             *buttons,

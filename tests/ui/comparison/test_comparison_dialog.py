@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QSplitter
 
 from app.core.delivery import Delivery
 from app.core.model import Endpoint
@@ -304,3 +304,22 @@ async def test_it_uses_the_room_of_the_window(tmp_path: Path, size: tuple[int, i
         assert dialog.width() >= least[0]
         assert dialog.height() >= least[1]
         assert dialog.left.width() < 400, "the rest is for the responses"
+
+
+async def test_a_low_window_leaves_its_room_to_the_bodies(tmp_path: Path) -> None:
+    lines = ",".join(f'"{number}":0' for number in range(20)).encode()
+    async with comparison(tmp_path, (b"{%s}" % lines, b'{%s,"x":1}' % lines)) as (_, _, dialog):
+        view = dialog.responses
+        await until(view.isVisible)
+        for height, same_headers in ((466, False), (760, True)):
+            dialog.resize(895, height)
+            await settle(10)
+            assert view.headers.isVisible() is same_headers
+            assert dialog.title.isVisible() is same_headers
+            text = view.body.sides[0]
+            assert text.viewport().height() >= 8 * text.fontMetrics().lineSpacing()
+        (split,) = view.findChildren(QSplitter)
+        split.moveSplitter(300, 1)
+        dialog.resize(895, 780)
+        await settle(10)
+        assert abs(split.sizes()[0] - 300) < 3
