@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine
-from app.ui.shell.main_window import MainWindow
+from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.fonts import mono_font
 from tests.ui.desk import Desk
@@ -39,10 +39,13 @@ async def rows_of(window: MainWindow, *endpoints: Endpoint) -> list[DashboardRow
     return [row for one in endpoints if (row := rows.row(one.id)) is not None]
 
 
+@pytest.mark.parametrize("size", [MINIMUM, (911, 512)])
 @pytest.mark.usefixtures("each_font")
-async def test_a_slug_is_whole_on_a_small_screen(desk: Desk, window: MainWindow) -> None:
+async def test_a_slug_is_whole_in_a_small_window(size: tuple[int, int], desk: Desk, window: MainWindow) -> None:
     endpoint = await desk.endpoint(name="Plain", slug="q7w3e5r8t2y6u4i9o1p0a8s7")
-    window.resize(911, 512)
+    for _ in range(9):  # which make a scroll bar
+        await desk.endpoint()
+    window.resize(*size)
     (row,) = await rows_of(window, endpoint)
     await settle()
     url = UrlLine(row.contents.url, marked=False)

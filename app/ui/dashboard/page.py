@@ -226,7 +226,7 @@ class DashboardPage(QWidget):
         self.filter.setPlaceholderText("Filter endpoints")
         self.filter.setClearButtonEnabled(True)
         name_clear_button(self.filter)
-        self.filter.setFixedWidth(220)
+        self.filter.setFixedWidth(176)
         self.filter.setAccessibleName("Filter endpoints")
         words = vbox(label("Dashboard", "display", self), self._place, spacing=2)
         header = hbox((words, 1), self.filter, self.new_button, spacing=metrics.SPACE_3)

@@ -42,10 +42,12 @@ _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
 _WIDE = {"target": 168, "retention": 72, "requests": 128, "activity": 120}
 _NARROW = {"target": 120, "retention": 60, "requests": 104, "activity": 0}
-_NARROWEST = {**_NARROW, "retention": 0}
-"""The slug of a URL comes before the retention."""
+_NARROWER = {**_NARROW, "retention": 0}
+_NARROWEST = {**_NARROWER, "target": 96, "requests": 86}
+"""The slug of a URL comes before the retention, and before the whole host of the target."""
 _ROOMY = {**_WIDE, "target": 320}
-_NARROWEST_BELOW, _NARROW_BELOW, _ROOMY_FROM = 700, 860, 1240
+_WIDTHS = ((_ROOMY, 1240), (_WIDE, 860), (_NARROW, 700), (_NARROWER, 620), (_NARROWEST, 0))
+"""With the width of the row from which they are used."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,12 @@ class Columns:
     @classmethod
     def of(cls, width: int, height: int) -> Columns:
         """The columns of a row of this width; the name column takes the remaining space."""
-        widths = _ROOMY if width >= _ROOMY_FROM else _WIDE if width >= _NARROW_BELOW else _NARROW
-        if width < _NARROWEST_BELOW:
-            widths = _NARROWEST
+        widths = next(widths for widths, least in _WIDTHS if width >= least)
         right = width - _EDGE - _MENU + 6
         menu = QRect(right, 0, _MENU, height)
         placed: dict[str, QRect] = {}
         for name in ("activity", "requests", "retention", "target"):
-            gap = metrics.SPACE_4 if name == "activity" else _GAP if widths[name] else 0
+            gap = 0 if not widths[name] else metrics.SPACE_4 if name == "activity" else _GAP
             right -= gap + widths[name]
             placed[name] = QRect(right, 0, widths[name], height)
         left = _EDGE + _SWITCH
