@@ -26,6 +26,11 @@ class Frame(QSplitter):
         self.setStretchFactor(1, 1)
         self.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether the sidebar is narrower than the user has it in a larger window."""
+        return self._wanted_width() != self.sizes()[0]
+
     def fit_sidebar(self) -> None:
         """The window has another size."""
         wanted = self._wanted_width()

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from app.core.model import Endpoint
@@ -52,7 +52,8 @@ MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
 PAGE_MINIMUM = QSize(639, 240)
 PLACE_MS = 2_000
-"""From when the user went elsewhere until that is stored, also for a start after the program was killed."""
+"""From when the user went elsewhere or resized something until that is stored, also for a start after the program was
+killed."""
 ENDPOINT = "endpoint"
 """The stored name of an endpoint's page."""
 
@@ -116,7 +117,7 @@ class MainWindow(QMainWindow):
         self._place_changed = QTimer(self, singleShot=True, interval=PLACE_MS)
         self._connect()
         self._window_state = WindowState(services.data_folder)
-        self._window_state.restore(self)
+        self._window_state.restore(self, self._resized)
         self._show_last_page()
 
     @cached_property
@@ -150,7 +151,7 @@ class MainWindow(QMainWindow):
         page = self._page_of[name]()
         if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
             self.pages.addWidget(page)
-            self._window_state.restore_splitters(page)
+            self._window_state.restore_splitters(page, self._resized)
             self._tabs_ordered = False
         self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
@@ -206,9 +207,9 @@ class MainWindow(QMainWindow):
             return
         self._stopped = True
         self._place_changed.stop()
-        self._save_place()
         self._frame.forget_narrowing()
-        self._window_state.save(self)
+        self._save_place()
+        self._window_state.write()
         self.desktop.stop()
         self.dialogs.closing.emit()
         self.qt_events.stop()
@@ -237,6 +238,11 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._frame.fit_sidebar()
+        self._resized()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._resized()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab leads to nothing that is scrolled out of view. Its order is set when it is first pressed."""
@@ -292,6 +298,12 @@ class MainWindow(QMainWindow):
         name = ENDPOINT if current else self.commands.page or DASHBOARD
         request = self.requests.opener.open_id if self.pages.currentWidget() is self.requests else None
         self._window_state.save_place(name, current.slug if current else None, request)
+        self._window_state.save_sizes(self, without=self._frame if self._frame.narrowed else None)
+
+    @Slot()
+    def _resized(self) -> None:
+        if not self._stopped:
+            self._place_changed.start()
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.endpoint_actions.notify

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, QSize
@@ -21,22 +22,27 @@ class WindowState:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         self.geometry = StoredGeometry(self._file, "window")
 
-    def restore(self, window: QMainWindow) -> None:
-        """Restore the window within the screen; the first time it gets a default size."""
+    def restore(self, window: QMainWindow, resized: Callable[[], None]) -> None:
+        """Restore the window within the screen; the first time it gets a default size. `resized` is called when the
+        user changes a part of it.
+        """
         self.geometry.restore(window, QSize(*FIRST_SIZE))
         self.geometry.fit(window)
-        self.restore_splitters(window)
+        self.restore_splitters(window, resized)
         for strip in window.findChildren(ActivityStrip):
             strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
             span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
             strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+            strip.fold.clicked.connect(resized)
+            strip.spans.activated.connect(resized)
 
-    def restore_splitters(self, inside: QWidget) -> None:
+    def restore_splitters(self, inside: QWidget, resized: Callable[[], None]) -> None:
         """Those of a page that is made later."""
         for splitter in _named(inside):
             state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
             if isinstance(state, QByteArray) and not state.isEmpty():
                 splitter.restoreState(state)
+            splitter.splitterMoved.connect(resized)
 
     def page(self) -> tuple[str, str | None]:
         """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
@@ -52,14 +58,18 @@ class WindowState:
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
         self._file.setValue("window/request", request or "")
 
-    def save(self, window: QMainWindow) -> None:
-        """Store the window's sizes, and write the file."""
+    def save_sizes(self, window: QMainWindow, *, without: QSplitter | None = None) -> None:
+        """Store the sizes of the window and its parts; of the splitter `without`, leave what was stored before."""
         self.geometry.save(window)
         for splitter in _named(window):
-            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
+            if splitter is not without:
+                self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
         for strip in window.findChildren(ActivityStrip):
             self._file.setValue("activity/open", strip.open)
             self._file.setValue("activity/span", strip.source.span.value)
+
+    def write(self) -> None:
+        """Write the file now."""
         self._file.sync()
 
 

@@ -128,10 +128,7 @@ async def test_the_sidebar_is_widened_again_with_its_window_unless_the_user_narr
             window.resize(1300, 800)
             assert window.sidebar.width() == SIDEBAR_WIDTH
         async with shown_over(desk) as window:
-            handle = frame(window).handle(1)
-            QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
-            QTest.mouseMove(handle, QPoint(-18, 100))
-            QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
+            drag(frame(window), -18)
             put = window.sidebar.width()
             assert put < SIDEBAR_WIDTH
         async with shown_over(desk) as window:
@@ -195,10 +192,9 @@ async def test_a_program_that_is_killed_starts_where_the_user_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(main_window, "PLACE_MS", 20)
-    file = tmp_path / "window.ini"  # what the disk has, and not what this process still has to write
 
     def stored() -> str:
-        return file.read_text("utf-8") if file.exists() else ""
+        return on_disk(tmp_path)
 
     async with open_desk(tmp_path, endpoints=1) as desk:
         endpoint = desk.store.endpoints.all()[0]
@@ -214,6 +210,46 @@ async def test_a_program_that_is_killed_starts_where_the_user_was(
             await until(lambda: f"request={capture.id}" in stored())
             window.show_page(REFUSED)
             await until(lambda: "page=refused" in stored() and capture.id not in stored())
+
+
+def on_disk(folder: Path) -> str:
+    """What the disk has, and not what this process still has to write."""
+    file = folder / "window.ini"
+    return file.read_text("utf-8") if file.exists() else ""
+
+
+async def test_a_program_that_is_killed_has_stored_its_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_window, "PLACE_MS", 20)
+
+    def stored(key: str) -> str | None:
+        return next((line for line in on_disk(tmp_path).splitlines() if line.startswith(f"{key}=")), None)
+
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        await desk.capture(desk.store.endpoints.all()[0])
+        async with shown_over(desk) as window:
+            window.show_page(ALL_REQUESTS)
+            await until(window.requests.list.isVisible)
+            window.resize(1313, 777)
+            await until(lambda: stored("size") == "size=@Size(1313 777)")
+            for name, splitter in (("frame", frame(window)), ("requests", window.requests.splitter)):
+                before = stored(name)
+                drag(splitter, -18)
+                await until(lambda name=name, before=before: stored(name) not in (None, before))
+            window.requests.activity.fold.click()
+            await until(lambda: stored("open") == "open=false")
+            width = stored("frame")
+            window.resize(900, 600)
+            await until(lambda: stored("size") == "size=@Size(900 600)")
+            assert window.sidebar.width() == MINIMUM_WIDTH
+            assert stored("frame") == width
+
+
+def drag(splitter: QSplitter, by: int) -> None:
+    """As the user moves a divider."""
+    handle = splitter.handle(1)
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
+    QTest.mouseMove(handle, QPoint(by, 100))
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
 
 
 def show_list(window: MainWindow, endpoint_id: int | None) -> None:
