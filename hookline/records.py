@@ -388,11 +388,25 @@ class Faults(Record, frozen=True):
     cut_off: float
 
 
+class ReplayTarget(Record, frozen=True):
+    """What came of a replay's deliveries to one target so far. `url` is empty for requests without a target. `failed`
+    leaves out `not_sent`, which a rule kept back. `per_second` and the times count what was sent since the replay was
+    last resumed after an end of Hookline; the times are None without any."""
+
+    url: str
+    delivered: int
+    failed: int
+    not_sent: int
+    per_second: float
+    median_ms: float | None
+    p95_ms: float | None
+
+
 class ReplayProgress(Record, frozen=True):
     """Counts so far. `total` is None until the requests are counted. `sent` counts requests, the `duplicated` included.
     `delivered` and `failed` count deliveries: a request to three targets has three. `incomplete` counts requests that
     were left out because they are not complete, `repeated` deliveries that were sent again because Hookline ended
-    during the first time. `rate` is requests per second at present."""
+    during the first time. `rate` is requests per second at present. `targets` has the deliveries by target."""
 
     total: int | None
     sent: int
@@ -403,6 +417,7 @@ class ReplayProgress(Record, frozen=True):
     incomplete: int
     repeated: int
     rate: float
+    targets: tuple[ReplayTarget, ...]
 
 
 class Edit(Record, frozen=True):

@@ -78,7 +78,9 @@ def test_a_replay_in_the_background_is_paused_resumed_and_cancelled(
         place.wait_for(2)
         assert run("replays", identity, "--pause").out.startswith("Paused: ")
         assert run("replays", "--json").json[0]["state"] == "paused"
-        assert ", paused\n" in run("replays", "@last").out
+        shown = run("replays", "@last").out
+        assert ", paused\n" in shown
+        assert f"Target: {place.url}: " in shown
         assert run("replays", "@last", "--resume").out.startswith("Running: ")
         assert run("replays", "--cancel", "@last").out == "Cancelling; what is being sent is not cut off.\n"
 

@@ -33,12 +33,12 @@ from app.cli.table import Column
 from app.cli.text import brief_time, when_text
 from app.core.hop_by_hop import end_to_end
 from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
-from app.core.text import count_of
+from app.core.text import count_of, ms_text
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
     from hookline.calls import Call as ApiCall
-    from hookline.records import FullReplay, Replay, RequestHead
+    from hookline.records import FullReplay, Replay, ReplayTarget, RequestHead
 
 HELP = "send captured requests again, oldest first"
 DETAILS = (
@@ -185,6 +185,19 @@ def progress_text(replay: Replay) -> str:
         parts.append(f"{progress.incomplete:,} incomplete left out")
     parts.append("paused" if state == "paused" else f"{progress.rate:,g} per second")
     return ", ".join(parts)
+
+
+def target_text(target: ReplayTarget) -> str:
+    """`http://localhost:3000/: 340 delivered, 3 failed (p50 12 ms, p95 40 ms)`."""
+    parts = [f"{target.delivered:,} delivered"]
+    if target.failed:
+        parts.append(f"{target.failed:,} failed")
+    if target.not_sent:
+        parts.append(f"{target.not_sent:,} not sent")
+    text = f"{target.url or 'without a target'}: {', '.join(parts)}"
+    if target.median_ms is None or target.p95_ms is None:
+        return text
+    return f"{text} (p50 {ms_text(target.median_ms)}, p95 {ms_text(target.p95_ms)})"
 
 
 def sent_text(replay: Replay) -> str:
@@ -438,6 +451,9 @@ def _show(out: Output, replay: Replay) -> None:
     out.field("Requests", selection_text(replay))
     out.field("To", destination_text(replay))
     out.field("Progress", outcome_text(replay) if replay.ended else progress_text(replay))
+    if not replay.summary:  # which has them too
+        for target in replay.progress.targets:
+            out.field("Target", target_text(target))
     out.field("Problem", replay.problem)
     if replay.summary:
         out.line()

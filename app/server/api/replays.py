@@ -28,6 +28,7 @@ from app.core.replay.spec import (
     Pace,
     Replay,
     ReplayDestination,
+    ReplayProgress,
     ReplaySource,
     ReplaySpec,
 )
@@ -355,6 +356,11 @@ def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> records.Fu
     )
 
 
+def _progress_out(progress: ReplayProgress) -> records.ReplayProgress:
+    targets = tuple(made(records.ReplayTarget, one) for one in progress.targets)
+    return made(records.ReplayProgress, progress, targets=targets)
+
+
 def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others: Any) -> R:
     spec = replay.spec
     source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
@@ -363,7 +369,7 @@ def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others
     return made(
         shape,
         replay,
-        progress=made(records.ReplayProgress, replay.progress),
+        progress=_progress_out(replay.progress),
         id_count=len(spec.source.ids) if isinstance(spec.source, ChosenRequests) else None,
         endpoint=None if endpoint is None else endpoint.slug,
         q=source.query,

@@ -79,6 +79,9 @@ async def test_a_request_is_sent_again_and_the_call_waits_for_the_result(desk: D
     assert (replay["id"], replay["state"], replay["id_count"]) == (delivery["replay"], "done", 1)
     progress = replay["progress"]
     assert (progress["sent"], progress["delivered"], progress["failed"]) == (1, 1, 1)
+    counts = [(one["url"], one["delivered"], one["failed"], one["not_sent"]) for one in progress["targets"]]
+    assert counts == [(first.url, 0, 1, 0), (f"{second.url}/in", 1, 0, 0)]
+    assert progress["targets"][1]["median_ms"] > 0
 
 
 async def test_a_request_is_sent_as_edited_to_a_url(desk: Desk) -> None:
