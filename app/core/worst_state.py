@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 
-from app.core.model import DeliveryState, StorageUse
+from app.core.model import DeliveryState, Endpoint, StorageUse
 from app.core.replay.spec import Replay, ReplayState, TargetProgress
 from app.core.target import Target
 from app.core.tunnel.tunnel import DOWN, Tunnel, TunnelState
@@ -27,6 +27,7 @@ class State(StrEnum):
 
 _WORST_FIRST = tuple(State)
 GOOD = (State.OK, State.NONE)
+_TO_BE_SENT = (State.PAUSED, State.WAITING)
 _OF_DELIVERY = {
     DeliveryState.FAILED: State.FAILED,
     DeliveryState.NOT_SENT: State.NOT_SENT,
@@ -65,19 +66,18 @@ def delivery_state(state: DeliveryState, targets: Iterable[Target | None]) -> St
     return _OF_DELIVERY[state]
 
 
-def endpoint_state(
-    targets: Collection[Target], last: DeliveryState, use: StorageUse, url_state: TunnelState | None
-) -> State:
+def endpoint_state(endpoint: Endpoint, last: DeliveryState, use: StorageUse, url_state: TunnelState | None) -> State:
     """`last` is how its latest delivery ended, `url_state` the tunnel's state if its URL is the tunnel's. One that
-    deletes its oldest requests at its storage limit is not full: it does what it was told."""
+    deletes its oldest requests at its storage limit is not full: it does what it was told. Of one that is switched off
+    only what is still to be sent counts."""
     states = [State.FULL] if use.capturing_stopped else []
     if url_state in DOWN:
         states.append(State.NOT_REACHED)
-    active = [target for target in targets if target.active]
+    active = [target for target in endpoint.targets if target.active]
     if active:
         states.append(_OF_DELIVERY[last])
         states += [State.PAUSED for target in active if target.paused is not None]
-    return worst(states)
+    return worst(state for state in states if endpoint.active or state in _TO_BE_SENT)
 
 
 def replay_state(replay: Replay) -> State:

@@ -45,7 +45,7 @@ LOOKS = {
 def state_of(endpoint: Endpoint, services: Services, session_stats: SessionStats) -> State:
     """How an endpoint stands now."""
     use, last = services.store.limits.use_of(endpoint.id), session_stats.last_outcome(endpoint.id)
-    return endpoint_state(endpoint.targets, last, use, services.tunnels.url_state)
+    return endpoint_state(endpoint, last, use, services.tunnels.url_state)
 
 
 def paint_look(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.core.model import DeliveryState, StorageUse
+from app.core.model import DeliveryState, Endpoint, StorageUse
 from app.core.replay.spec import (
     MatchingRequests,
     Replay,
@@ -36,6 +36,10 @@ GOOD_TARGET = TargetProgress(url="http://127.0.0.1:9/", delivered=3)
 BAD_TARGET = TargetProgress(url="http://127.0.0.1:9/", delivered=3, failed=1)
 NO_TARGET = TargetProgress(url="", not_sent=1)
 FAILED_PROBE = Probe(at=1, ms=None, problem="Nothing came back.")
+
+
+def endpoint(*targets: Target) -> Endpoint:
+    return Endpoint(id=1, slug="orders", name="Orders", created_at=1, targets=targets)
 
 
 def test_trouble_is_worse_than_waiting_and_waiting_than_delivered() -> None:
@@ -80,7 +84,24 @@ def test_what_waits_for_a_paused_target_is_paused(
 def test_the_worst_of_an_endpoint(
     targets: list[Target], last: DeliveryState, use: StorageUse, tunnel: TunnelState | None, shown: State
 ) -> None:
-    assert endpoint_state(targets, last, use, tunnel) is shown
+    assert endpoint_state(endpoint(*targets), last, use, tunnel) is shown
+
+
+@pytest.mark.parametrize(
+    ("targets", "last", "shown"),
+    [
+        ([TARGET], DeliveryState.DELIVERED, State.NONE),
+        ([TARGET], DeliveryState.FAILED, State.NONE),
+        ([TARGET], DeliveryState.NOT_SENT, State.NONE),
+        ([TARGET], DeliveryState.QUEUED, State.WAITING),
+        ([TARGET, PAUSED], DeliveryState.QUEUED, State.PAUSED),
+    ],
+)
+def test_of_an_endpoint_that_is_off_only_what_is_still_to_be_sent_counts(
+    targets: list[Target], last: DeliveryState, shown: State
+) -> None:
+    off = replace(endpoint(*targets), active=False)
+    assert endpoint_state(off, last, FULL, TunnelState.UNREACHABLE) is shown
 
 
 @pytest.mark.parametrize(

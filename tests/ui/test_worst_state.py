@@ -131,6 +131,19 @@ async def test_no_tick_stands_beside_a_paused_target(tmp_path: Path) -> None:
         await until(lambda: in_sidebar(shown.window, endpoint) == "")
 
 
+async def test_an_endpoint_that_is_off_keeps_no_mark_of_what_failed(tmp_path: Path) -> None:
+    async with forwarding(tmp_path) as (shown, endpoint):
+        await failed(shown.desk, endpoint)
+        window = shown.window
+        await until(lambda: "Orders: failed" in (shown.tray.tooltip or ""))
+        window.endpoint_actions.set_active(endpoint, False)
+        await until(lambda: on_dashboard(window, endpoint) == "Switched off")
+        await until(lambda: in_sidebar(window, endpoint) == "")
+        await until(lambda: "Orders" not in (shown.tray.tooltip or ""))
+        window.endpoint_actions.set_active(endpoint, True)
+        await until(lambda: in_sidebar(window, endpoint) == "Failed")
+
+
 async def test_the_target_that_fails_wins_over_the_one_that_answers(tmp_path: Path) -> None:
     async with with_tray(tmp_path) as shown:
         endpoint = await two_targets(shown.desk.store, name="Orders")

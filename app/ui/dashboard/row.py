@@ -121,9 +121,13 @@ class RowContents:
 
     @property
     def look(self) -> Look | None:
-        """None if there is nothing to say: no target, and nothing wrong."""
-        if self.state in LOOKS or not self.endpoint.forward_url:
-            return LOOKS.get(self.state)
+        """None if there is nothing to say: it is on, has no target, and nothing is wrong."""
+        if self.state in LOOKS:
+            return LOOKS[self.state]
+        if not self.endpoint.active:
+            return Look("Switched off", "off", "text_faint")
+        if not self.endpoint.forward_url:
+            return None
         on = any(target.active for target in self.endpoint.targets)
         return Look("No deliveries yet" if on else "Forwarding is off", "forward", "text_faint")
 
