@@ -70,9 +70,10 @@ class EndpointFilter(QWidget):
         self.line.installEventFilter(self)
         hbox(self.line, inside=self, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2))
 
-    def offer(self, endpoints: int) -> None:
-        """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
-        visible = endpoints > OFFERED_ABOVE or (bool(self.line.text()) and endpoints > 0)
+    def offer(self, endpoints: int, *, room: bool) -> None:
+        """Shown with many endpoints if there is room, or while it is used; filters nothing while hidden."""
+        used = bool(self.line.text()) or self.line.hasFocus()
+        visible = (endpoints > OFFERED_ABOVE and room) or (used and endpoints > 0)
         if not visible:
             self.line.clear()
         self.setVisible(visible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.core.model import Plan
@@ -32,6 +33,9 @@ from app.ui.widgets.meter import Meter
 DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
 REPLAYS = "replays"
 MINIMUM_WIDTH = 220
+LEAST_PAGE_HEIGHT = 22
+_PAGE_HEIGHTS = ((metrics.ROW, 600), (metrics.ROW_DENSE, 440), (LEAST_PAGE_HEIGHT, 0))
+"""Pixels of a page's row, with the height of the sidebar from which it has them."""
 
 
 class Sidebar(QFrame):
@@ -128,9 +132,20 @@ class Sidebar(QFrame):
         endpoints = self._services.store.endpoints.all()
         if self.list.show_endpoints(endpoints):
             order_tabs(self)
-        self.filter.offer(len(endpoints))
+        self._fit_height()
         self._refresh_counts()
         self._refresh_plan()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """In a low window pages are closer together, and the lowest has no filter: endpoints need room too."""
+        height = next(height for height, least in _PAGE_HEIGHTS if self.height() >= least)
+        for row in self._pages.values():
+            row.setFixedHeight(height)
+        self.filter.offer(len(self._services.store.endpoints.all()), room=height != LEAST_PAGE_HEIGHT)
 
     def _mark(self, row: SidebarRow) -> None:
         """Check this row and no other."""

@@ -17,6 +17,7 @@ from app.ui.requests.list.delegate import ROW
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
+from app.ui.shell.sidebar_rows import NavRow
 from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
@@ -261,3 +262,23 @@ async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(
         assert page.paused_notice.isVisible()
         assert page.header.height() >= page.header.sizeHint().height()
     desk.messages.withdraw(message.key)
+
+
+async def test_pages_and_endpoints_share_the_height_of_the_smallest_window(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=40, plan=Plan.PRO) as (_, window):
+        window.resize(*MINIMUM)
+        await settle(10)
+        sidebar = window.sidebar
+        pages = sidebar.findChildren(NavRow)
+        assert all(page.height() >= page.fontMetrics().height() for page in pages)
+        assert sidebar.list.viewport().height() >= 2 * ROW
+        assert sidebar.filter.isHidden()
+        window.resize(1280, 800)
+        await settle(10)
+        assert {page.height() for page in pages} == {ROW}
+        assert sidebar.filter.isVisible()
+        sidebar.filter.line.setText("1")
+        window.resize(*MINIMUM)
+        await settle(10)
+        assert sidebar.filter.line.text() == "1"
+        assert sidebar.filter.isVisible()
