@@ -15,6 +15,7 @@ from app.core.clock import now_us
 from app.core.events import RequestsDescribed
 from app.core.model import DeliveryState
 from app.core.providers.provider import ProviderMark
+from app.core.target import TargetDraft
 from app.ui.inspector.title import name_of
 from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
@@ -165,6 +166,11 @@ async def test_a_line_below_the_name_says_how_long_requests_are_kept_and_where_t
         assert header.target.shown_text() != target
         assert header.target.shown_text().startswith("http://local")
         assert target[:80] in header.target.toolTip()
+        for number in range(2):
+            await shown.desk.store.targets.create(made.id, TargetDraft(url=f"http://localhost:{number + 1}"))
+        await until(lambda: header.target.text() == f"{target} and 2 more targets")
+        assert header.target.shown_text().startswith("http://")
+        assert header.target.shown_text().endswith("/ and 2 more targets")
         await endpoints.update(made.id, replace(made.draft(), active=False))
         await until(lambda: header.facts.text() == "Switched off · kept 1 day · forwards to")
         shown.page.show_endpoint(None)

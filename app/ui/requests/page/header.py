@@ -22,6 +22,19 @@ from app.ui.widgets.layout import hbox, vbox
 
 TEXT_FROM = 400
 """Pixels from which the buttons have words."""
+URL_LEAST = 80
+"""Pixels; with less, the URL of a target is not kept apart from what follows it."""
+
+
+class _Target(ElidedLabel):
+    """The URL of the first target is elided, how many more there are is not."""
+
+    def shown_text(self) -> str:
+        url, space, more = self.text().partition(" ")
+        room = self.text_rect().width() - self.fontMetrics().horizontalAdvance(space + more)
+        if room < URL_LEAST:
+            return super().shown_text()
+        return self.fontMetrics().elidedText(url, Qt.TextElideMode.ElideMiddle, room) + space + more
 
 
 class EndpointHeader(QFrame):
@@ -33,7 +46,7 @@ class EndpointHeader(QFrame):
         self.setProperty("part", "header")
         self.name = ElidedLabel("", "title", self)
         self.facts = label("", "small", self)
-        self.target = ElidedLabel("", "small", self, Qt.TextElideMode.ElideMiddle)
+        self.target = _Target("", "small", self, Qt.TextElideMode.ElideMiddle)
         self.description = ElidedLabel("", "muted", self)
         self.edit = CommandButton("Edit", commands.edit, theme, self, icon="edit", tooltip="Edit")
         self.test = CommandButton(
