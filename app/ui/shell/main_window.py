@@ -117,7 +117,7 @@ class MainWindow(QMainWindow):
         self._place_changed = QTimer(self, singleShot=True, interval=PLACE_MS)
         self._connect()
         self._window_state = WindowState(services.data_folder)
-        self._window_state.restore(self, self._resized)
+        self._window_state.restore(self, self._store_soon)
         self._show_last_page()
 
     @cached_property
@@ -151,7 +151,7 @@ class MainWindow(QMainWindow):
         page = self._page_of[name]()
         if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
             self.pages.addWidget(page)
-            self._window_state.restore_splitters(page, self._resized)
+            self._window_state.restore_splitters(page, self._store_soon)
             self._tabs_ordered = False
         self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
@@ -238,11 +238,11 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._frame.fit_sidebar()
-        self._resized()
+        self._store_soon()
 
     def moveEvent(self, event: QMoveEvent) -> None:
         super().moveEvent(event)
-        self._resized()
+        self._store_soon()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab leads to nothing that is scrolled out of view. Its order is set when it is first pressed."""
@@ -262,8 +262,8 @@ class MainWindow(QMainWindow):
             self.quit()
 
     def _show_last_page(self) -> None:
-        """Show the page shown last with the request that was open there, or the dashboard if its endpoint was deleted,
-        and give it the focus.
+        """Show the page shown last, with its filter and the request that was open there, and give it the focus; the
+        dashboard if its endpoint was deleted.
         """
         page, slug = self._window_state.page()
         endpoint = self._services.store.endpoints.by_slug(slug) if slug else None
@@ -273,6 +273,7 @@ class MainWindow(QMainWindow):
             self.show_page(page if not slug and page in self._page_of else DASHBOARD)
         if self.pages.currentWidget() is self.requests:
             self.requests.opener.reopen(self._window_state.request())
+            self.requests.filter.bar.set_text(self._window_state.filter())
         self._focus_list()
 
     def _focus_list(self) -> None:
@@ -296,12 +297,14 @@ class MainWindow(QMainWindow):
     def _save_place(self) -> None:
         current = self._services.store.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
         name = ENDPOINT if current else self.commands.page or DASHBOARD
-        request = self.requests.opener.open_id if self.pages.currentWidget() is self.requests else None
-        self._window_state.save_place(name, current.slug if current else None, request)
+        lists = self.pages.currentWidget() is self.requests
+        request = self.requests.opener.open_id if lists else None
+        filter_text = self.requests.filter.bar.line.text() if lists else ""
+        self._window_state.save_place(name, current.slug if current else None, request, filter_text)
         self._window_state.save_sizes(self, without=self._frame if self._frame.narrowed else None)
 
     @Slot()
-    def _resized(self) -> None:
+    def _store_soon(self) -> None:
         if not self._stopped:
             self._place_changed.start()
 
@@ -396,6 +399,7 @@ class MainWindow(QMainWindow):
         self.qt_events.endpoints_changed.connect(self.dialogs.endpoints_changed)
         for moved in (self.requests.detail.opened, self.requests.detail.closed):
             moved.connect(self._place_changed.start)
+        self.requests.filter.bar.changed.connect(self._store_soon)
         self._place_changed.timeout.connect(self._save_place)
 
     @Slot()

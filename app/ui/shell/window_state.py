@@ -53,10 +53,16 @@ class WindowState:
         """The request that was open on that page."""
         return str(self._file.value("window/request", "", type=str)) or None
 
-    def save_place(self, page: str, slug: str | None, request: str | None) -> None:
-        """Store the page that the window shows, and the request that is open there. Qt writes it to the file soon."""
+    def filter(self) -> str:
+        """The filter of that page's list."""
+        return str(self._file.value("window/filter", "", type=str))
+
+    def save_place(self, page: str, slug: str | None, request: str | None, filter_text: str) -> None:
+        """Store the page that the window shows, the request that is open there, and the filter of its list. Qt writes
+        it to the file soon."""
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
         self._file.setValue("window/request", request or "")
+        self._file.setValue("window/filter", filter_text)
 
     def save_sizes(self, window: QMainWindow, *, without: QSplitter | None = None) -> None:
         """Store the sizes of the window and its parts; of the splitter `without`, leave what was stored before."""

@@ -244,6 +244,29 @@ async def test_a_program_that_is_killed_has_stored_its_sizes(tmp_path: Path, mon
             assert stored("frame") == width
 
 
+@pytest.mark.parametrize("of_all", [False, True], ids=["of an endpoint", "of all"])
+async def test_the_filter_of_the_last_page_is_in_force_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_all: bool
+) -> None:
+    monkeypatch.setattr(main_window, "PLACE_MS", 20)
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        endpoint = desk.store.endpoints.all()[0]
+        captures = [await desk.capture(endpoint, method=method) for method in ("POST", "PUT")]
+        async with shown_over(desk) as window:
+            show_list(window, None if of_all else endpoint.id)
+            window.requests.filter.bar.set_text("method:PUT")
+            await until(lambda: "filter=method:PUT" in on_disk(tmp_path))
+        async with shown_over(desk) as window:
+            page = window.requests
+            assert page.filter.bar.line.text() == "method:PUT"
+            model = page.feed.model
+            await until(lambda: model.rowCount() == 1 and model.summary(0).id == captures[1].id)
+            window.show_page(REFUSED)
+        async with shown_over(desk) as window:
+            show_list(window, None if of_all else endpoint.id)
+            await until(lambda: window.requests.feed.model.rowCount() == 2)
+
+
 def drag(splitter: QSplitter, by: int) -> None:
     """As the user moves a divider."""
     handle = splitter.handle(1)
