@@ -21,7 +21,7 @@ from app.ui.deliveries import commands as commands_module
 from app.ui.deliveries import pager as pager_module
 from app.ui.deliveries.filters import BESIDE_TEXT
 from app.ui.deliveries.page import DeliveriesPage
-from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
+from app.ui.deliveries.table import DETAIL, DURATION, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.inspector.tabs.tabs import DELIVERIES
@@ -176,6 +176,7 @@ class TestRows:
         await settle(10)
         table = window.deliveries.table
         assert table.columnWidth(ENDPOINT) <= 84
+        assert table.isColumnHidden(DURATION)
         widths = [table.columnWidth(column) for column in (REQUEST, TARGET, DETAIL)]
         assert max(widths) - min(widths) <= 20  # the details also have the place of a scroll bar that is not there
         await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Shop " * 9))
