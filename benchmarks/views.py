@@ -48,7 +48,9 @@ def content_type(name: str, body: bytes) -> str:
 
 def show(body: bytes, name: str) -> Row:
     """Read the body of a file of this name as the window does, to its end."""
-    reader = BodyReader((), content_type(name, body))
+    kind = content_type(name, body)
+    # Cards read each part by itself.
+    reader = BodyReader((), kind, "pretty" if kind.startswith("multipart/") else None)
     began = time.perf_counter()
     first, whole, lines, at = 0.0, 0.0, 0, 0
     told, raised, far_on = "", False, 0.0

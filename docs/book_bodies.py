@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import Endpoint
-from app.ui.inspector.body.parts_dialog import PartsDialog
+from app.ui.inspector.body.parts.parts_view import PartsView
 from app.ui.inspector.tabs.tabs import BODY, HEADERS, QUERY, TOKENS
 from docs.book import SIZES, Book
 from docs.book_samples import bodies
@@ -53,14 +53,17 @@ def _fold_some(book: Book) -> None:
 
 async def _multipart_parts(book: Book) -> None:
     await book.open("/upload")
-    book.detail.body.parts.click()
-    dialog = book.dialog(PartsDialog)
-    await book.until("the parts", lambda: dialog.rows.rowCount() == 4)
-    for name, row in (("parts", 1), ("parts-json", 2)):
-        dialog.list.select_row(row)
-        await book.until("the part", lambda: "auto" in dialog.pane.facts.text())  # type: ignore[attr-defined]
+    parts = book.detail.body.stack.currentWidget()
+    assert isinstance(parts, PartsView)
+    await book.until("the parts", lambda: parts.count.text() == "4 parts")
+    for name, number in (("parts", 1), ("parts-json", 2)):
+        parts.cards.go_to(number)
+        card = parts.cards.cards[number]
+        await book.until("the part", lambda: card.part is not None)  # noqa: B023 - awaited in the loop
+        card.toggle()
+        await book.until("its view", lambda: "auto" in card.pane.facts.text())  # noqa: B023
         await book.save(name, SIZES)
-    dialog.reject()
+        card.toggle()
 
 
 async def _found(book: Book) -> None:

@@ -20,9 +20,6 @@ from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
-from app.ui.inspector.body.body_pane import BodyPane
-from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.parts_dialog import PartsDialog
 from app.ui.loop import new_loop
 from app.ui.qr.dialog import QrDialog
 from app.ui.requests.filter.saved import NameDialog
@@ -78,7 +75,6 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         ),
         "QR code": QrDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
         "name": NameDialog("method:POST status:500", set(), theme, window),
-        "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
         "comparison": ComparisonDialog(await two_targets(desk.store), services, theme, tasks, window),
     }
     for name, dialog in dialogs.items():
@@ -200,20 +196,6 @@ async def end(desk: Desk, window: MainWindow) -> None:
     await desk.tasks.cancel_all()
     window.deleteLater()
     await settle()
-
-
-def _multipart() -> BodySource:
-    body = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhello\r\n--b--\r\n'
-
-    async def read(offset: int, length: int) -> bytes:
-        return body[offset : offset + length]
-
-    return BodySource(len(body), (), "multipart/form-data; boundary=b", "request", read)
-
-
-def _pane(desk: Desk, parent: QWidget) -> tuple[BodyPane, QWidget]:
-    pane = BodyPane(desk.theme, desk.tasks, parent, "Nothing in it")
-    return pane, pane
 
 
 async def main(folder: Path) -> None:

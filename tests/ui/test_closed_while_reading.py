@@ -41,7 +41,7 @@ from app.ui.inspector.body.form_table import FormTable
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView
 from app.ui.inspector.body.page_view import PageView
-from app.ui.inspector.body.parts_dialog import PartsDialog
+from app.ui.inspector.body.parts.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES
 from app.ui.qr.dialog import QrDialog
@@ -55,6 +55,8 @@ from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL
 from app.ui.stores.open_dialog import OpenStoreDialog
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question
 from tests import deliveries, factories
 from tests.stored import store_request
@@ -233,14 +235,6 @@ def comparison(room: Room) -> QDialog:
     return made
 
 
-def parts(room: Room) -> QDialog:
-    def pane(parent: QWidget) -> tuple[BodyPane, QWidget]:
-        made = BodyPane(room.desk.theme, room.desk.tasks, parent)
-        return made, made
-
-    return PartsDialog(room.source("parts"), pane, room.desk.theme, room.desk.tasks, room.over)
-
-
 async def diagnostics(room: Room) -> QWidget:
     made = AboutDialog(*room.usual, room.over)
     made.open()
@@ -255,6 +249,10 @@ async def qr_code(room: Room) -> QWidget:
     room.gate.hold()
     room.desk.tasks.start(made.save_to(room.desk.folder / "code.png"), "save a QR code")
     return made
+
+
+def parts(theme: Theme, tasks: Tasks, parent: QWidget) -> PartsView:
+    return PartsView("body", lambda what, card: BodyPane(theme, tasks, card, what=what), theme, tasks, parent)
 
 
 def body(kind: str, view: Callable[[Any, Any, QWidget], Any]) -> Open:
@@ -355,7 +353,6 @@ DIALOGS: dict[type[QDialog], Open] = {
     ReplayEditor: editor,
     ReplayManyDialog: dialog(lambda room: ReplayManyDialog(ReplayScope(query="word"), *room.usual, room.over)),
     ComparisonDialog: dialog(comparison),
-    PartsDialog: dialog(parts),
 }
 OTHERS: dict[str, Open] = {
     **{f"body {kind}": body(kind, BodyPane) for kind in BODIES},
@@ -364,6 +361,7 @@ OTHERS: dict[str, Open] = {
     "tree": body("json", TreeView),
     "form": body("form", FormTable),
     "table": body("csv", CsvTable),
+    "cards": body("parts", parts),
     "bytes": body("bytes", HexWidget),
     "find in lines": found_in("long", "word"),
     "find in a tree": found_in("json", "hello", "tree"),

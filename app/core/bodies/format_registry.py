@@ -22,11 +22,17 @@ from app.core.bodies.formats import (
 )
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.bodies.formatter import HEAD, Group, View
+from app.core.bodies.lines import Line
 
 
 def _ranked_for_part(kind: str, head: bytes) -> list[View]:
-    """For a part shown within another body, which has no tables."""
-    return [view for view in ranked(kind, head) if view.group != "table"]
+    """For a part shown within another body, which has no tables and no cards."""
+    return [view for view in ranked(kind, head) if view.group not in ("table", "parts")]
+
+
+def part_lines(part: multipart.Part, data: bytes, size: int, *, complete: bool) -> list[Line]:
+    """The beginning `data` of a part's content of this size."""
+    return multipart.content_lines(part, data, size, _ranked_for_part, complete=complete)
 
 
 NDJSON = View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many)
@@ -40,6 +46,7 @@ HTML = View("html", "HTML", "pretty", html.fit, html.write)
 FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
 CSV_TABLE = View("csv-table", "CSV", "table", csv.fit, None)
 FORM = View("form", "Form", "pretty", form.fit, form.write)
+PARTS = View("parts", "Multipart", "parts", multipart.cards_fit, None)
 MULTIPART = View(
     "multipart", "Multipart", "pretty", multipart.fit, multipart.writer(_ranked_for_part), reads_bytes=True
 )
@@ -59,6 +66,7 @@ VIEWS = (
         FORM_TABLE,
         FORM,
         CSV_TABLE,
+        PARTS,
         MULTIPART,
         JWT,
         MSGPACK,

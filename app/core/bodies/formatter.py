@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.core.bodies.lines import LineBuilder
 
-Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
+Group = Literal["parts", "pretty", "table", "tree", "text", "hex", "preview"]
 
 Position = tuple[int, int]
 """Line and column of a text, both from 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formatter import Content, Formatted, Write
+from app.core.bodies.formatter import Content, Formatted, Group, Write
 from app.core.bodies.lines import WIDTH, Line
 
 
@@ -42,9 +42,9 @@ def joined(lines: list[Line]) -> str:
     return "".join(("" if line.folded or not at else "\n") + line.text for at, line in enumerate(lines))
 
 
-def read(body: bytes, content_type: str) -> tuple[BodyReader, list[str]]:
+def read(body: bytes, content_type: str, group: Group | None = None) -> tuple[BodyReader, list[str]]:
     """The reader of a body, at its end, and its lines as texts."""
-    reader = BodyReader((), content_type)
+    reader = BodyReader((), content_type, group)
     lines: list[str] = []
     at = 0
     while not reader.done:

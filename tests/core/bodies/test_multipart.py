@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import quopri
+import random
 import time
 
 import pytest
@@ -11,11 +13,13 @@ from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
+from app.core.bodies.formats import multipart
 from app.core.bodies.formats.multipart import (
     HEAD_MAX,
     HEX_MAX,
     SHOWN_MAX,
     declared_boundary,
+    decode,
     split,
     writer,
 )
@@ -58,7 +62,7 @@ def test_every_byte_is_in_one_section_or_between_two(text: str) -> None:
     st.binary(max_size=300) | st.text("ab-:\r\n ", max_size=80).map(str.encode), st.sampled_from([TYPE, "multipart/x"])
 )
 def test_any_bytes_are_shown(body: bytes, content_type: str) -> None:
-    reader, lines = read(body, content_type)
+    reader, lines = read(body, content_type, "pretty")
     assert reader.view is not None
     assert all(len(line) <= WIDTH for line in lines)
 
@@ -74,7 +78,7 @@ def test_parts_with_their_headers_and_contents() -> None:
         + disposition("name=p; filename*=UTF-8''%e2%82%ac.txt")
         + f"Content-Transfer-Encoding: base64\r\n\r\n{packed}\r\n--b--\r\n"
     ).encode()
-    reader, lines = read(body, TYPE)
+    reader, lines = read(body, TYPE, "pretty")
     assert reader.view is not None
     assert (reader.view.title, reader.notes) == ("Multipart", [])
     assert lines == [
@@ -115,7 +119,7 @@ def test_parts_with_their_headers_and_contents() -> None:
     ],
 )
 def test_what_lies_or_lacks_is_told_and_shown(content_type: str, body: bytes, note: str, line: str) -> None:
-    reader, lines = read(body, content_type)
+    reader, lines = read(body, content_type, "pretty")
     assert line in lines
     assert note in " ".join(reader.notes)
 
@@ -124,7 +128,7 @@ def test_multipart_within_multipart_to_a_bound() -> None:
     body = "--x0\r\n\r\ndeep\r\n--x0--"
     for depth in range(1, 6):
         body = f"--x{depth}\r\nContent-Type: multipart/mixed; boundary=x{depth - 1}\r\n\r\n{body}\r\n--x{depth}--"
-    _, lines = read(body.encode(), "multipart/mixed; boundary=x5")
+    _, lines = read(body.encode(), "multipart/mixed; boundary=x5", "pretty")
     assert any(line.endswith("deep") for line in lines)
     assert sum(line.lstrip().startswith("Part ") for line in lines) == 3
 
@@ -172,14 +176,19 @@ def test_a_type_of_more_parameters_than_anybody_sends_is_not_read(semicolons: in
 def test_no_content_type_breaks_it(rest: str) -> None:
     assert declared_boundary(f"multipart/form-data; boundary={rest}") != ""
     _, lines = read(
-        f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE
+        f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE, "pretty"
     )
     assert lines[0].startswith("Part 1")
 
 
 @pytest.mark.parametrize(
     ("body", "best"),
-    [(b"--b\r\n\r\nhi\r\n--b--", "multipart"), (b"preamble\r\n--b--", "multipart"), (b'{"a": 1}', "json")],
+    [
+        (b"--b\r\n\r\nhi\r\n--b--", "parts"),
+        (b"preamble\r\n--b--", "parts"),
+        (b"no dashes", "multipart"),
+        (b'{"a": 1}', "json"),
+    ],
 )
 def test_a_body_of_another_format_is_shown_in_that(body: bytes, best: str) -> None:
     assert ranked("multipart/form-data", body)[0].name == best
@@ -190,7 +199,7 @@ def test_a_part_is_shown_by_what_its_file_is_called() -> None:
     for content_type in ("", "Content-Type: application/octet-stream\r\n"):
         head = disposition('name="f"; filename="deploy.sql"')
         body = f"--b\r\n{head}{content_type}\r\nselect 1\r\n--b--".encode()
-        reader = BodyReader((), TYPE)
+        reader = BodyReader((), TYPE, "pretty")
         reader.feed(body, True)
         last = reader.lines(100)[-1]
         assert ("literal", "select") in last.runs()
@@ -200,10 +209,23 @@ def test_a_step_ends_when_its_parts_took_long() -> None:
     """Thousands of small parts, each slow to colour, are not all waited for."""
     head = disposition('name="f"; filename="a.js"')
     body = f"--b\r\n{head}\r\n{'/*' * 5_000}\r\n" * 60 + "--b--"
-    reader = BodyReader((), TYPE)
+    reader = BodyReader((), TYPE, "pretty")
     reader.feed(body.encode(), True)
     assert reader.lines(100_000)
     assert not reader.done
     while not reader.done:
         reader.lines(1_000)
     assert not reader.notes
+
+
+@pytest.mark.parametrize("encoding", ["base64", "quoted-printable", ""])
+def test_a_long_part_is_undone_as_it_would_be_whole(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rnd = random.Random(3)
+    for _ in range(500):
+        written = bytes(rnd.choice(b"QUJD=\n \r3ab") for _ in range(rnd.randrange(40)))
+        sent = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring}.get(encoding, bytes)
+        for data in (written, sent(rnd.randbytes(rnd.randrange(60)))):
+            with monkeypatch.context() as short:
+                short.setattr(multipart, "STEP", 8)
+                in_steps = decode(encoding, data)
+            assert in_steps == decode(encoding, data), data

@@ -58,6 +58,7 @@ async def test_more_is_loaded_while_there_is_room(shown: PageDesk, body: bytes, 
     shown.page.resize(1000, 1600)
     shown.desk.theme.body_text.toggle_wrap()
     await open_body(shown, body, content_type)
+    shown.detail.body.views.activated.emit("pretty")  # Parts are cards at first.
     code = shown.detail.body.code
     await until(lambda: code.toPlainText().rstrip("\n").split("\n")[-1] == end)
     await until(shown.detail.body.rest.isHidden)

@@ -134,6 +134,8 @@ async def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
         window.show_endpoint(capture.endpoint_id)
         window.requests.go_to(capture)
         wrap = window.requests.detail.body.wrap
+        await until(lambda: window.requests.detail.body.loader.ended)
+        window.requests.detail.body.views.activated.emit("pretty")  # Parts are cards at first.
         await until(wrap.isVisible)
         await settle(10)
         assert wrap.visibleRegion().boundingRect() == wrap.rect()

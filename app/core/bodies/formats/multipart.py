@@ -7,7 +7,6 @@ import binascii
 import quopri
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from email.utils import collapse_rfc2231_value
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from app.core.bodies.charset import detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formatter import Content, Formatted, View, Write, written
-from app.core.bodies.lines import Kind
+from app.core.bodies.lines import Kind, Line
 from app.core.bodies.media_types import media_type, parameter
 from app.core.text import size_text
 
@@ -23,6 +22,7 @@ HEAD_MAX = 64 * 1024
 """Maximum characters of a part's headers; more are taken for its body."""
 
 _FIRST_LINE = re.compile(r"\s*--([^\r\n]{1,200}?)(?:--)?[ \t]*(?:\r?\n|\Z)")
+_DASHES = re.compile(rb"^\s*--", re.MULTILINE)
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
@@ -78,30 +78,37 @@ def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
 def split(data: bytes, boundary: str) -> Iterator[Section]:
     """The parts of a whole body in order, and what is outside all of them."""
     begin, part_follows = 0, False
-    for found in _delimiters(data, boundary):
-        yield _section(data, begin, found.start(), is_part=part_follows, closed=True)
-        begin, part_follows = found.end(), not found[1]
-    yield _section(data, begin, len(data), is_part=part_follows, closed=False)
+    for found in delimiters(data, boundary):
+        yield section_of(data, begin, found.start(), is_part=part_follows, closed=True)
+        begin, part_follows = found.end(), not found[2]
+    yield section_of(data, begin, len(data), is_part=part_follows, closed=False)
 
 
-def _delimiters(data: bytes, boundary: str) -> Iterator[re.Match[bytes]]:
-    """Up to the closing one. A search for the text alone takes a tenth of the time of one for the pattern, during which
+def delimiters(data: bytes, boundary: str, begin: int = 0) -> Iterator[re.Match[bytes]]:
+    """Up to the closing one, from where the mark itself is at `begin` or later. Group 1 is the mark, group 2 is there
+    if it is the closing one. A search for the text alone takes a tenth of the time of one for the pattern, during which
     no other thread runs."""
-    mark = f"--{boundary}".encode("latin-1", "replace")
-    delimiter = re.compile(rb"(?:\A|\r?\n)%s(--)?[ \t]*(?=\r?\n|\Z)" % re.escape(mark))
-    at = data.find(mark)
+    mark = mark_of(boundary)
+    delimiter = re.compile(rb"(?:\A|\r?\n)(%s)(--)?[ \t]*(?=\r?\n|\Z)" % re.escape(mark))
+    at = data.find(mark, begin)
     while at >= 0:
-        begin = at - data.endswith(b"\n", 0, at)
-        begin -= begin < at and data.endswith(b"\r", 0, begin)
-        found = delimiter.match(data, begin)
+        line = at - data.endswith(b"\n", 0, at)
+        line -= line < at and data.endswith(b"\r", 0, line)
+        found = delimiter.match(data, line)
         if found:
             yield found
-            if found[1]:
+            if found[2]:
                 return
         at = data.find(mark, found.end() if found else at + 1)
 
 
-def _section(data: bytes, begin: int, end: int, *, is_part: bool, closed: bool) -> Section:
+def mark_of(boundary: str) -> bytes:
+    """What a line begins with that is one."""
+    return f"--{boundary}".encode("latin-1", "replace")
+
+
+def section_of(data: bytes, begin: int, end: int, *, is_part: bool, closed: bool) -> Section:
+    """What is between two boundaries."""
     if not is_part:
         return Section(None, begin, end, closed)
     # The line end before a boundary belongs to it, even if it also ends the headers.
@@ -150,38 +157,9 @@ def _parameter(disposition: str, name: str) -> str | None:
         return None
 
 
-PARTS_MAX = 1_000
 STEP = 256 * 1024
 """Bytes decoded at once: a long part would block all other threads."""
 _SPACE = b" \t\n\r\x0b\f"
-
-
-@dataclass(frozen=True)
-class PartContent:
-    """`data` is the content between the boundaries, without its transfer encoding if `decoded`."""
-
-    number: int
-    part: Part
-    data: bytes
-    decoded: bool
-
-    @property
-    def content_type(self) -> str:
-        """The declared type, or if that is generic, the type for its file name."""
-        declared_type = media_type(self.part.content_type)
-        found = type_of(declared_type, self.part.file_name)
-        return self.part.content_type if found == declared_type else found
-
-
-def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[PartContent]:
-    """At most `PARTS_MAX` parts in order, without the last one if the body is `cut`."""
-    boundary, _ = boundary_of(content_type, data[:STEP].decode("latin-1"))
-    found: list[PartContent] = []
-    for section in split(data, boundary):
-        if section.part is not None and (section.closed or not cut) and len(found) < PARTS_MAX:
-            plain, was = decode(section.part.encoding, data[section.begin : section.end])
-            found.append(PartContent(len(found) + 1, section.part, plain, bool(was)))
-    return found
 
 
 def decode(encoding: str, data: bytes, *, complete: bool = True) -> tuple[bytes, bool | None]:
@@ -236,6 +214,33 @@ def writer(ranked: Ranked, depth: int = 1) -> Write:
         yield from _Multipart(content, out, ranked, depth).write()
 
     return write
+
+
+def content_lines(part: Part, data: bytes, size: int, ranked: Ranked, *, complete: bool, depth: int = 1) -> list[Line]:
+    """The beginning `data` of a content of this size in the best view of its type; for data that no view shows, a few
+    rows of hex."""
+    kind = type_of(media_type(part.content_type), part.file_name)
+    charset = detect(part.content_type, data, complete)
+    text = charset.decoder().decode(data[charset.skip :], complete)
+    for view in ranked(kind, data):
+        if view.write is None:
+            break
+        write = view.write
+        if view.name == "multipart":
+            if depth >= DEEPEST:
+                continue
+            write = writer(ranked, depth + 1)
+        inner = written(write, Content(text, data, part.content_type, complete))
+        if inner.error is None or not complete:
+            return inner.take()
+    out = Formatted()
+    for row in hex_rows(data[:HEX_MAX], 0, size, HEX_ROW):
+        out.add("text", short_row_text(row))
+        out.end_line()
+    if len(data) > HEX_MAX:
+        out.add("punctuation", f"The first {HEX_MAX} bytes are shown.")
+        out.end_line()
+    return out.take()
 
 
 class _Multipart:
@@ -293,7 +298,9 @@ class _Multipart:
             )
         if content:
             self._out.end_line()
-            self._write_content(part, content, complete, size)
+            lines = content_lines(part, content, size, self._ranked, complete=complete, depth=self._depth)
+            self._out.add_lines(lines, INDENT)
+            self._out.end_line()
         if not complete:
             self._add_note(f"The first {size_text(SHOWN_MAX)} of {size_text(size)} are shown.")
         if not section.closed and self._content.complete:
@@ -319,29 +326,6 @@ class _Multipart:
         for line in part.odd:
             self._add_line("control", as_text(line))
 
-    def _write_content(self, part: Part, data: bytes, complete: bool, size: int) -> None:
-        """In the best view of its type; for data that no view shows, a few rows of hex."""
-        kind = type_of(media_type(part.content_type), part.file_name)
-        charset = detect(part.content_type, data, complete)
-        text = charset.decoder().decode(data[charset.skip :], complete)
-        for view in self._ranked(kind, data):
-            if view.write is None:
-                break
-            write = view.write
-            if view.name == "multipart":
-                if self._depth >= DEEPEST:
-                    continue
-                write = writer(self._ranked, self._depth + 1)
-            inner = written(write, Content(text, data, part.content_type, complete))
-            if inner.error is None or not complete:
-                self._out.add_lines(inner.take(), INDENT)
-                self._out.end_line()
-                return
-        for row in hex_rows(data[:HEX_MAX], 0, size, HEX_ROW):
-            self._add_line("text", " " * INDENT + short_row_text(row))
-        if len(data) > HEX_MAX:
-            self._add_note(f"The first {HEX_MAX} bytes are shown.")
-
     def _begin_block(self) -> None:
         """An empty line before all but the first."""
         if self._begun:
@@ -361,3 +345,8 @@ def fit(media_type: str, head: bytes) -> float:
     if media_type.startswith("multipart/"):
         return 1.0 if head.lstrip().startswith(b"--") else 0.7
     return 0.0
+
+
+def cards_fit(media_type: str, head: bytes) -> float:
+    """The same; none without a line that can be a boundary."""
+    return fit(media_type, head) if _DASHES.search(head) else 0.0

@@ -25,20 +25,18 @@ from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code.text_style import WrapButton
 from app.ui.inspector.body.find.body_find import BodyFind
 from app.ui.inspector.body.image_view import ImageView
-from app.ui.inspector.body.parts_dialog import PartsDialog
 from app.ui.inspector.body.source_pane import SourcePane
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
 
 VIEWS = (
-    *(("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
+    *(("parts", "Parts"), ("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
     *(("text", "Text"), ("hex", "Hex"), ("preview", "Preview")),
 )
-OPTIONAL_VIEWS: tuple[Group, ...] = ("table", "tree", "preview")
+OPTIONAL_VIEWS: tuple[Group, ...] = ("parts", "table", "tree", "preview")
 """Views that are offered only for bodies that have them."""
 
 
@@ -46,10 +44,16 @@ class LazyViews(QObject):
     """The views that read a body themselves, each in its widget in `stack`, created on demand. `add` puts one there."""
 
     def __init__(
-        self, stack: QStackedWidget, values: ValueDecoder, tasks: Tasks, add: Callable[[QWidget], None]
+        self,
+        stack: QStackedWidget,
+        values: ValueDecoder,
+        tasks: Tasks,
+        add: Callable[[QWidget], None],
+        what: str,
     ) -> None:
         super().__init__(stack)
         self._stack, self._values, self._tasks, self._add = stack, values, tasks, add
+        self._what = what
         self._views: dict[str, Any] = {}
         self._tables: list[Any] = []
         self._words: re.Pattern[str] | None = None
@@ -68,7 +72,7 @@ class LazyViews(QObject):
 
     @Slot(object)
     def mark(self, words: Sequence[str]) -> None:
-        """Mark a filter's words in tables."""
+        """Mark a filter's words in tables and cards."""
         self._words = pattern_of(words, ("form",))
         for table in self._tables:
             table.mark(self._words)
@@ -89,6 +93,14 @@ class LazyViews(QObject):
             from app.ui.inspector.body.page_view import PageView
 
             return PageView(self._values.theme, self._tasks, self._stack)
+        if name == "parts":
+            # Nor these.
+            from app.ui.inspector.body.parts.parts_view import PartsView
+
+            parts = PartsView(self._what, self._pane, self._values.theme, self._tasks, self._stack)
+            parts.cards.mark(self._words)
+            self._tables.append(parts.cards)
+            return parts
         # Few bodies need these either.
         from app.ui.inspector.body.csv_table import CsvTable
         from app.ui.inspector.body.form_table import FormTable
@@ -100,6 +112,10 @@ class LazyViews(QObject):
         page.view.mark(self._words)
         self._tables.append(page.view)
         return page
+
+    def _pane(self, what: str, parent: QWidget) -> BodyPane:
+        """A pane for a part, which is a body as well."""
+        return BodyPane(self._values.theme, self._tasks, parent, "This part is empty", what=what)
 
     @Slot(object)
     def _show_value(self, value: Value) -> None:
@@ -118,27 +134,26 @@ class LazyViews(QObject):
 class BodyPane(SourcePane):
     """`show_source` shows a body in the view that fits, or in the one the user last selected for its type."""
 
-    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
-        super().__init__(VIEWS, theme, tasks, parent, what="body")
+    def __init__(
+        self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body", *, what: str = "body"
+    ) -> None:
+        super().__init__(VIEWS, theme, tasks, parent, what=what)
         self.empty = empty
         self._selected_views: dict[str, Group] = {}
         for view in OPTIONAL_VIEWS:
             self.views.set_option_visible(view, False)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
-        self.parts = Button("Parts…", theme, self, kind="link")
-        self.parts.setToolTip("View, copy or save each part")
-        self.parts.hide()
         self.notices = NoticesBar(theme, self)
         self.body_find = BodyFind(theme, tasks, self.loader, self, self.code)
         self.find_bar = self.body_find.bar
         self.split = QSplitter(Qt.Orientation.Vertical, self)
         self.split.addWidget(self.stack)
-        self._lay_out(self.split, buttons=(self.parts, self.wrap), bars=(self.notices, self.find_bar))
+        self._lay_out(self.split, buttons=(self.wrap,), bars=(self.notices, self.find_bar))
         self._connect()
         self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
-        self.lazy_views = LazyViews(self.stack, self.values, tasks, self._add_page)
+        self.lazy_views = LazyViews(self.stack, self.values, tasks, self._add_page, what)
         self.find_bar.words_changed.connect(self.lazy_views.mark)
 
     @property
@@ -179,7 +194,7 @@ class BodyPane(SourcePane):
         """Open the search; a view without one is replaced by Text."""
         if self._source is None or not self._source.size:
             return
-        if self.views.current() == "table":
+        if self.views.current() in ("parts", "table"):
             self.views.set_current("pretty")
             self.loader.start(self._source, "pretty")  # Only once: the view selected for bodies of this type stays.
         elif not self.body_find.can_search(self.stack.currentWidget()):
@@ -193,21 +208,10 @@ class BodyPane(SourcePane):
 
     def _connect(self) -> None:
         self.views.activated.connect(self._view_selected)
-        self.parts.clicked.connect(self._open_parts)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
         self.find_bar.closed.connect(self.take_focus)
-
-    @Slot()
-    def _open_parts(self) -> None:
-        if self._source is not None:
-            PartsDialog(self._source, self._pane, self._theme, self._tasks, self).open()
-
-    def _pane(self, parent: QWidget) -> tuple[BodyPane, QWidget]:
-        """A pane for a part, which is a body as well."""
-        pane = BodyPane(self._theme, self._tasks, parent, "This part is empty")
-        return pane, pane
 
     def _free_views(self) -> None:
         """Free what the views have read of the whole body."""
@@ -229,7 +233,6 @@ class BodyPane(SourcePane):
 
     def _show_empty_state(self, page: EmptyState) -> None:
         self.facts.set_wordings(("",))
-        self.parts.hide()
         self.notices.say([])
         self.rest.hide()
         self.stack.setCurrentWidget(page)
@@ -242,7 +245,6 @@ class BodyPane(SourcePane):
         self.views.set_current(reader.view.group)
         pretty = best_in("pretty", reader.views)
         self.views.set_enabled("pretty", pretty is not None)
-        self.parts.setVisible(pretty is not None and pretty.name == "multipart")
         for view in OPTIONAL_VIEWS:
             self.views.set_option_visible(view, best_in(view, reader.views) is not None)
         self.views.set_option_visible("pretty", pretty is not None or best_in("preview", reader.views) is None)
@@ -293,7 +295,7 @@ def _name(reader: BodyReader, content_type: str) -> str:
     group = reader.view.group if reader.view else None
     if reader.picture is not None and group in ("preview", "hex"):
         return image_title(reader.picture)
-    titled = reader.view is not None and group in ("pretty", "table", "preview")
+    titled = reader.view is not None and group in ("parts", "pretty", "table", "preview")
     return reader.view.title if reader.view and titled else type_hint(content_type) or "No content type"
 
 

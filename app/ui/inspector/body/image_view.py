@@ -24,6 +24,16 @@ CHECK = 8
 """Size in pixels of a square of the checkerboard behind transparent pictures."""
 
 
+async def read_picture(source: BodySource, ratio: float) -> DecodedImage:
+    """The picture or drawing that a body is, for a screen of this scale."""
+    data = await read_plain(source, BYTES_MAX)
+    if len(data) > BYTES_MAX:
+        return too_long(source.size)
+    if svg_sanitizer.is_svg(data[:HEAD]):
+        return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=ratio), data)
+    return await in_thread(decoded, data)
+
+
 class ImageView(QWidget):
     """`show_source` shows a picture with its size below, or the reason why it cannot be shown."""
 
@@ -32,7 +42,7 @@ class ImageView(QWidget):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._latest = Latest(self, tasks, "picture: load")
-        self.canvas = _Canvas(theme, self)
+        self.canvas = Canvas(theme, self)
         self.caption = label("", "small", self, wrap=True)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._theme = theme
@@ -66,7 +76,8 @@ class ImageView(QWidget):
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""
-        self.clear()
+        self._latest.stop()
+        self._show(DecodedImage("Loading…"))  # A drawing is drawn by another process, which takes a moment.
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
@@ -75,18 +86,8 @@ class ImageView(QWidget):
         self._show(DecodedImage(""))
 
     async def _load(self, source: BodySource) -> None:
-        self._show(await self._picture(source))
+        self._show(await read_picture(source, self.devicePixelRatioF()))
         self.shown.emit()
-
-    async def _picture(self, source: BodySource) -> DecodedImage:
-        data = await read_plain(source, BYTES_MAX)
-        if len(data) > BYTES_MAX:
-            return too_long(source.size)
-        if svg_sanitizer.is_svg(data[:HEAD]):
-            self._show(DecodedImage("Loading…"))  # Another process draws it, which takes a moment.
-            request = DrawRequest(kind="svg", content_type="", width=0, ratio=self.devicePixelRatioF())
-            return await draw_apart(request, data)
-        return await in_thread(decoded, data)
 
     def _show(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)
@@ -96,7 +97,7 @@ class ImageView(QWidget):
         self.setAccessibleDescription(picture.words)
 
 
-class _Canvas(QWidget):
+class Canvas(QWidget):
     """Paints a picture on a checkerboard, never larger than its size."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
