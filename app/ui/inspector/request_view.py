@@ -174,7 +174,7 @@ class RequestView(QWidget):
             self.raw.open_find()
         else:
             self.tabs.setCurrentIndex(BODY)
-            self.body.open_find()
+            self.body.focused().open_find()
 
     def _build_layout(self) -> None:
         for page in (self.body, self.deliveries, self.tokens):

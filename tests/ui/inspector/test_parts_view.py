@@ -180,6 +180,17 @@ async def test_the_text_stays_a_click_away_and_find_opens_it(shown: PageDesk) ->
     assert isinstance(await open_cards(shown, BODY), PartsView)  # Looking for something once is no choice.
 
 
+async def test_find_stays_in_the_part_that_the_keyboard_is_in(shown: PageDesk) -> None:
+    view = await open_cards(shown, BODY)
+    await activate(shown.page)
+    pane = await opened(view, 0)
+    pane.take_focus()
+    shown.detail.open_find()
+    assert not pane.find_bar.isHidden()
+    assert shown.detail.body.find_bar.isHidden()
+    assert shown.detail.body.stack.currentWidget() is view
+
+
 async def test_a_long_part_is_folded_and_opened_by_click_and_key(shown: PageDesk) -> None:
     text = b"".join(b"line %d\r\n" % number for number in range(100))
     view = await open_cards(shown, part(text, '; name="a"') + part(b"x" * 5_000, '; name="b"') + b"--b--")

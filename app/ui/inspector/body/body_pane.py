@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
@@ -201,6 +201,12 @@ class BodyPane(SourcePane):
             self.views.set_current("text")
             self._view_selected("text")
         self.find_bar.start()
+
+    def focused(self) -> BodyPane:
+        """The pane of the part that the keyboard is in, or this one."""
+        focus = QApplication.focusWidget()
+        inside = [pane for pane in self.findChildren(BodyPane) if focus is not None and pane.isAncestorOf(focus)]
+        return inside[-1] if inside else self
 
     def is_picture(self) -> bool:
         reader = self.loader.reader
