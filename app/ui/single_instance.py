@@ -94,8 +94,7 @@ class _Caller(QObject):
         socket.setReadBufferSize(LINE_MAX)
         socket.readyRead.connect(self._read)
         socket.disconnected.connect(self.deleteLater)
-        idle_timer = QTimer(self)
-        idle_timer.setSingleShot(True)
+        idle_timer = QTimer(self, singleShot=True)
         idle_timer.timeout.connect(self._hang_up)
         idle_timer.start(IDLE_TIMEOUT_MS)
 

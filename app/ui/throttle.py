@@ -14,8 +14,7 @@ class Throttle(QObject):
         super().__init__(parent)
         self._pending = False
         self._interval_ms = interval_ms
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._due)
 
     def set_interval(self, interval_ms: int) -> None:

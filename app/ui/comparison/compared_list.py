@@ -129,8 +129,7 @@ def _tooltip(one: ComparedRequest) -> str:
 class ComparedList(RowsList[ComparedRequest]):
     def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
         super().__init__("Compared requests", model, ROW, theme, parent)
-        self._clock = QTimer(self)
-        self._clock.setInterval(TICK_MS)
+        self._clock = QTimer(self, interval=TICK_MS)
         self._clock.timeout.connect(self.viewport().update)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -74,9 +74,7 @@ class DeliveriesPage(QWidget):
         self.filters.changed.connect(self._filter)
         self.empty.action.connect(self.filters.clear)
         qt_events.endpoints_changed.connect(self.filters.refresh)
-        self._tick = QTimer(self)
-        self._tick.setInterval(TICK_MS)
-        self._tick.setTimerType(Qt.TimerType.CoarseTimer)
+        self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._count_down)
         self._loaded()
 

@@ -181,8 +181,7 @@ class NotificationBatch(QObject):
         self.count = 0
         self.wait_ms = timing.quiet_ms
         self._fresh = self._notified = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._over)
 
     def add(self, summary: Summary) -> None:

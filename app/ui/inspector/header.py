@@ -131,8 +131,7 @@ class RequestHeader(QFrame):
         top = hbox(self._badge, (self.target, 0), self._copy, Stretch(), signs, spacing=metrics.SPACE_2)
         self._theme = theme
         self._capture: Capture | None = None
-        self._day = QTimer(self)
-        self._day.setSingleShot(True)
+        self._day = QTimer(self, singleShot=True)
         self._day.timeout.connect(self._show_facts)
         self._below = FactsRow(self.facts, theme, self)
         vbox(

@@ -139,11 +139,9 @@ class EndpointList(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(self._container)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
+        self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self._reveal)
-        self._scrolling = QTimer(self)
-        self._scrolling.setInterval(_SCROLL_MS)
+        self._scrolling = QTimer(self, interval=_SCROLL_MS)
         self._scrolling.timeout.connect(self._scroll_dragged)
 
     def show_endpoints(self, endpoints: Sequence[Endpoint]) -> bool:

@@ -30,8 +30,7 @@ class TunnelRow(SidebarRow):
         super().__init__("", theme, parent)
         self._tunnels = tunnels
         self._mark = mark_of(tunnels.tunnel)
-        self._timer = QTimer(self)
-        self._timer.setInterval(COUNTDOWN_MS)
+        self._timer = QTimer(self, interval=COUNTDOWN_MS)
         self._timer.timeout.connect(self.refresh)
         qt_events.tunnel_changed.connect(self.refresh)
         self.refresh()

@@ -88,8 +88,7 @@ class OutdatedRows(QWidget):
         self.count = 0
         self.rows: list[OutdatedRow] = []
         self._column = vbox(inside=self, spacing=0, margins=0)
-        self._clock = QTimer(self)
-        self._clock.setInterval(TICK_MS)
+        self._clock = QTimer(self, interval=TICK_MS)
         self._clock.timeout.connect(self._show_ages)
 
     def showEvent(self, event: QShowEvent) -> None:

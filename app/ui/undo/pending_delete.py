@@ -92,8 +92,7 @@ class PendingDelete(QObject):
         self._on_hold = False
         self._closed = False
         self._last_tick = 0.0
-        self._timer = QTimer(self)
-        self._timer.setInterval(TICK_MS)
+        self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._tick)
 
     @property

@@ -37,9 +37,7 @@ class CopyButton(IconButton):
         super().__init__("copy", f"Copy {what}", theme, parent)
         self.text_to_copy = text
         self._what = what
-        self.feedback_over = QTimer(self)
-        self.feedback_over.setSingleShot(True)
-        self.feedback_over.setInterval(COPIED_MS)
+        self.feedback_over = QTimer(self, singleShot=True, interval=COPIED_MS)
         self.feedback_over.timeout.connect(self._restore)
         self.clicked.connect(self.copy)
 

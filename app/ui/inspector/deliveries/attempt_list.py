@@ -344,9 +344,7 @@ class AttemptList(RowsList[Row]):
         super().__init__("Attempts", self.attempts, _height, theme, parent)
         self._by_user = False
         self._updating = False
-        self._tick = QTimer(self)
-        self._tick.setInterval(TICK_MS)
-        self._tick.setTimerType(Qt.TimerType.CoarseTimer)
+        self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._count_down)
         self.selectionModel().currentChanged.connect(self._changed)
 

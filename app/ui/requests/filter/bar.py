@@ -160,9 +160,7 @@ class FilterBar(QFrame):
         self.query: Query | None = None
         """The last valid query."""
         self._wrong: QueryError | None = None
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MS)
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._pause.timeout.connect(self.apply)
         self._build_layout()
         self.line.textChanged.connect(self._typed)

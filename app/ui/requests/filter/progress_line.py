@@ -25,11 +25,8 @@ class ProgressLine(QWidget):
         self._place = 0.0
         self._share: float | None = None
         self._running = False
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(PATIENCE_MS)
-        self._frames = QTimer(self)
-        self._frames.setInterval(FRAME_MS)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._frames = QTimer(self, interval=FRAME_MS)
         self._patience.timeout.connect(self._frames.start)
         self._frames.timeout.connect(self._move)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

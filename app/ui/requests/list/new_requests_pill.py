@@ -34,9 +34,7 @@ class NewRequestsPill(Button):
         self.setProperty("part", "pill")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._pointer, self._held = QPointF(-1, -1), False
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(REST_MS)
+        self._rest = QTimer(self, singleShot=True, interval=REST_MS)
         self._rest.timeout.connect(self._let_go)
         self.clicked.connect(rows.go_to_newest)
         feed.new_count_changed.connect(self.refresh)

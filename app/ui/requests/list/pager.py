@@ -275,9 +275,7 @@ class SearchPager(QObject):
         self.progress.changed.connect(self.progressed)
         self.jumping = False
         self._model, self._captures = model, captures
-        self.stale = QTimer(self)
-        self.stale.setSingleShot(True)
-        self.stale.setInterval(STALE_MS)
+        self.stale = QTimer(self, singleShot=True, interval=STALE_MS)
         self.stale.timeout.connect(self._forget)
         """Active while the rows are still those of the previous filter."""
         self.busy = False

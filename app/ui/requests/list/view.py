@@ -145,8 +145,7 @@ class ClickScroll(QObject):
         self._view = view
         self._row = QPersistentModelIndex()
         self._place = QRect()
-        self.timer = QTimer(self)
-        self.timer.setSingleShot(True)
+        self.timer = QTimer(self, singleShot=True)
         self.timer.timeout.connect(self._scroll)
         view.clicked.connect(self._wait)
 
@@ -176,8 +175,7 @@ class RelativeTimes(QObject):
         super().__init__(rows)
         self._list, self._model = rows, model
         self.texts: dict[str, str] = {}
-        self._clock = QTimer(self)
-        self._clock.setInterval(TICK_MS)
+        self._clock = QTimer(self, interval=TICK_MS)
         self._clock.timeout.connect(self.tick)
         self._clock.start()
 
@@ -222,8 +220,7 @@ class RequestList(QListView):
         self._extending = False
         self._moved_to: Summary | None = None
         """The cursor's request at the user's last change of the selection, until that is emitted."""
-        self._settling = QTimer(self)
-        self._settling.setSingleShot(True)
+        self._settling = QTimer(self, singleShot=True)
         self._settling.timeout.connect(self._settle)
         self.setAccessibleName("Requests")
         self.setUniformItemSizes(True)

@@ -112,8 +112,7 @@ class DragOut(QObject):
         self.preparing = False
         self._button_down = False
         # Qt runs a nested event loop for the drag, which must not start inside a coroutine.
-        self._begin = QTimer(self)
-        self._begin.setSingleShot(True)
+        self._begin = QTimer(self, singleShot=True)
         self._begin.timeout.connect(self._drag)
         rows.drag_requested.connect(self.prepare)
         rows.viewport().installEventFilter(self)

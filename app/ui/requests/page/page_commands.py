@@ -204,9 +204,7 @@ class PageCommands(QObject):
         )
         self.selected.add_to(rows)
         self.opened.add_to(detail)
-        self._refresh_timer = QTimer(self)
-        self._refresh_timer.setSingleShot(True)
-        self._refresh_timer.setInterval(MERGE_MS)
+        self._refresh_timer = QTimer(self, singleShot=True, interval=MERGE_MS)
         self.stars = StarClicks(rows)
         self._to_note: str | None = None
         """The request whose note is written once it is open."""
