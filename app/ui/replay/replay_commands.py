@@ -41,7 +41,7 @@ NOTHING_FAILED = "Nothing failed in this replay."
 GONE = "The requests that failed are no longer stored."
 AGAIN_MOST = 10_000
 """Failed requests that are replayed at once."""
-_RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
+RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
 
 
 def repeated(replay: Replay) -> ReplaySpec:
@@ -69,11 +69,14 @@ def failed_again(replay: Replay, failures: list[Delivery]) -> list[ReplaySpec]:
 
 
 class ReplayCommands(Commands):
-    """Commands on what `selected` returns. `started` carries a replay that was begun here."""
+    """Commands on what `selected` returns. `started` carries a replay that was begun here, `open_requested` the ID of a
+    request whose deliveries are to be shown.
+    """
 
     group = CommandGroup.REQUEST
     context = IN_WINDOW
     started = Signal(object)
+    open_requested = Signal(str)
     announced = Signal(str)
 
     def __init__(self, tracker: ReplayTracker, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
@@ -93,7 +96,7 @@ class ReplayCommands(Commands):
 
     def refresh(self) -> None:
         replay = self.selected()
-        resume = replay is not None and replay.state in _RESUMABLE
+        resume = replay is not None and replay.state in RESUMABLE
         self.pause.show_as("Resume replay" if resume else "Pause replay", "play" if resume else "pause")
         super().refresh()
 
@@ -132,7 +135,7 @@ class ReplayCommands(Commands):
 
     def _pause(self) -> None:
         if (replay := self.selected()) is not None:
-            (self.tracker.resume if replay.state in _RESUMABLE else self.tracker.pause)(replay.id)
+            (self.tracker.resume if replay.state in RESUMABLE else self.tracker.pause)(replay.id)
 
     def _cancel(self) -> None:
         if (replay := self.selected()) is not None:

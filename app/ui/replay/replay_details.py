@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QRect, QSize, Qt, Slot
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -142,13 +142,11 @@ class BarColours(QSyntaxHighlighter):
 class ReplayDetails(QWidget):
     """`show_replay` shows one, or what has changed of it."""
 
-    announced = Signal(str)
-
     def __init__(
         self, commands: ReplayCommands, services: Services, theme: Theme, tasks: Tasks, parent: QWidget
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme = services, theme
+        self._services, self._theme, self._commands = services, theme, commands
         self._replay: Replay | None = None
         self._mark = QLabel(self)
         self._mark.setFixedSize(metrics.ICON, metrics.ICON)
@@ -175,6 +173,8 @@ class ReplayDetails(QWidget):
         self._lay_out()
         self.views.activated.connect(self._show_view)
         self.failures.loaded.connect(self._show_view)
+        self.failures.commands.open_requested.connect(commands.open_requested)
+        self.failures.commands.announced.connect(commands.announced)
         self.copy.clicked.connect(self._copy)
         theme.changed.connect(self._show_mark)
 
@@ -286,7 +286,7 @@ class ReplayDetails(QWidget):
     def _copy(self) -> None:
         if self._replay is not None:
             QGuiApplication.clipboard().setText(self._replay.summary or "")
-            self.announced.emit("Summary copied.")
+            self._commands.announced.emit("Summary copied.")
 
 
 def show_progress(bar: QProgressBar, replay: Replay) -> None:

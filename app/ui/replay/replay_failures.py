@@ -46,10 +46,8 @@ async def read_failures(deliveries: DeliveryRepository, replay_id: str, most: in
 
 
 class FailureTable(RowsView):
-    """The newest `LISTED` of one replay. Enter or a double click opens a request: `open_requested` has its ID."""
+    """The newest `LISTED` of one replay. Enter or a double click opens a request."""
 
-    open_requested = Signal(str)
-    announced = Signal(str)
     loaded = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -126,9 +124,7 @@ class FailureTable(RowsView):
     def _connect_commands(self) -> None:
         commands = self.commands
         commands.selected = self.selected
-        commands.open_requested.connect(self.open_requested)
         commands.copy_requested.connect(self._copy_rows)
-        commands.announced.connect(self.announced)
         commands.copy_row.add_to(self)
         self.doubleClicked.connect(commands.open.run)
         self.customContextMenuRequested.connect(self._show_menu)

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.core.replay.spec import Replay, ReplayState
 from app.core.worst_state import State, replay_state
-from app.ui.replay.replay_commands import ReplayCommands
+from app.ui.commands.command import CommandButton
+from app.ui.replay.replay_commands import RESUMABLE, ReplayCommands
 from app.ui.replay.replay_text import counts_text, failed_text, title_text, to_text
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.services import Services
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from app.ui.replay.replays_page import ReplaysPage
 
 HEIGHT = 44
-_RUNNING = (ReplayState.RUNNING, ReplayState.QUEUED)
-_RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
 
 
 class ReplayBar(QFrame):
@@ -34,9 +33,9 @@ class ReplayBar(QFrame):
 
     page_requested = Signal(str)
 
-    def __init__(self, tracker: ReplayTracker, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, commands: ReplayCommands, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._tracker = tracker
+        self._tracker = commands.tracker
         self._announced: tuple[str, ReplayState] | None = None
         self._beside_page = False
         self.setProperty("part", "undo")
@@ -45,8 +44,8 @@ class ReplayBar(QFrame):
         self.title = label("", "strong", self)
         self.facts = FittingLabel("small", self)
         self.show_page = Button("Show", theme, self, kind="ghost")
-        self.pause = Button("Pause", theme, self, icon="pause")
-        self.cancel = Button("Cancel", theme, self, kind="ghost")
+        self.pause = CommandButton("Pause", commands.pause, theme, self, icon="pause")
+        self.cancel = CommandButton("Cancel", commands.cancel, theme, self, kind="ghost")
         self.dismiss = IconButton("close", "Dismiss", theme, self)
         hbox(
             self.title,
@@ -61,10 +60,8 @@ class ReplayBar(QFrame):
             margins=(metrics.SPACE_4, 0, metrics.SPACE_3, 0),
         )
         self.show_page.clicked.connect(self._show_page)
-        self.pause.clicked.connect(self._pause)
-        self.cancel.clicked.connect(self._cancel)
         self.dismiss.clicked.connect(self._dismiss)
-        tracker.changed.connect(self._follow)
+        self._tracker.changed.connect(self._follow)
         self._follow()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -84,16 +81,16 @@ class ReplayBar(QFrame):
         if replay is None:
             self._announced = None
             return
-        running, resumable = replay.state in _RUNNING, replay.state in _RESUMABLE
+        over = replay.ended or replay.state is ReplayState.INTERRUPTED
         self.title.setText(title_text(replay))
         facts = self._facts(replay)
         self.facts.set_wordings([" · ".join(facts[:number]) for number in range(len(facts), 0, -1)] or [""])
         self.pause.setVisible(not replay.ended)
-        self.pause.setEnabled(replay.state is not ReplayState.QUEUED)
+        resumable = replay.state in RESUMABLE
         self.pause.setText("Resume" if resumable else "Pause")
         self.pause.set_icon_name("play" if resumable else "pause")
-        self.cancel.setVisible(running or replay.state is ReplayState.PAUSED)
-        self.dismiss.setVisible(replay.ended or replay.state is ReplayState.INTERRUPTED)
+        self.cancel.setVisible(not over)
+        self.dismiss.setVisible(over)
         self._announce(replay)
 
     def _facts(self, replay: Replay) -> list[str]:
@@ -109,17 +106,6 @@ class ReplayBar(QFrame):
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     @Slot()
-    def _pause(self) -> None:
-        if (replay := self._tracker.shown) is not None:
-            running = replay.state is ReplayState.RUNNING
-            (self._tracker.pause if running else self._tracker.resume)(replay.id)
-
-    @Slot()
-    def _cancel(self) -> None:
-        if (replay := self._tracker.shown) is not None:
-            self._tracker.cancel(replay.id)
-
-    @Slot()
     def _dismiss(self) -> None:
         if (replay := self._tracker.shown) is not None:
             self._tracker.dismiss(replay.id)
@@ -131,26 +117,24 @@ class ReplayBar(QFrame):
 
 
 class ReplayProgressArea(QObject):
-    """`page_requested` asks the window to show `page`. `bar` is for the bottom of the window, `commands` for its
-    registry."""
+    """`page_requested` asks the window to show `page` among `pages`; meanwhile the bar is hidden. `bar` is for the
+    bottom of the window, `commands` for its registry."""
 
     page_requested = Signal()
-    open_requested = Signal(str)
-    announced = Signal(str)
 
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, pages: QStackedWidget, window: QWidget) -> None:
         super().__init__(window)
+        self._pages = pages
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
         self._page: ReplaysPage | None = None
-        self._pages: QStackedWidget | None = None
         self.tracker = ReplayTracker(services, tasks, self)
-        self.bar = ReplayBar(self.tracker, theme, window)
         self.commands = ReplayCommands(self.tracker, services, theme, tasks, window)
         self.commands.selected = self._selected
-        self.commands.announced.connect(self.announced)
+        self.bar = ReplayBar(self.commands, theme, window)
         self.commands.started.connect(self._started)
         self.bar.page_requested.connect(self.show_replay)
         self.tracker.changed.connect(self.commands.refresh)
+        pages.currentChanged.connect(self._page_changed)
         self.commands.refresh()
 
     @property
@@ -160,8 +144,6 @@ class ReplayProgressArea(QObject):
             from app.ui.replay.replays_page import ReplaysPage  # as the page itself
 
             self._page = ReplaysPage(self.commands, self._services, self._theme, self._tasks, self._window)
-            self._page.open_requested.connect(self.open_requested)
-            self._page.announced.connect(self.announced)
         return self._page
 
     @property
@@ -173,11 +155,6 @@ class ReplayProgressArea(QObject):
     def stop(self) -> None:
         """Unsubscribe from the bus."""
         self.tracker.stop()
-
-    def watch(self, pages: QStackedWidget) -> None:
-        """While `pages` show `page`, the bar does not."""
-        self._pages = pages
-        pages.currentChanged.connect(self._page_changed)
 
     @Slot(str)
     def show_replay(self, replay_id: str) -> None:
@@ -191,7 +168,7 @@ class ReplayProgressArea(QObject):
         if self._page_is_shown():
             self.page.show_replay(replay.id)
         else:
-            self.announced.emit("Repeating. The page “Replays” shows how far it is.")
+            self.commands.announced.emit("Repeating. The page “Replays” shows how far it is.")
 
     @Slot()
     def _page_changed(self) -> None:
@@ -199,7 +176,7 @@ class ReplayProgressArea(QObject):
         self.commands.refresh()
 
     def _page_is_shown(self) -> bool:
-        return self._pages is not None and self._page is not None and self._pages.currentWidget() is self._page
+        return self._page is not None and self._pages.currentWidget() is self._page
 
     def _selected(self) -> Replay | None:
         return self.page.current if self._page_is_shown() else self.tracker.shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFont, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
@@ -87,10 +87,7 @@ def _when(replay: Replay) -> str:
 
 
 class ReplaysPage(QWidget):
-    """`show_replay` selects one. `open_requested` carries the ID of a request whose deliveries are to be shown."""
-
-    open_requested = Signal(str)
-    announced = Signal(str)
+    """`show_replay` selects one."""
 
     def __init__(
         self, commands: ReplayCommands, services: Services, theme: Theme, tasks: Tasks, parent: QWidget
@@ -111,9 +108,6 @@ class ReplaysPage(QWidget):
         self.change = CommandButton("Repeat with changes…", commands.change, theme, self)
         self._lay_out()
         self.list.selectionModel().currentChanged.connect(self._show_selected)
-        self.details.failures.open_requested.connect(self.open_requested)
-        for part in (self.details, self.details.failures):
-            part.announced.connect(self.announced)
         self._tracker.changed.connect(self._follow)
         self._refresh()
 
