@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.ui.theme.theme import Theme
@@ -18,6 +18,7 @@ class PaintedButton(QAbstractButton):
         self.theme = theme
         self._by_keyboard = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)
 
     @property
@@ -36,11 +37,3 @@ class PaintedButton(QAbstractButton):
         """Remember how the focus was given."""
         self._by_keyboard = by_keyboard(event)
         super().focusInEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.update()
