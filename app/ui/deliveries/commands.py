@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.text import count_of
+from app.core.text import count_of, exact_time
 from app.core.waiting import no_send_now
 from app.ui.commands.command import CommandGroup, Commands, menu_of
 from app.ui.deliveries.words import no_retry
@@ -38,7 +38,6 @@ class DeliveryCommands(Commands):
     `open_requested` carries a request's ID."""
 
     open_requested = Signal(str)
-    copy_requested = Signal()
     announced = Signal(str)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -52,6 +51,8 @@ class DeliveryCommands(Commands):
         """Whether there is one to retry, as far as is known."""
         self.selected: Callable[[], Sequence[Delivery]] = tuple
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
+        self.cells: Callable[[Delivery], Sequence[str]] = lambda delivery: ()
+        """What a copied row has after its time."""
         self.open = self.command("Open request\tEnter", "body", self._open)
         self.retry = self.command("Retry", "retry", self._retry, self._no_retry, "Ctrl+R", changes=True)
         self.send_now = self.command("Send now", "send", self._send_now, self._no_send_now, changes=True)
@@ -66,7 +67,7 @@ class DeliveryCommands(Commands):
             changes=True,
         )
         self.copy_url = self.command("Copy target URL", "copy", self._copy_url)
-        self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")
+        self.copy_row = self.command("Copy row", "copy", self._copy_rows, None, "Ctrl+C")
 
     def menu(self, selected: Sequence[Delivery]) -> QMenu:
         """It deletes itself when closed."""
@@ -146,6 +147,12 @@ class DeliveryCommands(Commands):
             target_id = selected[0].target_id
             target = None if target_id is None else self._services.store.targets.by_id(target_id)
             self.copy(selected[0].request_url(target), "Copied the target URL.")
+
+    def _copy_rows(self) -> None:
+        """Tab-separated."""
+        lines = ["\t".join([exact_time(one.queued_at), *self.cells(one)]) for one in self.selected()]
+        if lines:
+            self.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
 
     @Slot()
     def _retry(self) -> None:

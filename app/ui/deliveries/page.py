@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.text import count_of, exact_time
+from app.core.text import count_of
 from app.ui.commands.command import CommandButton
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.filters import DeliveryFilters
@@ -80,17 +80,15 @@ class DeliveriesPage(QWidget):
 
     def selected(self) -> list[Delivery]:
         """The selected deliveries, from top to bottom."""
-        return [self.model.record(row) for row in sorted(self._selected_rows())]
+        return [self.model.record(row) for row in self.table.selected_rows()]
 
     def _listed(self) -> DeliveryFilter | None:
         """What is listed, None while the page is not shown."""
         return self.filters.current() if self.isVisible() else None
 
-    def _selected_rows(self) -> set[int]:
-        """From the ranges of the selection: one index for each of 20,000 rows takes a quarter of a second."""
-        ranges = self.table.selectionModel().selection()
-        found = [ranges.at(number) for number in range(ranges.size())]
-        return {row for one in found for row in range(one.top(), one.bottom() + 1)}
+    def _cells(self, delivery: Delivery) -> list[str]:
+        """All but the time."""
+        return [self.model.cell(delivery, column) for column in range(self.model.columnCount()) if column != QUEUED]
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -115,19 +113,6 @@ class DeliveriesPage(QWidget):
             self.commands.open.run()
         else:
             super().keyPressEvent(event)
-
-    @Slot()
-    def copy_rows(self) -> None:
-        """Copy the selected rows, tab-separated."""
-        lines = [
-            "\t".join(
-                [exact_time(one.queued_at)]
-                + [self.model.cell(one, column) for column in range(self.model.columnCount()) if column != QUEUED]
-            )
-            for one in self.selected()
-        ]
-        if lines:
-            self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
 
     @Slot(object)
     def _filter(self, which: DeliveryFilter) -> None:
@@ -167,7 +152,7 @@ class DeliveriesPage(QWidget):
         text = count_of(self._count, "delivery", "deliveries")
         if self._count > MAX_ROWS and self.model.rowCount() >= MAX_ROWS:
             text += f" · the newest {MAX_ROWS:,} are listed, filter to see older ones"
-        chosen = len(self._selected_rows())
+        chosen = len(self.table.selected_rows())
         if chosen > 1:
             text += f" · {chosen:,} selected"
         self.count.setText(text)
@@ -203,7 +188,7 @@ class DeliveriesPage(QWidget):
         commands, table = self.commands, self.table
         commands.selected = self.selected
         commands.listed = self._listed
-        commands.copy_requested.connect(self.copy_rows)
+        commands.cells = self._cells
         for command in (commands.copy_row, commands.retry, commands.send_now):
             command.add_to(table)
         table.customContextMenuRequested.connect(self._show_menu)

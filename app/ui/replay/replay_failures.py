@@ -15,7 +15,7 @@ from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.replay.spec import Replay
 from app.core.store import DeliveryRepository
-from app.core.text import clock_time, count_of, exact_time
+from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.pager import MERGE_MS, REST
 from app.ui.deliveries.table import failure_text, request_text
@@ -124,21 +124,13 @@ class FailureTable(RowsView):
     def _connect_commands(self) -> None:
         commands = self.commands
         commands.selected = self.selected
-        commands.copy_requested.connect(self._copy_rows)
+        commands.cells = self._cells
         commands.copy_row.add_to(self)
         self.doubleClicked.connect(commands.open.run)
         self.customContextMenuRequested.connect(self._show_menu)
 
-    @Slot()
-    def _copy_rows(self) -> None:
-        """Tab-separated."""
-        model = self.rows
-        lines = [
-            "\t".join([exact_time(one.queued_at), *(model.cell(one, column) for column in range(TIME))])
-            for one in self.selected()
-        ]
-        if lines:
-            self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
+    def _cells(self, delivery: Delivery) -> list[str]:
+        return [self.rows.cell(delivery, column) for column in range(TIME)]
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:

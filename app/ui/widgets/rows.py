@@ -165,8 +165,12 @@ class RowsView(QTableView):
         self.verticalHeader().setDefaultSectionSize(row_height)
 
     def selected_rows(self) -> list[int]:
-        """From top to bottom."""
-        return sorted({index.row() for index in self.selectionModel().selectedRows()})
+        """From top to bottom. From the ranges of the selection: one index for each of 20,000 rows takes a quarter of a
+        second.
+        """
+        ranges = self.selectionModel().selection()
+        found = [ranges.at(number) for number in range(ranges.size())]
+        return sorted({row for one in found for row in range(one.top(), one.bottom() + 1)})
 
     def menu_place(self, place: QPoint) -> QPoint:
         """Where on the screen a menu asked for at `place` opens: below the current row if a key asked for it."""
