@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
-from app.ui.widgets.layout import fill, hbox, vbox
+from app.ui.widgets.layout import hbox, vbox
 
 NOT_OPENED = "No program found to open folders. Copy the path instead."
 
@@ -74,13 +74,10 @@ class CopyField(QFrame):
 
     copied = Signal()
 
-    def __init__(
-        self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL", framed: bool = True
-    ) -> None:
+    def __init__(self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL") -> None:
         super().__init__(parent)
-        if framed:
-            self.setProperty("part", "field")
-            self.setFixedHeight(CONTROL)
+        self.setProperty("part", "field")
+        self.setFixedHeight(CONTROL)
         self._label = UrlLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
         self._label.setFont(mono_font())
         self.mark = Pill("", "warning", self)
@@ -89,15 +86,10 @@ class CopyField(QFrame):
         self._button = CopyButton(text, what, theme, self)
         self._copied = label("Copied", "success", self)
         self._copied.hide()
-        self._button.clicked.connect(self._say_copied)
+        self._button.clicked.connect(self._copied.show)
         self._button.clicked.connect(self.copied)
         self._button.feedback_over.timeout.connect(self._copied.hide)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(*((8, 1, 2, 1) if framed else (0, 0, 0, 0)))
-        row.setSpacing(4)
-        fill(row, (self._label, 0 if not framed else 1), self.mark, self._copied, self._button)
-        if not framed:
-            row.addStretch(1)
+        hbox((self._label, 1), self.mark, self._copied, self._button, inside=self, spacing=4, margins=(8, 1, 2, 1))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
@@ -131,10 +123,6 @@ class CopyField(QFrame):
     def copy(self) -> None:
         """Copy as if the button were pressed."""
         self._button.click()
-
-    @Slot()
-    def _say_copied(self) -> None:
-        self._copied.show()
 
 
 class FolderField(QWidget):
