@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
+from PySide6.QtGui import QColor, QContextMenuEvent, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QWidget
 
 from app.core.bodies.escape import escape
@@ -39,11 +39,7 @@ def add_ignore_actions(menu: QMenu, path: str, ignore: Callable[[str], object]) 
         shown = one if len(one) <= SHOWN_MAX else f"{one[:SHOWN_MAX]}…"
         where = " anywhere" if one.startswith("$..") else ""
         action = menu.addAction(f"Ignore this field{where}: {escape(shown)}".replace("&", "&&"))
-        action.triggered.connect(partial(_run, ignore, one))
-
-
-def _run(ignore: Callable[[str], object], path: str, _: bool = False) -> None:
-    ignore(path)
+        action.triggered.connect(partial(ignore, one))
 
 
 def row_colours(kind: RowKind, side: int, tokens: Tokens) -> tuple[str | None, str]:
@@ -149,7 +145,7 @@ class _Side(QPlainTextEdit):
         self.setAccessibleName(f"Body of the {('first', 'second')[number]} response")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().valueChanged.connect(self.colour)
-        TextSize(self, theme.body_text, self._set_font)
+        TextSize(self, theme.body_text, self.setFont)
 
     def show_rows(self, rows: Sequence[AlignedRow]) -> None:
         self._rows = rows
@@ -204,6 +200,3 @@ class _Side(QPlainTextEdit):
         selection = QTextEdit.ExtraSelection()
         selection.cursor, selection.format = cursor, look
         return selection
-
-    def _set_font(self, font: QFont) -> None:
-        self.setFont(font)

@@ -465,7 +465,7 @@ class ComparisonDialog(Dialog):
         self.runner.found.connect(self._add)
         self.runner.changed.connect(self._refresh)
         self.list.selectionModel().currentChanged.connect(self._current_changed)
-        self.responses.header_ignored.connect(self.ignore_header)
-        self.responses.path_ignored.connect(self.ignore_path)
+        self.responses.headers.ignore_requested.connect(self.ignore_header)
+        self.responses.body.ignore_requested.connect(self.ignore_path)
         for keys, slot in (("Alt+Down", self.responses.go_on), ("Alt+Up", self.responses.go_back)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)

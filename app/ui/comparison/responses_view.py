@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
@@ -128,8 +129,7 @@ class HeadersTable(RowsView):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         action = menu.addAction(f"Ignore this field: {escape(aligned.field[:60])}".replace("&", "&&"))
-        action.setData(aligned.field)
-        action.triggered.connect(self._ignore)
+        action.triggered.connect(partial(self.ignore_requested.emit, aligned.field))
         return menu
 
     @Slot(QPoint)
@@ -137,10 +137,6 @@ class HeadersTable(RowsView):
         index = self.currentIndex()
         if index.isValid() and (menu := self.menu(index.row())) is not None:
             menu.popup(self.menu_place(place))
-
-    @Slot()
-    def _ignore(self) -> None:
-        self.ignore_requested.emit(str(self.sender().data()))  # type: ignore[attr-defined]
 
 
 def status_tone(status: int | None) -> Tone:
@@ -154,11 +150,6 @@ def _different_first(row: AlignedRow) -> int:
 
 
 class ResponsesView(QWidget):
-    """`header_ignored` carries a name, `path_ignored` a JSON path that the user chose to ignore."""
-
-    header_ignored = Signal(str)
-    path_ignored = Signal(str)
-
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.method = MethodBadge("POST", theme, self)
@@ -175,8 +166,6 @@ class ResponsesView(QWidget):
         self._moved = False
         """Whether the user has moved the divider."""
         self._lay_out()
-        self.headers.ignore_requested.connect(self.header_ignored)
-        self.body.ignore_requested.connect(self.path_ignored)
         self.previous.clicked.connect(self.go_back)
         self.following.clicked.connect(self.go_on)
 
