@@ -39,7 +39,7 @@ class BodyEditor(QWidget):
         self._text: EditableText | None = None
         self._original: BodySource | None = None
         self._file: bytes | None = None
-        self._edit_note = ""
+        self._edit_note = self._reason = ""
         self.facts = FittingLabel("small", self)
         self.edit = TextEdit("Body to send", theme, self)
         self.hex = HexWidget(theme, tasks, self)
@@ -103,7 +103,7 @@ class BodyEditor(QWidget):
         self._file = data
         self.hex.show_source(of_bytes(data, path.name))
         self._pages.setCurrentWidget(self.hex)
-        self._show_facts(f"{path.name} · {count_of(len(data), 'byte')}")
+        self.facts.set_wordings([f"{path.name} · {count_of(len(data), 'byte')}"])
         self._edited()
 
     @Slot()
@@ -131,7 +131,7 @@ class BodyEditor(QWidget):
             self.hex.show_source(source)
             self._pages.setCurrentWidget(self.hex)
         kind = media_type(source.content_type)
-        self._show_facts(" · ".join(part for part in (kind, count_of(source.size, "byte")) if part))
+        self.facts.set_wordings([" · ".join(filter(None, (kind, count_of(source.size, "byte"))))])
         self._edited()
 
     @Slot()
@@ -145,11 +145,6 @@ class BodyEditor(QWidget):
         self.note.setText(reason or (self._edit_note if changed else ""))
         self.note.setVisible(bool(self.note.text()))
         self.changed.emit()
-
-    def _show_facts(self, text: str) -> None:
-        self.facts.set_wordings([text])
-
-    _reason = ""
 
 
 def _read(path: Path) -> bytes:

@@ -24,7 +24,16 @@ from app.ui.commands.command import CommandButton
 from app.ui.replay.replay_commands import ReplayCommands
 from app.ui.replay.replay_failures import LISTED, FailureTable
 from app.ui.replay.replay_scope import shown_endpoint
-from app.ui.replay.replay_text import BAR, counts_text, plan_text, speed_text, title_text, which_text, with_bars
+from app.ui.replay.replay_text import (
+    BAR,
+    counts_text,
+    plan_text,
+    speed_text,
+    title_text,
+    which_text,
+    with_bars,
+    wordings,
+)
 from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, paint_look
@@ -147,7 +156,7 @@ class ReplayDetails(QWidget):
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._commands = services, theme, commands
-        self._replay: Replay | None = None
+        self.replay: Replay | None = None
         self._mark = QLabel(self)
         self._mark.setFixedSize(metrics.ICON, metrics.ICON)
         self.title = ElidedLabel("", "heading", self)
@@ -178,16 +187,12 @@ class ReplayDetails(QWidget):
         self.copy.clicked.connect(self._copy)
         theme.changed.connect(self._show_mark)
 
-    @property
-    def replay(self) -> Replay | None:
-        return self._replay
-
     def show_replay(self, replay: Replay) -> None:
-        other = self._replay is None or self._replay.id != replay.id
-        ended_now = not other and self._replay is not None and not self._replay.ended and replay.ended
-        self._replay = replay
+        other = self.replay is None or self.replay.id != replay.id
+        ended_now = not other and self.replay is not None and not self.replay.ended and replay.ended
+        self.replay = replay
         self.title.setText(title_text(replay))
-        self.facts.set_wordings(_wordings(_facts(replay)))
+        self.facts.set_wordings(wordings(_facts(replay)))
         self._show_mark()
         show_progress(self.progress, replay)
         self.plan.setText(self._plan(replay))
@@ -260,14 +265,14 @@ class ReplayDetails(QWidget):
 
     @Slot()
     def _show_mark(self) -> None:
-        if self._replay is not None:
-            look = LOOKS[replay_state(self._replay)]
+        if self.replay is not None:
+            look = LOOKS[replay_state(self.replay)]
             self._mark.setPixmap(self._theme.pixmap(look.icon, look.colour, metrics.ICON, self.devicePixelRatioF()))
             self._mark.setAccessibleName(look.words)
 
     @Slot()
     def _show_view(self) -> None:
-        replay = self._replay
+        replay = self.replay
         if replay is None:
             return
         failed, listed = replay.progress.failed, self.failures.rows.rowCount()
@@ -284,8 +289,8 @@ class ReplayDetails(QWidget):
 
     @Slot()
     def _copy(self) -> None:
-        if self._replay is not None:
-            QGuiApplication.clipboard().setText(self._replay.summary or "")
+        if self.replay is not None:
+            QGuiApplication.clipboard().setText(self.replay.summary or "")
             self._commands.announced.emit("Summary copied.")
 
 
@@ -305,8 +310,3 @@ def _facts(replay: Replay) -> list[str]:
         took = f"took {took_text(replay.started_at, replay.ended_at)}"
     counts = counts_text(replay.progress) if replay.state is not ReplayState.QUEUED else ""
     return [part for part in (counts, speed_text(replay), day_time(replay.created_at, now_us())[:-4], took) if part]
-
-
-def _wordings(facts: list[str]) -> list[str]:
-    """The facts, then fewer of them for a narrow pane."""
-    return [" · ".join(facts[:number]) for number in range(len(facts), 0, -1)] or [""]

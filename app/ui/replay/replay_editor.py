@@ -245,7 +245,7 @@ class ReplayEditor(EditDialog):
         note = f"The edited body is sent without Content-Encoding: {request.coding}." if request.coding else ""
         self.body_editor.load(request.source, request.body, edit_note=note)
         self.tabs.setCurrentIndex(BODY if capture.size else HEADERS)
-        self._show_tab(self.tabs.currentIndex())
+        self._pages.setCurrentIndex(self.tabs.currentIndex())
         self._toggle_original(self.show_original.isChecked())
 
     def _connect(self) -> None:
@@ -254,7 +254,7 @@ class ReplayEditor(EditDialog):
         self.url.textEdited.connect(self._edited)
         self.headers.changed.connect(self._edited)
         self.body_editor.changed.connect(self._edited)
-        self.tabs.currentChanged.connect(self._show_tab)
+        self.tabs.currentChanged.connect(self._pages.setCurrentIndex)
         self.show_original.toggled.connect(self._toggle_original)
         self.reset_line.clicked.connect(self._reset_line)
         self.many.clicked.connect(self._ask_for_many)
@@ -263,10 +263,6 @@ class ReplayEditor(EditDialog):
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
         self.send.setToolTip("Send (Ctrl+Enter)")
         self.send.setAutoDefault(False)
-
-    @Slot(int)
-    def _show_tab(self, tab: int) -> None:
-        self._pages.setCurrentIndex(tab)
 
     @Slot(bool)
     def _toggle_original(self, on: bool) -> None:

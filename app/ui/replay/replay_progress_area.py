@@ -12,7 +12,7 @@ from app.core.replay.spec import Replay, ReplayState
 from app.core.worst_state import State, replay_state
 from app.ui.commands.command import CommandButton
 from app.ui.replay.replay_commands import RESUMABLE, ReplayCommands
-from app.ui.replay.replay_text import counts_text, failed_text, title_text, to_text
+from app.ui.replay.replay_text import counts_text, failed_text, title_text, to_text, wordings
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -83,8 +83,7 @@ class ReplayBar(QFrame):
             return
         over = replay.ended or replay.state is ReplayState.INTERRUPTED
         self.title.setText(title_text(replay))
-        facts = self._facts(replay)
-        self.facts.set_wordings([" · ".join(facts[:number]) for number in range(len(facts), 0, -1)] or [""])
+        self.facts.set_wordings(wordings(self._facts(replay)))
         self.pause.setVisible(not replay.ended)
         resumable = replay.state in RESUMABLE
         self.pause.setText("Resume" if resumable else "Pause")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.core.about import duration_text
 from app.core.delivery import Attempt
@@ -155,6 +156,11 @@ def attempt_text(attempt: Attempt) -> str:
 def with_bars(summary: str) -> str:
     """The summary with solid bars, for display."""
     return _BAR.sub(lambda found: BAR * len(found[0]), summary)
+
+
+def wordings(facts: Sequence[str]) -> list[str]:
+    """The facts, then fewer of them where there is less room."""
+    return [" · ".join(facts[:number]) for number in range(len(facts), 0, -1)] or [""]
 
 
 def _far(progress: ReplayProgress) -> str:

@@ -67,9 +67,6 @@ class ReplayTracker(QObject):
         """How many run, wait or are paused."""
         return sum(not replay.ended and replay.state is not ReplayState.INTERRUPTED for replay in self._told.values())
 
-    def get(self, replay_id: str) -> Replay | None:
-        return self._all.get(replay_id)
-
     def stop(self) -> None:
         """Unsubscribe from the bus."""
         self._subscription.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
+from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.ui.inspector.body.code.text_style import TextSize
@@ -51,7 +51,7 @@ class TextEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setReadOnly(read_only)
         self._highlighter = JsonHighlighter(self.document(), theme)
-        self._text_size = TextSize(self, theme.body_text, self._set_font)
+        self._text_size = TextSize(self, theme.body_text, self.setFont)
         theme.body_text.changed.connect(self._set_wrap)
         self._set_wrap()
 
@@ -62,9 +62,6 @@ class TextEdit(QPlainTextEdit):
 
     def text(self) -> str:
         return raw_text(self)
-
-    def _set_font(self, font: QFont) -> None:
-        self.setFont(font)
 
     @Slot()
     def _set_wrap(self) -> None:

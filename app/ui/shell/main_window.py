@@ -367,16 +367,16 @@ class MainWindow(QMainWindow):
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])
         self.delivery_commands.open_requested.connect(self.commands.sources.open_deliveries)
-        self.delivery_commands.announced.connect(self._say)
+        self.delivery_commands.announced.connect(self.toast.say)
         for changed in (self.qt_events.counts_changed, self.qt_events.endpoints_changed, self.pages.currentChanged):
             changed.connect(self.delivery_commands.check_again)
         self.replays.page_requested.connect(partial(self.enter_page, REPLAYS))
         self.replays.commands.open_requested.connect(self.commands.sources.open_deliveries)
-        self.replays.commands.announced.connect(self._say)
+        self.replays.commands.announced.connect(self.toast.say)
         self.replays.tracker.changed.connect(self._show_replays)
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
-        actions.announced.connect(self._say)
+        actions.announced.connect(self.toast.say)
         actions.plan_refused.connect(self._offer_plan)
         actions.compare_requested.connect(self.dialogs.compare)
         actions.tunnel_requested.connect(self.tunnel.actions.start)
@@ -384,7 +384,7 @@ class MainWindow(QMainWindow):
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
         for requested in (self.tunnel.page_requested, self.requests.tunnel_requested):
             requested.connect(partial(self.enter_page, TUNNEL))
-        self.tunnel.actions.announced.connect(self._say)
+        self.tunnel.actions.announced.connect(self.toast.say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
         self.tunnel.watch(self.pages)
         self.desktop.tunnel_requested.connect(self.tunnel.page_requested)
@@ -408,7 +408,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:
         self.enter_endpoint(endpoint.id)
-        self._say(f"“{endpoint.name}” is ready to catch requests.")
+        self.toast.say(f"“{endpoint.name}” is ready to catch requests.")
 
     @Slot(object)
     def _change_limit(self, endpoint: Endpoint | None) -> None:
@@ -432,10 +432,6 @@ class MainWindow(QMainWindow):
         if event.state == "undone":
             history = self.qt_events.reload_history(self._services.store.activity, event.endpoint_ids)
             self._tasks.start(history, "dashboard: the last hour", self)
-
-    @Slot(str)
-    def _say(self, text: str) -> None:
-        self.toast.say(text)
 
     @Slot()
     def _follow_theme(self) -> None:

@@ -84,13 +84,13 @@ class Sidebar(QFrame):
         self._lay_out()
         for name, row in self._pages.items():
             row.setObjectName(name)
-            self._connect_row(row)
+            row.step.connect(self._step)
             row.selected.connect(self._page_selected)
             row.focused.connect(self._offer_stop)
         self.list.row_created.connect(self._connect_endpoint_row)
         self.list.move_requested.connect(actions.order.move_to)
         self.list.step_requested.connect(actions.order.move_by)
-        self.filter.changed.connect(self._filter)
+        self.filter.changed.connect(self.list.filter)
         self.filter.down_pressed.connect(self._enter_list)
         self.filter.entered.connect(self._open_first)
         qt_events.endpoints_changed.connect(self.refresh)
@@ -168,9 +168,6 @@ class Sidebar(QFrame):
         row.menu_requested.connect(self._menus.show)
         row.edit_requested.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
-        self._connect_row(row)
-
-    def _connect_row(self, row: SidebarRow) -> None:
         row.step.connect(self._step)
 
     def _lay_out(self) -> None:
@@ -245,10 +242,6 @@ class Sidebar(QFrame):
         self._mark(row)
         signal = self.endpoint_entered if row.by_mouse else self.endpoint_selected
         signal.emit(row.endpoint.id)
-
-    @Slot(str)
-    def _filter(self, text: str) -> None:
-        self.list.filter(text)
 
     @Slot()
     def _enter_list(self) -> None:

@@ -54,7 +54,8 @@ class SidebarRow(PaintedButton):
 
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self._count = 0
+        self.count = 0
+        """The number in the badge; 0 shows none."""
         self.state = State.NONE
         self.by_mouse = False
         """Whether the current click was made with the mouse, not with a key."""
@@ -73,15 +74,10 @@ class SidebarRow(PaintedButton):
         """A click selects the row, even if it is selected already."""
         self.setChecked(True)
 
-    @property
-    def count(self) -> int:
-        """The number in the badge; 0 shows none."""
-        return self._count
-
     def set_count(self, count: int, what: str, state: State = State.NONE) -> None:
         """Show a number of `what`, and a mark before it if `state` is not good."""
-        if (count, state) != (self._count, self.state):
-            self._count, self.state = count, state
+        if (count, state) != (self.count, self.state):
+            self.count, self.state = count, state
             self.update()
         wrong = "" if state in GOOD else f"{LOOKS[state].words}."
         self.setAccessibleDescription(" ".join(filter(None, (wrong, f"{count} {what}" if count else ""))))
@@ -121,8 +117,8 @@ class SidebarRow(PaintedButton):
             painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
         self.paint_mark(painter, tokens)
         right = self.width() - PAD
-        if self._count:
-            text = count_text(self._count)
+        if self.count:
+            text = count_text(self.count)
             width = max(20, pill_width(text))
             paint_pill(
                 painter, QRectF(right - width, self.height() / 2 - 9, width, 18), text, tokens, self.badge_tone()
@@ -218,16 +214,10 @@ class EndpointRow(SidebarRow):
         self._switch.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._switch.clicked.connect(self._clicked_switch)
         self._switch.installEventFilter(self)
-        self._endpoint = endpoint
         self.show_endpoint(endpoint)
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint as last shown."""
-        return self._endpoint
-
     def show_endpoint(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self.setText(endpoint.name)
         self._show_tooltip()
         self.setAccessibleName(endpoint.name)
@@ -243,7 +233,7 @@ class EndpointRow(SidebarRow):
             self._show_tooltip()
 
     def _show_tooltip(self) -> None:
-        endpoint = self._endpoint
+        endpoint = self.endpoint
         name = endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"
         wrong = "" if self.state in GOOD else LOOKS[self.state].words
         self.setToolTip(plain_tooltip("\n".join(filter(None, (name, wrong, tags_text(endpoint.tags))))))
@@ -268,7 +258,7 @@ class EndpointRow(SidebarRow):
         elif key == Qt.Key.Key_Left and not modifiers:
             self._switch.setFocus(Qt.FocusReason.TabFocusReason)
         elif key == Qt.Key.Key_F2 and not modifiers:
-            self.edit_requested.emit(self._endpoint)
+            self.edit_requested.emit(self.endpoint)
         else:
             super().keyPressEvent(event)
 
@@ -330,19 +320,19 @@ class EndpointRow(SidebarRow):
         """Request the endpoint's menu."""
         keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
         place = self.mapToGlobal(QPoint(self.text_left(), self.height())) if keyboard else event.globalPos()
-        self.menu_requested.emit(self._endpoint, place)
+        self.menu_requested.emit(self.endpoint, place)
 
     def text_left(self) -> int:
         return PAD + 32
 
     def text_colour(self, tokens: Tokens) -> str:
         """Faint while switched off."""
-        if not self._endpoint.active:
+        if not self.endpoint.active:
             return tokens.text_faint
         return tokens.text if self.isChecked() or self.count else tokens.text_muted
 
     def paint_after_text(self, painter: QPainter, room: QRect, tokens: Tokens) -> None:
-        paint_tags(painter, room, self._endpoint.tags, tokens)
+        paint_tags(painter, room, self.endpoint.tags, tokens)
 
     def emphasised(self) -> bool:
         """With unread requests."""
@@ -353,7 +343,7 @@ class EndpointRow(SidebarRow):
 
     @Slot()
     def _clicked_switch(self) -> None:
-        self.switched.emit(self._endpoint, self._switch.isChecked())
+        self.switched.emit(self.endpoint, self._switch.isChecked())
 
     def _end_drag(self) -> None:
         self._pressed_at, self._dragging = None, False

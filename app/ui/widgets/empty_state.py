@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
@@ -57,7 +57,8 @@ class EmptyState(QWidget):
         self.body = vbox(Stretch(2), inside=content, spacing=metrics.SPACE_2, margins=metrics.SPACE_5)
         centre = Qt.AlignmentFlag.AlignHCenter
         fill(self.body, (self.tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre))
-        self._row = _centred(self.text)
+        # An alignment flag would give a wrapped label the height of one line; stretches do not.
+        self._row = hbox(Stretch(), self.text, Stretch())
         self.body.addLayout(self._row)
         self.button: Button | None = None
         if action:
@@ -94,8 +95,3 @@ class EmptyState(QWidget):
             self._icon.setPixmap(mark(52))
             return
         self._icon.setPixmap(self._theme.pixmap(self._icon_name, "accent_text", 28, self.devicePixelRatioF()))
-
-
-def _centred(widget: QWidget) -> QHBoxLayout:
-    """An alignment flag would give a wrapped label the height of one line; stretches do not."""
-    return hbox(Stretch(), widget, Stretch())

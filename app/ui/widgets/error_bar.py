@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
@@ -79,7 +81,9 @@ class ErrorBar(QFrame):
         self._text.say(message.text, advice=message.advice)
         self.setAccessibleName(f"{message.text} {message.advice}".strip())
         for action in message.actions:
-            self._buttons.addWidget(_ActionButton(action, self._theme, self))
+            button = Button(action.label, self._theme, self)
+            button.clicked.connect(partial(self.act, action))
+            self._buttons.addWidget(button)
         self.setProperty("tone", message.tone)
         restyle(self)
         self._recolour()
@@ -94,16 +98,3 @@ class ErrorBar(QFrame):
         """Run `action` and remove its message."""
         self.dismiss()
         action.run()
-
-
-class _ActionButton(Button):
-    """A message's button; it stores its action, so that no closure outlives the button."""
-
-    def __init__(self, action: MessageAction, theme: Theme, bar: ErrorBar) -> None:
-        super().__init__(action.label, theme, bar)
-        self._action, self._bar = action, bar
-        self.clicked.connect(self._run)
-
-    @Slot()
-    def _run(self) -> None:
-        self._bar.act(self._action)

@@ -51,7 +51,7 @@ class NumberField(QAbstractSpinBox):
         # Qt reads what a screen reader is told from properties of these names.
         self.setProperty("minimum", low)
         self.setProperty("maximum", high)
-        self._set_number(low)
+        self.set_value(low)
         self.lineEdit().textChanged.connect(self._edited)
         self.editingFinished.connect(self._tidy)
 
@@ -61,11 +61,13 @@ class NumberField(QAbstractSpinBox):
 
     def value(self) -> int:
         """The number as typed, in range or not; the last one that was in range where the text is no number."""
-        return self._number()
+        number = self._parsed()
+        return self._valid if number is None else number
 
     def set_value(self, value: int) -> None:
         """A number out of range is shown too, and is a problem."""
-        self._set_number(value)
+        self.lineEdit().setText(self._formatted(value))
+        self._edited()
 
     def problem(self) -> str | None:
         """Why the text cannot be saved; None if it can."""
@@ -86,12 +88,12 @@ class NumberField(QAbstractSpinBox):
 
     def stepBy(self, steps: int) -> None:
         """Step from the number typed, into the range."""
-        self._set_number(max(self._low, min(self._high, self._number() + steps * self._step)))
+        self.set_value(max(self._low, min(self._high, self.value() + steps * self._step)))
         self.lineEdit().selectAll()
 
     def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
         """Not beyond an end of the range."""
-        value = self._number()
+        value = self.value()
         found = QAbstractSpinBox.StepEnabledFlag.StepNone
         if value < self._high:
             found |= QAbstractSpinBox.StepEnabledFlag.StepUpEnabled
@@ -150,20 +152,12 @@ class NumberField(QAbstractSpinBox):
             text = text[: -len(self._plural)].rstrip()
         return int(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
-    def _number(self) -> int:
-        number = self._parsed()
-        return self._valid if number is None else number
-
-    def _set_number(self, number: int) -> None:
-        self.lineEdit().setText(self._formatted(number))
-        self._edited()
-
     @Slot()
     def _edited(self) -> None:
         if self.problem() is None:
-            self._valid = self._number()
+            self._valid = self.value()
             self.setProperty("value", self._valid)
-        unit = self._singular if self._number() == 1 else self._plural
+        unit = self._singular if self.value() == 1 else self._plural
         if unit != self._unit.text():
             self._unit.setText(unit)
             self._place_unit()
@@ -172,5 +166,5 @@ class NumberField(QAbstractSpinBox):
     @Slot()
     def _tidy(self) -> None:
         """Write a number as the program does, once it is typed."""
-        if self.problem() is None and self.text() != self._formatted(self._number()):
-            self._set_number(self._number())
+        if self.problem() is None and self.text() != self._formatted(self.value()):
+            self.set_value(self.value())
