@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+from msgspec.structs import asdict
+
 from app.core.bodies.escape import escape
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
@@ -49,14 +51,7 @@ class ReplayScope(Record, frozen=True):
 
 def scope_of(source: ReplaySource) -> ReplayScope:
     """What a form is about that begins with the requests of a replay."""
-    if isinstance(source, ChosenRequests):
-        return ReplayScope(ids=source.ids)
-    return ReplayScope(
-        endpoint_id=source.endpoint_id,
-        query=source.query,
-        received_after=source.received_after,
-        received_before=source.received_before,
-    )
+    return ReplayScope(**asdict(source))  # it has the fields of both kinds of source
 
 
 def shown_endpoint(source: ReplaySource, endpoints: EndpointRepository) -> str | None:
