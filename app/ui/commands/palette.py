@@ -266,7 +266,6 @@ class Palette(QWidget):
     def _build(self) -> None:
         self.setAccessibleName("Command palette")
         self.panel.setProperty("part", "popup")
-        self.panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows.setModel(self.model)
         top_line = QWidget(self.panel)
         top_line.setFixedHeight(HEADER_HEIGHT - 3)

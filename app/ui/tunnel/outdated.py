@@ -202,7 +202,6 @@ class OutdatedBar(QFrame):
         self._beside_page = False
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = QLabel(self)
         self.title = ElidedLabel("", "strong", self)
         self.rows = OutdatedRows(services, actions, theme, self, most=BAR_ROWS)

@@ -259,7 +259,6 @@ class UndoBar(QFrame):
         self._previous_focus: QWidget | None = None
         self._under_mouse = False
         self.setProperty("part", "undo")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(HEIGHT)
         self.text = ElidedLabel("", "strong", self)
         self.left = label("", "faint", self)

@@ -63,7 +63,6 @@ class Card(QFrame):
     def __init__(self, parent: QWidget | None = None, *, padding: int = metrics.SPACE_4) -> None:
         super().__init__(parent)
         self.setProperty("part", "card")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.body = vbox(inside=self, spacing=metrics.SPACE_2, margins=padding)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.ui.messages import Message, MessageAction, Messages
@@ -26,7 +26,6 @@ class ErrorBar(QFrame):
         self._messages, self._theme = messages, theme
         self._current: Message | None = None
         self.setProperty("part", "bar")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = QLabel(self)
         self._text = NoticeText(theme, self, "strong")
         self._more = label("", "small", self)

@@ -40,7 +40,6 @@ class Toast(QFrame):
         super().__init__(parent)
         self._actions: Sequence[ToastAction] = ()
         self.setProperty("part", "toast")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = ElidedLabel("", "", self)
         self.buttons = [Button("", theme, self, kind="link") for _ in range(ACTIONS_MAX)]
         for number, button in enumerate(self.buttons):

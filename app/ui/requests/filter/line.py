@@ -54,7 +54,6 @@ class Suggestions(QFrame):
         super().__init__(anchor)
         self._anchor = anchor
         self.setProperty("part", "popup")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = QListWidget(self)
         self.rows.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.rows.setMouseTracking(True)

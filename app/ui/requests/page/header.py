@@ -177,7 +177,6 @@ class _Banner(QFrame):
         super().__init__(parent)
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.button = CommandButton("Switch on", switch, theme, self)
         hbox(
             (label("This endpoint is switched off: senders get 503.", "", self, wrap=True), 1),
