@@ -25,8 +25,7 @@ from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
-from app.ui.shell.frame import Frame
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Sidebar
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_dialogs import WindowDialogs
 from app.ui.shell.window_state import WindowState

@@ -1,34 +1,45 @@
-"""The sidebar: selects pages and endpoints, and shows the store, who captures, and what the plan allows."""
+"""The sidebar: selects pages and endpoints, and shows the store, who captures, and what the plan allows; and its place
+beside the rest of the window.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QWidget
+
+from app.core.clock import now_us
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
+from app.core.tunnel.tunnel import TunnelState
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
+from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_head import SidebarHead
-from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
-from app.ui.shell.tunnel_row import TunnelRow
+from app.ui.shell.sidebar_rows import PAD, EndpointRow, NavRow, SidebarRow
 from app.ui.state_look import state_of
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+from app.ui.tunnel.words import mark_of, sentence, short_text
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
+
+if TYPE_CHECKING:
+    from app.server.tunnel.service import TunnelService
 
 DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
 REPLAYS = "replays"
@@ -36,6 +47,44 @@ MINIMUM_WIDTH = 220
 LEAST_PAGE_HEIGHT = 22
 _PAGE_HEIGHTS = ((metrics.ROW, 600), (metrics.ROW_DENSE, 440), (LEAST_PAGE_HEIGHT, 0))
 """Pixels of a page's row, with the height of the sidebar from which it has them."""
+COUNTDOWN_MS = 500
+
+
+class TunnelRow(SidebarRow):
+    """Follows the tunnel; a restart is counted down."""
+
+    def __init__(self, tunnels: TunnelService, theme: Theme, qt_events: QtEvents, parent: QWidget) -> None:
+        super().__init__("", theme, parent)
+        self._tunnels = tunnels
+        self._mark = mark_of(tunnels.tunnel)
+        self._timer = QTimer(self, interval=COUNTDOWN_MS)
+        self._timer.timeout.connect(self.refresh)
+        qt_events.tunnel_changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        tunnel = self._tunnels.tunnel
+        text, mark = short_text(tunnel, now_us()), mark_of(tunnel)
+        if (text, mark) != (self.text(), self._mark):
+            self._mark = mark
+            self.setText(text)
+            self.update()
+        words = sentence(tunnel)
+        if words != self.accessibleName():
+            self.setAccessibleName(words)
+            self.setToolTip(plain_tooltip(words))
+        if tunnel.state is not TunnelState.RESTARTING:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def emphasised(self) -> bool:
+        """While it needs attention."""
+        return self._mark[1] in ("warning", "danger")
+
+    def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
+        self.theme.icon(*self._mark).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
 
 
 class Sidebar(QFrame):
@@ -266,3 +315,47 @@ class Sidebar(QFrame):
         row.setFocus(Qt.FocusReason.TabFocusReason)
         if isinstance(row, EndpointRow):
             self.list.reveal(row)
+
+
+class Frame(QSplitter):
+    """Where a list and its request would not fit side by side, the sidebar is narrowed, and widened again in a larger
+    window."""
+
+    def __init__(self, sidebar: Sidebar, right: QWidget, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._narrowed: tuple[int, int] | None = None
+        """The widths of the sidebar before and since it was narrowed."""
+        self.setObjectName("frame")
+        self.setChildrenCollapsible(False)
+        self.setHandleWidth(1)
+        self.addWidget(sidebar)
+        self.addWidget(right)
+        self.setStretchFactor(1, 1)
+        self.setSizes([metrics.SIDEBAR_WIDTH, 1280 - metrics.SIDEBAR_WIDTH])
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the sidebar is narrower than the user has it in a larger window."""
+        return self._wanted_width() != self.sizes()[0]
+
+    def fit_sidebar(self) -> None:
+        """The window has another size."""
+        wanted = self._wanted_width()
+        self._narrowed = None
+        room = self.window().width() - self.handleWidth() - SIDE_BY_SIDE_WIDTH
+        self._set_width(min(wanted, max(MINIMUM_WIDTH, room)))
+        if self.sizes()[0] < wanted:
+            self._narrowed = (wanted, self.sizes()[0])
+
+    def forget_narrowing(self) -> None:
+        """Give the sidebar the width that it has on a larger screen, to be stored."""
+        self._set_width(self._wanted_width())
+
+    def _wanted_width(self) -> int:
+        """As it is, or as it was before it was narrowed, if it was left so."""
+        width = self.sizes()[0]
+        return self._narrowed[0] if self._narrowed is not None and self._narrowed[1] == width else width
+
+    def _set_width(self, width: int) -> None:
+        if width != self.sizes()[0]:
+            self.setSizes([width, max(1, self.window().width() - width)])
