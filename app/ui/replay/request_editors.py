@@ -1,4 +1,4 @@
-"""Edits the body of a replay: as text, or for other bodies by choosing a file."""
+"""Edit the headers and the body of a replay; both return to those captured. A file replaces a body that is no text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
+from app.core.hop_by_hop import FRAMING
+from app.core.record import Headers
 from app.core.sizes import exact_size
 from app.core.text import count_of
 from app.ui.inspector.body.body_source import BodySource, of_bytes
@@ -21,11 +23,59 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.format_json import FormatJsonButton
+from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import FittingLabel, label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import Stretch, hbox, vbox
 
 FILE_MAX = 16 * 1024 * 1024
 BAR_HEIGHT = 28
+"""Of what stands above the editors and the fields of the dialog, so that these begin at one height."""
+
+
+class HeadersEditor(QWidget):
+    """`changed` follows each edit."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._original: Headers = ()
+        self.field = HeadersField("Headers", FRAMING, theme, self, text=TextEdit("Headers as text", theme, self))
+        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")
+        self.reset.setAccessibleName("Reset headers")
+        self.reset.setProperty("compact", True)
+        self.reset.setFixedHeight(BAR_HEIGHT)
+        self.error = label("", "error", self, wrap=True)
+        self.error.setMinimumHeight(self.error.sizeHint().height())  # its room is reserved
+        self.room_below = self.error.minimumHeight() + metrics.SPACE_2
+        """Pixels below what is edited."""
+        bar = hbox(self.field.views, Stretch(), self.reset, spacing=metrics.SPACE_1)
+        vbox(bar, (self.field, 1), self.error, inside=self, spacing=metrics.SPACE_2, margins=0)
+        self.field.changed.connect(self._edited)
+        self.reset.clicked.connect(self._reset)
+
+    def load(self, headers: Headers) -> None:
+        """Edit these; Reset returns to them."""
+        self._original = headers
+        self._reset()
+
+    def value(self) -> Headers:
+        return self.field.value()
+
+    def problem(self) -> str | None:
+        return self.field.problem()
+
+    def set_error(self, message: str | None) -> None:
+        self.error.setText(message or "")
+
+    @Slot()
+    def _reset(self) -> None:
+        self.field.set_value(self._original)
+
+    @Slot()
+    def _edited(self) -> None:
+        self.reset.setEnabled(self.value() != self._original or self.problem() is not None)
+        self.changed.emit()
 
 
 class BodyEditor(QWidget):
