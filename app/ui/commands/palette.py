@@ -17,13 +17,14 @@ from PySide6.QtGui import (
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 from shiboken6 import isValid
 
 from app.ui.commands.palette_rows import ROW, PaletteEntry, PaletteMatch, RecentEntries, ResultList, ResultModel, find
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+from app.ui.widgets.labels import IconLabel
 from app.ui.widgets.layout import hbox, vbox
 
 PLACEHOLDER = "Search commands, endpoints and requests"
@@ -111,7 +112,7 @@ class Palette(QWidget):
         self.field = PaletteField(self.panel)
         self.rows = ResultList(theme, self.panel)
         self.model = ResultModel(self)
-        self._search_icon = QLabel(self.panel)
+        self._search_icon = IconLabel(metrics.ICON, theme, self.panel, "search")
         self._build()
         self.field.textChanged.connect(self._search)
         self.field.key_moved.connect(self._move)
@@ -120,8 +121,6 @@ class Palette(QWidget):
         self.field.focus_lost.connect(self.hide)
         self.rows.clicked.connect(self._run_entry)
         self.rows.selectionModel().currentChanged.connect(self._report_row)
-        theme.changed.connect(self._restyle)
-        self._restyle()
         self.hide()
 
     @Slot()
@@ -278,10 +277,6 @@ class Palette(QWidget):
         )
         below = vbox(self.rows, margins=metrics.SPACE_2)
         vbox(top_line, line(self.panel), below, inside=self.panel, spacing=0, margins=1)
-
-    @Slot()
-    def _restyle(self) -> None:
-        self._search_icon.setPixmap(self._theme.pixmap("search", "text_muted", metrics.ICON, self.devicePixelRatioF()))
         self.rows.viewport().update()
         self.update()
 

@@ -12,7 +12,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextDocument,
 )
-from PySide6.QtWidgets import QHeaderView, QLabel, QProgressBar, QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QProgressBar, QSizePolicy, QStackedLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -43,7 +43,7 @@ from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, NoticeBox
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, label
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import NONE, RIGHT, Column, Rows, RowsView
 from app.ui.widgets.segmented import Segmented
@@ -155,9 +155,9 @@ class ReplayDetails(QWidget):
         self, commands: ReplayCommands, services: Services, theme: Theme, tasks: Tasks, parent: QWidget
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._commands = services, theme, commands
+        self._services, self._commands = services, commands
         self.replay: Replay | None = None
-        self._mark = QLabel(self)
+        self._mark = IconLabel(metrics.ICON, theme, self)
         self._mark.setFixedSize(metrics.ICON, metrics.ICON)
         self.title = ElidedLabel("", "heading", self)
         self.facts = FittingLabel("muted", self)
@@ -185,7 +185,6 @@ class ReplayDetails(QWidget):
         self.failures.commands.open_requested.connect(commands.open_requested)
         self.failures.commands.announced.connect(commands.announced)
         self.copy.clicked.connect(self._copy)
-        theme.changed.connect(self._show_mark)
 
     def show_replay(self, replay: Replay) -> None:
         other = self.replay is None or self.replay.id != replay.id
@@ -193,7 +192,9 @@ class ReplayDetails(QWidget):
         self.replay = replay
         self.title.setText(title_text(replay))
         self.facts.set_wordings(wordings(_facts(replay)))
-        self._show_mark()
+        look = LOOKS[replay_state(replay)]
+        self._mark.show_icon(look.icon, look.colour)
+        self._mark.setAccessibleName(look.words)
         show_progress(self.progress, replay)
         self.plan.setText(self._plan(replay))
         self.problem.show_text(replay.problem or "")
@@ -262,13 +263,6 @@ class ReplayDetails(QWidget):
             self.text.show_text(text)
         self.views.set_enabled(SUMMARY, bool(text))
         self.views.explain(SUMMARY, "Summary" if text else "Summary: it is written when the replay has ended.")
-
-    @Slot()
-    def _show_mark(self) -> None:
-        if self.replay is not None:
-            look = LOOKS[replay_state(self.replay)]
-            self._mark.setPixmap(self._theme.pixmap(look.icon, look.colour, metrics.ICON, self.devicePixelRatioF()))
-            self._mark.setAccessibleName(look.words)
 
     @Slot()
     def _show_view(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -19,7 +19,7 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
-from app.ui.widgets.labels import ElidedLabel, restyle
+from app.ui.widgets.labels import ElidedLabel, IconLabel, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 ROW = 40
@@ -162,8 +162,7 @@ class OutdatedCard(Card):
 
     def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._icon = QLabel(self)
+        self._icon = IconLabel(18, theme, self, "warning", "warning")
         self.title = ElidedLabel("", "strong", self)
         self.rows = OutdatedRows(services, actions, theme, self)
         self._area = _Rows(self.rows, self)
@@ -172,8 +171,6 @@ class OutdatedCard(Card):
         self.advice = ElidedLabel("", "muted", self)
         self.body.addWidget(self.advice)
         self.body.addWidget(self._area)
-        theme.changed.connect(self._recolour)
-        self._recolour()
         self.hide()
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
@@ -184,10 +181,6 @@ class OutdatedCard(Card):
             self._area.fit()
             self.setVisible(bool(self.rows.count))
 
-    @Slot()
-    def _recolour(self) -> None:
-        self._icon.setPixmap(self._theme.pixmap("warning", "warning", 18, self.devicePixelRatioF()))
-
 
 class OutdatedBar(QFrame):
     """The first of them, above every other page, until dismissed; more of them bring it back."""
@@ -196,13 +189,12 @@ class OutdatedBar(QFrame):
 
     def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
         self._dismissed: frozenset[OutdatedUrl] = frozenset()
         self._outdated: frozenset[OutdatedUrl] = frozenset()
         self._beside_page = False
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
-        self._icon = QLabel(self)
+        self._icon = IconLabel(18, theme, self, "warning", "warning")
         self.title = ElidedLabel("", "strong", self)
         self.rows = OutdatedRows(services, actions, theme, self, most=BAR_ROWS)
         self.more = Button("", theme, self, kind="link")
@@ -226,8 +218,6 @@ class OutdatedBar(QFrame):
         )
         self.dismiss.clicked.connect(self._dismiss)
         self.more.clicked.connect(self.page_requested)
-        theme.changed.connect(self._recolour)
-        self._recolour()
         self.hide()
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
@@ -256,8 +246,4 @@ class OutdatedBar(QFrame):
     def _follow(self) -> None:
         new = self._outdated - self._dismissed
         self.setVisible(bool(self.rows.count and new) and not self._beside_page)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._icon.setPixmap(self._theme.pixmap("warning", "warning", 18, self.devicePixelRatioF()))
         restyle(self)

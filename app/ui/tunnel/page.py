@@ -17,7 +17,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QHeaderView,
-    QLabel,
     QPlainTextEdit,
     QProgressBar,
     QStackedLayout,
@@ -48,7 +47,7 @@ from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label
 from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
 from app.ui.widgets.switch import Switch
@@ -72,9 +71,8 @@ class StatusCard(Card):
     def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._actions, self._theme = services, actions, theme
-        self._mark: tuple[str, str] | None = None
         self._announced: TunnelState | None = None
-        self._icon = QLabel(self)
+        self._icon = IconLabel(ICON, theme, self)
         self._icon.setFixedSize(ICON, ICON)
         self.title = ElidedLabel("", "title", self)
         self.facts = ElidedLabel("", "muted", self)
@@ -100,13 +98,12 @@ class StatusCard(Card):
         self.again.clicked.connect(actions.start)
         self.stop.clicked.connect(actions.stop)
         self.autostart.clicked.connect(actions.set_autostart)
-        theme.changed.connect(self._recolour)
 
     def show_tunnel(self, tunnel: Tunnel, program: TunnelProgram | None, names: dict[str, str], now_us: int) -> None:
         """`program` is the tunnel's, None until the catalogue is read; `names` are those of all programs."""
         state = tunnel.state
         name = program.name if program is not None else tunnel.program or "the tunnel"
-        self._show_mark(mark_of(tunnel))
+        self._icon.show_icon(*mark_of(tunnel))
         self.title.setText(title_of(tunnel, name, now_us))
         facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
         self.facts.setText(facts)
@@ -169,16 +166,6 @@ class StatusCard(Card):
             return ""
         base = self._services.settings().base_url
         return f"{_USE_URL} Without the tunnel they begin with {base}." if base else _USE_URL
-
-    def _show_mark(self, mark: tuple[str, str]) -> None:
-        if mark != self._mark:
-            self._mark = mark
-            self._recolour()
-
-    @Slot()
-    def _recolour(self) -> None:
-        if self._mark is not None:
-            self._icon.setPixmap(self._theme.pixmap(*self._mark, ICON, self.devicePixelRatioF()))
 
     def _announce(self, tunnel: Tunnel) -> None:
         """Tell screen readers each new state, not each second."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.labels import IconLabel, label, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 NoticeTone = Literal["danger", "warning", "info"]
@@ -21,10 +21,10 @@ class NoticeBox(QFrame):
 
     def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme, self._tone = theme, tone
+        self._tone = tone
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
-        self._icon = QLabel(self)
+        self._icon = IconLabel(16, theme, self, *_ICONS[tone])
         self.text = label("", "", self, wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.buttons = hbox(spacing=metrics.SPACE_2)
@@ -36,8 +36,6 @@ class NoticeBox(QFrame):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
         )
-        theme.changed.connect(self._recolour)
-        self._recolour()
         self.hide()
 
     def show_text(self, text: str, tone: NoticeTone | None = None) -> None:
@@ -46,15 +44,10 @@ class NoticeBox(QFrame):
             self._tone = tone
             self.setProperty("tone", tone)
             restyle(self)
-            self._recolour()
+            self._icon.show_icon(*_ICONS[tone])
         self.text.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))
-
-    @Slot()
-    def _recolour(self) -> None:
-        icon, colour = _ICONS[self._tone]
-        self._icon.setPixmap(self._theme.pixmap(icon, colour, 16, self.devicePixelRatioF()))
 
 
 class Card(QFrame):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fit_screen import Scrolling
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import IconLabel, label
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
 TEXT_WIDTH = 440
@@ -39,16 +39,17 @@ class EmptyState(QWidget):
         action: str | None = None,
     ) -> None:
         super().__init__(parent)
-        self._theme, self._icon_name = theme, icon
-        self._icon = QLabel()
-        self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
         content = QWidget(self)
         content.setProperty("transparent", True)
         self.tile = QFrame(content)
         self.tile.setFixedSize(64, 64)
         if icon:
             self.tile.setProperty("part", "tile")
-        vbox(self._icon, inside=self.tile, margins=0)
+        picture = IconLabel(28, theme, self.tile, icon, "accent_text")
+        picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        if not icon:
+            picture.setPixmap(mark(52))
+        vbox(picture, inside=self.tile, margins=0)
         self.title = label(title, "heading", content)
         self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text = label(text, "muted", content, wrap=True)
@@ -69,8 +70,6 @@ class EmptyState(QWidget):
         self.body.addStretch(3)
         vbox(Scrolling(content, LEAST, self), inside=self, margins=0)
         self.set_text_width(TEXT_WIDTH)
-        theme.changed.connect(self._recolour)
-        self._recolour()
 
     def set_text_width(self, most: int) -> None:
         """Wrap the text at this width, or earlier if the page is narrower."""
@@ -88,10 +87,3 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.set_text_width(self._text_width)
-
-    @Slot()
-    def _recolour(self) -> None:
-        if not self._icon_name:
-            self._icon.setPixmap(mark(52))
-            return
-        self._icon.setPixmap(self._theme.pixmap(self._icon_name, "accent_text", 28, self.devicePixelRatioF()))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.ui.messages import Message, MessageAction, Messages
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.labels import IconLabel, label, restyle
 from app.ui.widgets.layout import hbox
 from app.ui.widgets.notice_text import NoticeText
 
@@ -26,7 +26,7 @@ class ErrorBar(QFrame):
         self._messages, self._theme = messages, theme
         self._current: Message | None = None
         self.setProperty("part", "bar")
-        self._icon = QLabel(self)
+        self._icon = IconLabel(18, theme, self)
         self._text = NoticeText(theme, self, "strong")
         self._more = label("", "small", self)
         self._buttons = hbox(spacing=metrics.SPACE_2)
@@ -34,7 +34,6 @@ class ErrorBar(QFrame):
         self._dismiss.clicked.connect(self.dismiss)
         self._lay_out()
         messages.changed.connect(self._refresh)
-        theme.changed.connect(self._recolour)
         self._refresh()
 
     def message(self) -> Message | None:
@@ -85,13 +84,7 @@ class ErrorBar(QFrame):
             self._buttons.addWidget(button)
         self.setProperty("tone", message.tone)
         restyle(self)
-        self._recolour()
-
-    @Slot()
-    def _recolour(self) -> None:
-        if self._current is not None:
-            icon, colour = _ICONS[self._current.tone]
-            self._icon.setPixmap(self._theme.pixmap(icon, colour, 18, self.devicePixelRatioF()))
+        self._icon.show_icon(*_ICONS[message.tone])
 
     def act(self, action: MessageAction) -> None:
         """Run `action` and remove its message."""

@@ -1,4 +1,4 @@
-"""Labels that show text as it is, never as markup, and shorten it where space is short."""
+"""Labels that show text as it is, never as markup, and shorten it where space is short; and those with an icon."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt, Slot
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
+
+from app.ui.theme.theme import Theme
 
 _TOOLTIP_LINE, _TOOLTIP_LINES = 90, 12
 _JOINER = "\u2060"
@@ -60,6 +62,26 @@ def restyle(widget: QWidget) -> None:
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     widget.update()
+
+
+class IconLabel(QLabel):
+    """An icon of `theme.icons.NAMES`, `size` pixels wide and high, in a token's colour, which follows the theme."""
+
+    def __init__(self, size: int, theme: Theme, parent: QWidget, icon: str = "", colour: str = "text_muted") -> None:
+        super().__init__(parent)
+        self._size, self._theme, self._icon, self._colour = size, theme, icon, colour
+        theme.changed.connect(self._recolour)
+        self._recolour()
+
+    def show_icon(self, icon: str, colour: str) -> None:
+        if (icon, colour) != (self._icon, self._colour):
+            self._icon, self._colour = icon, colour
+            self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        if self._icon:
+            self.setPixmap(self._theme.pixmap(self._icon, self._colour, self._size, self.devicePixelRatioF()))
 
 
 class ElidedLabel(QLabel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from itertools import pairwise
 
 import pytest
 from PySide6 import QtGui
@@ -23,7 +24,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField
-from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.switch import Switch
 from app.ui.widgets.toast import Toast, ToastAction
@@ -319,3 +320,15 @@ def test_a_url_is_cut_in_its_host(qtbot: QtBot) -> None:
             assert label.text().startswith(head)
             assert end == path if width > alone + 2 else path.endswith(end)
     assert text.startswith("…")
+
+
+def test_an_icon_follows_the_theme_and_what_it_is_about(theme: Theme, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    icon = IconLabel(16, theme, window, "warning", "warning")
+    seen = [icon.pixmap().toImage()]
+    theme.set_choice("dark")
+    seen.append(icon.pixmap().toImage())
+    icon.show_icon("failed", "danger")
+    seen.append(icon.pixmap().toImage())
+    assert not any(one == other for one, other in pairwise(seen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.model import Endpoint
 from app.core.target import Target
@@ -18,6 +18,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import IconLabel
 from app.ui.widgets.layout import hbox
 from app.ui.widgets.notice_text import NoticeText
 
@@ -31,19 +32,19 @@ class PausedNotice(QFrame):
 
     def __init__(self, services: Services, tasks: Tasks, resume: Command, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
         self._endpoint_id: int | None = None
         self._targets: list[Target] = []
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
-        self._icon = QLabel(self)
+        look = LOOKS[State.PAUSED]
+        icon = IconLabel(18, theme, self, look.icon, look.colour)
         self.text = NoticeText(theme, self)
         self.deliveries = Button("Show deliveries", theme, self)
         self.deliveries.hide()
         self.resume = CommandButton("Resume", resume, theme, self)
         self._counts = QueuedCounts(services, tasks, self)
         hbox(
-            self._icon,
+            icon,
             (self.text, 1),
             self.deliveries,
             self.resume,
@@ -53,7 +54,6 @@ class PausedNotice(QFrame):
         )
         self.deliveries.clicked.connect(self._show_deliveries)
         self._counts.changed.connect(self._refresh)
-        theme.changed.connect(self._refresh)
         self.hide()
 
     def show_endpoint(self, endpoint: Endpoint | None) -> None:
@@ -79,8 +79,6 @@ class PausedNotice(QFrame):
         text = paused_text(self._targets, waiting)
         self.text.say(text, paused_text(self._targets, waiting, brief=True))
         self.setAccessibleName(text)
-        look = LOOKS[State.PAUSED]
-        self._icon.setPixmap(self._theme.pixmap(look.icon, look.colour, 18, self.devicePixelRatioF()))
 
     @Slot()
     def _show_deliveries(self) -> None:

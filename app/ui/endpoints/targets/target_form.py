@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QGridLayout, QLabel, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QGridLayout, QScrollArea, QStackedWidget, QWidget
 
 from app.core.rules import DELIVERY_HEADERS, FieldError
 from app.core.target import Target, TargetDraft
@@ -24,7 +25,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import IconLabel, label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.switch import Switch
@@ -157,10 +158,6 @@ class TargetState(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._draft = TargetDraft(url="")
-        self._stored: Target | None = None
-        self._waiting: int | None = None
         self.switch = Switch("Forward to this target", theme, self)
         self.text = label("", "strong", self)
         self.effect = label("", "faint", self, wrap=True)
@@ -168,13 +165,14 @@ class TargetState(QWidget):
         self.notice = QFrame(self)
         self.notice.setProperty("part", "notice")
         self.notice.setProperty("tone", "warning")
-        self._icon = QLabel(self.notice)
+        look = LOOKS[State.PAUSED]
+        icon = IconLabel(18, theme, self.notice, look.icon, look.colour)
         self.notice_text = label("", "", self.notice, wrap=True)
         self.resume = Button("Resume", theme, self.notice, icon="play")
         words = vbox(self.text, self.effect, spacing=0)
         row = hbox(self.switch, (words, 1), self.pause, spacing=metrics.SPACE_3)
         hbox(
-            self._icon,
+            icon,
             (self.notice_text, 1),
             self.resume,
             inside=self.notice,
@@ -182,18 +180,11 @@ class TargetState(QWidget):
             margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2),
         )
         vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3, margins=0)
-        self.pause.clicked.connect(self._pause)
-        self.resume.clicked.connect(self._resume)
-        theme.changed.connect(self._refresh)
+        self.pause.clicked.connect(partial(self.pause_requested.emit, True))
+        self.resume.clicked.connect(partial(self.pause_requested.emit, False))
 
     def show_state(self, draft: TargetDraft, stored: Target | None, waiting: int | None) -> None:
         """`waiting` counts its queued deliveries; None until that is known."""
-        self._draft, self._stored, self._waiting = draft, stored, waiting
-        self._refresh()
-
-    @Slot()
-    def _refresh(self) -> None:
-        draft, stored, waiting = self._draft, self._stored, self._waiting
         self.text.setText("On" if draft.active else "Off")
         paused = stored is not None and stored.paused is not None
         does = "queued for it" if paused else "forwarded to it"
@@ -204,17 +195,7 @@ class TargetState(QWidget):
         self.pause.setVisible(stored is not None and not paused)
         self.notice.setVisible(paused)
         if stored is not None and paused:
-            look = LOOKS[State.PAUSED]
-            self._icon.setPixmap(self._theme.pixmap(look.icon, look.colour, 18, self.devicePixelRatioF()))
             self.notice_text.setText(paused_text([stored], waiting))
-
-    @Slot()
-    def _pause(self) -> None:
-        self.pause_requested.emit(True)
-
-    @Slot()
-    def _resume(self) -> None:
-        self.pause_requested.emit(False)
 
 
 class TargetForm(Form):
