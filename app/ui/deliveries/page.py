@@ -19,10 +19,10 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.card import Card
+from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.layout import fill, vbox
 
 ROW = 36
 NEAR_END = 40 * ROW
@@ -36,7 +36,7 @@ NOTHING = ("No deliveries yet", NOTHING_YET)
 NO_MATCH = ("No deliveries match", "No delivery is in this state, of this endpoint and target.")
 
 
-class DeliveriesPage(QWidget):
+class DeliveriesPage(Page):
     """While it is shown, `commands` are about what it lists."""
 
     def __init__(
@@ -49,9 +49,7 @@ class DeliveriesPage(QWidget):
         commands: DeliveryCommands,
         parent: QWidget,
     ) -> None:
-        super().__init__(parent)
-        self.setProperty("part", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        super().__init__("Deliveries", "What was sent to the targets of all endpoints.", parent)
         self.model = DeliveryModel(services.store.endpoints.by_id, services.store.targets.by_id, theme, self)
         self.table = DeliveryTable("Deliveries", self)
         self.pager = DeliveryPager(self.model, self.table, services, tasks, self)
@@ -198,19 +196,14 @@ class DeliveriesPage(QWidget):
         self._selection_changed()
 
     def _lay_out(self) -> None:
-        words = vbox(
-            label("Deliveries", "display", self),
-            ElidedLabel("What was sent to the targets of all endpoints.", "muted", self),
-            spacing=2,
-        )
-        header_row = hbox((words, 1), self.retry_selected, self.retry_button, spacing=metrics.SPACE_2)
+        fill(self.header, self.retry_selected, self.retry_button)
         self._card = Card(self, padding=1)
         self._card.body.addWidget(self.table)
         self._body = QStackedLayout()
         self._body.addWidget(self._card)
         self._body.addWidget(self.empty)
         vbox(
-            header_row,
+            self.header,
             self.filters,
             (self._body, 1),
             self.count,

@@ -25,11 +25,11 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card
+from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
 
 
@@ -297,8 +297,10 @@ _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, SOURCE: 104}
 _NEEDED = {SOURCE: 920, ENDPOINT: 800}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
 
+SUBTITLE = "Requests that were not stored, and why. The newest 1,000, until Hookline quits."
 
-class RefusedPage(QWidget):
+
+class RefusedPage(Page):
     """The last 1,000, newest first, in memory only. Below the list is the selected one as it was received."""
 
     def __init__(
@@ -311,12 +313,10 @@ class RefusedPage(QWidget):
         actions: EndpointActions,
         parent: QWidget,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Refused", SUBTITLE, parent)
         self.setAccessibleName("Refused")
         self._refused, self._qt_events = services.refused, qt_events
         self._current: Refusal | None = None
-        self.setProperty("part", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.commands = RefusedCommands(services, theme, self)
         self.model = RefusedModel(columns(theme, self.commands.endpoint_of), self)
         self.table = self._make_table()
@@ -431,14 +431,7 @@ class RefusedPage(QWidget):
         return table
 
     def _lay_out(self) -> None:
-        words = vbox(
-            label("Refused", "display", self),
-            ElidedLabel(
-                "Requests that were not stored, and why. The newest 1,000, until Hookline quits.", "muted", self
-            ),
-            spacing=2,
-        )
-        header_row = hbox((words, 1), self.clear_button)
+        self.header.addWidget(self.clear_button)
         card = Card(self, padding=1)
         card.body.addWidget(self.table)
         split = QSplitter(Qt.Orientation.Vertical, self)
@@ -452,4 +445,4 @@ class RefusedPage(QWidget):
         self._body = QStackedLayout()
         self._body.addWidget(self.empty)
         self._body.addWidget(split)
-        vbox(header_row, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)
+        vbox(self.header, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)

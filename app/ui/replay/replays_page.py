@@ -24,10 +24,9 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.card import Card
+from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
-from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import Column, Rows
 from app.ui.widgets.rows_list import RowsList, paint_line
@@ -86,16 +85,14 @@ def _when(replay: Replay) -> str:
     return clock_time(replay.created_at)[:5] if day == "Today" else day
 
 
-class ReplaysPage(QWidget):
+class ReplaysPage(Page):
     """`show_replay` selects one."""
 
     def __init__(
         self, commands: ReplayCommands, services: Services, theme: Theme, tasks: Tasks, parent: QWidget
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Replays", "What was sent again, and what came of it.", parent)
         self.setAccessibleName("Replays")
-        self.setProperty("part", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._tracker, self._services, self._commands = commands.tracker, services, commands
         self._wanted: str | None = None
         self.model = ReplaysModel(self._source, theme, self)
@@ -137,15 +134,10 @@ class ReplaysPage(QWidget):
         return escape(source_name(source, shown_endpoint(source, self._services.store.endpoints)))
 
     def _lay_out(self) -> None:
-        words = vbox(
-            label("Replays", "display", self),
-            ElidedLabel("What was sent again, and what came of it.", "muted", self),
-            spacing=2,
-        )
         self._buttons = QWidget(self)
         row = (self.pause, self.cancel, self.repeat, self.change)
         hbox(*row, inside=self._buttons, spacing=metrics.SPACE_2, margins=0)
-        header = hbox((words, 1), self._buttons, spacing=metrics.SPACE_2)
+        self.header.addWidget(self._buttons)
         self._list_card = Card(self, padding=1)
         self._list_card.body.addWidget(self.list)
         self._both = QWidget(self)
@@ -154,7 +146,7 @@ class ReplaysPage(QWidget):
         self._body.addWidget(self._both)
         self._body.addWidget(self.empty)
         vbox(
-            header,
+            self.header,
             (self._body, 1),
             inside=self,
             spacing=metrics.SPACE_3,

@@ -42,7 +42,7 @@ from app.ui.tunnel.outdated import OutdatedCard
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, NoticeBox, NoticeTone, line
+from app.ui.widgets.card import Card, NoticeBox, NoticeTone, Page, line
 from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
@@ -329,7 +329,7 @@ class _Table(RowsView):
             QGuiApplication.clipboard().setText("\n".join(urls))
 
 
-class TunnelPage(QWidget):
+class TunnelPage(Page):
     """Reads the programs and the history whenever it is shown."""
 
     def __init__(
@@ -342,14 +342,12 @@ class TunnelPage(QWidget):
         actions: TunnelActions,
         parent: QWidget,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Tunnel", SUBTITLE, parent)
         self._tunnels, self._tasks = services.tunnels, tasks
         self._found: Sequence[FoundProgram] = ()
         self._urls: Sequence[TunnelUrl] = ()
         self._state = services.tunnels.tunnel.state
         self._focuses_first = False
-        self.setProperty("part", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.status = StatusCard(services, actions, theme, self)
         self.outdated = OutdatedCard(services, actions, theme, self)
         self.tabs = _Tabs(self)
@@ -449,9 +447,8 @@ class TunnelPage(QWidget):
         content.setProperty("transparent", True)
         card = Card(content, padding=1)
         card.body.addWidget(self.tabs)
-        words = vbox(label("Tunnel", "display", self), ElidedLabel(SUBTITLE, "muted", self), spacing=2)
         vbox(
-            words,
+            self.header,
             self.status,
             self.outdated,
             (card, 1),

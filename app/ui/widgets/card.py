@@ -1,4 +1,4 @@
-"""Surfaces with a hairline border, hairlines, and boxes with a notice."""
+"""The surfaces of pages and cards, hairlines, and boxes with a notice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import IconLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 NoticeTone = Literal["danger", "warning", "info"]
@@ -48,6 +48,17 @@ class NoticeBox(QFrame):
         self.text.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))
+
+
+class Page(QWidget):
+    """A page of the window. `header` has its title and what it is about; buttons may follow."""
+
+    def __init__(self, title: str, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        words = vbox(label(title, "display", self), ElidedLabel(text, "muted", self), spacing=2)
+        self.header = hbox((words, 1), spacing=metrics.SPACE_2)
 
 
 class Card(QFrame):
