@@ -100,22 +100,26 @@ class ReplayCommands(Commands):
         self.pause.show_as("Resume replay" if resume else "Pause replay", "play" if resume else "pause")
         super().refresh()
 
-    def _cannot_pause(self) -> str | None:
-        replay = self.selected()
+    def _run(self, run: Callable[[Replay], object]) -> None:
+        if (replay := self.selected()) is not None:
+            run(replay)
+
+    def _reason(self, unavailable: Callable[[Replay | None], str | None] | None) -> str | None:
+        return unavailable(self.selected()) if unavailable is not None else None
+
+    def _cannot_pause(self, replay: Replay | None) -> str | None:
         if replay is None:
             return NOT_RUNNING
         if replay.state is ReplayState.QUEUED:
             return IS_WAITING
         return HAS_ENDED if replay.ended else None
 
-    def _cannot_cancel(self) -> str | None:
-        replay = self.selected()
+    def _cannot_cancel(self, replay: Replay | None) -> str | None:
         if replay is None:
             return NOT_RUNNING
         return HAS_ENDED if replay.ended else None
 
-    def _cannot_repeat(self) -> str | None:
-        replay = self.selected()
+    def _cannot_repeat(self, replay: Replay | None) -> str | None:
         if replay is None:
             return NONE_SELECTED
         if not replay.ended:
@@ -125,39 +129,33 @@ class ReplayCommands(Commands):
         deleted = of_one and shown_endpoint(source, self._services.store.endpoints) is None
         return ENDPOINT_DELETED if deleted else None
 
-    def _cannot_change(self) -> str | None:
-        replay = self.selected()
-        return self._cannot_repeat() or (EDITED if replay is not None and replay.spec.edit is not None else None)
+    def _cannot_change(self, replay: Replay | None) -> str | None:
+        return self._cannot_repeat(replay) or (EDITED if replay is not None and replay.spec.edit is not None else None)
 
-    def _none_failed(self) -> str | None:
-        replay = self.selected()
-        return self._cannot_repeat() or (NOTHING_FAILED if replay is not None and not replay.progress.failed else None)
+    def _none_failed(self, replay: Replay | None) -> str | None:
+        nothing = replay is not None and not replay.progress.failed
+        return self._cannot_repeat(replay) or (NOTHING_FAILED if nothing else None)
 
-    def _pause(self) -> None:
-        if (replay := self.selected()) is not None:
-            (self.tracker.resume if replay.state in RESUMABLE else self.tracker.pause)(replay.id)
+    def _pause(self, replay: Replay) -> None:
+        (self.tracker.resume if replay.state in RESUMABLE else self.tracker.pause)(replay.id)
 
-    def _cancel(self) -> None:
-        if (replay := self.selected()) is not None:
-            self.tracker.cancel(replay.id)
+    def _cancel(self, replay: Replay) -> None:
+        self.tracker.cancel(replay.id)
 
-    def _repeat(self) -> None:
-        if (replay := self.selected()) is not None:
-            self._tasks.start(self._start(repeated(replay)), "replay: repeat")
+    def _repeat(self, replay: Replay) -> None:
+        self._tasks.start(self._start(repeated(replay)), "replay: repeat")
 
-    def _change(self) -> None:
+    def _change(self, replay: Replay) -> None:
         from app.ui.replay.replay_many_dialog import ReplayManyDialog  # start-up time, here and below: rarely needed
 
-        if (replay := self.selected()) is not None:
-            spec = repeated(replay)
-            scope = scope_of(spec.source)
-            dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._window, like=spec)
-            dialog.started.connect(self.started)
-            dialog.open()
+        spec = repeated(replay)
+        scope = scope_of(spec.source)
+        dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._window, like=spec)
+        dialog.started.connect(self.started)
+        dialog.open()
 
-    def _again(self) -> None:
-        if (replay := self.selected()) is not None:
-            self._tasks.start(self._replay_failed(replay), "replay: the failed ones", self)
+    def _again(self, replay: Replay) -> None:
+        self._tasks.start(self._replay_failed(replay), "replay: the failed ones", self)
 
     async def _replay_failed(self, replay: Replay) -> None:
         from app.ui.replay.replay_failures import read_failures  # as above

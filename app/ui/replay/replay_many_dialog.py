@@ -199,12 +199,10 @@ class ReplayManyDialog(Dialog):
             self.form.destination.setFocus()
 
     def _plan(self, spec: ReplaySpec) -> str:
-        text = plan_text(spec, self._which(spec), self._count, self._targets_text())
+        which = which_text(spec.source, shown_endpoint(spec.source, self._services.store.endpoints))
+        text = plan_text(spec, which, self._count, self._targets_text())
         counting = self._count is None and not self._count_problem and text != NO_URL
         return f"{text} Counting requests…" if counting else text
-
-    def _which(self, spec: ReplaySpec) -> str:
-        return which_text(spec.source, shown_endpoint(spec.source, self._services.store.endpoints))
 
     def _targets_text(self) -> str:
         targets = self._targets()
