@@ -108,6 +108,7 @@ class MainWindow(QMainWindow):
             tasks,
             actions=self.endpoint_actions,
             page=self.requests,
+            dialogs=self.dialogs,
             window=self,
         )
         replaying = self.replays.commands.commands
@@ -359,9 +360,6 @@ class MainWindow(QMainWindow):
         self.commands.palette_opening.connect(self.delivery_commands.refresh)
         self.commands.page_requested.connect(self.enter_page)
         self.commands.endpoint_requested.connect(self.enter_endpoint)
-        self.commands.settings_requested.connect(self.dialogs.open_settings)
-        self.commands.about_requested.connect(self.dialogs.open_about)
-        self.commands.diagnostics_requested.connect(self.dialogs.copy_diagnostics)
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions([self.stores.open, *self.commands.in_menu])

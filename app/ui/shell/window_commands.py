@@ -18,6 +18,7 @@ from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
+from app.ui.shell.window_dialogs import WindowDialogs
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once
@@ -30,16 +31,11 @@ NUMBERED = 9
 
 
 class WindowCommands(Commands):
-    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's ID,
-    `settings_requested` the setting to show (empty: none), or what to do there.
-    """
+    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's ID."""
 
     context = IN_WINDOW
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
-    settings_requested = Signal(str)
-    about_requested = Signal()
-    diagnostics_requested = Signal()
     quit_requested = Signal()
     palette_opening = Signal()
 
@@ -51,10 +47,11 @@ class WindowCommands(Commands):
         *,
         actions: EndpointActions,
         page: RequestsPage,
+        dialogs: WindowDialogs,
         window: QMainWindow,
     ) -> None:
         super().__init__(theme, actions.announced.emit, window)
-        self._services, self._tasks, self._window = services, tasks, window
+        self._services, self._tasks, self._dialogs, self._window = services, tasks, dialogs, window
         self.page: str | None = None
         """The name of the one that is shown, None for an endpoint's."""
         self._endpoint_id: int | None = None
@@ -63,7 +60,7 @@ class WindowCommands(Commands):
         self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
-        self.sources.setting_requested.connect(self.settings_requested)
+        self.sources.setting_requested.connect(dialogs.open_settings)
         self.endpoint = page.endpoint_commands
         self._view = page.view_commands
         body_text = BodyTextCommands(theme, self._say, self)
@@ -160,12 +157,10 @@ class WindowCommands(Commands):
         shortcuts = self._with_keys(
             "Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help"
         )
-        show_settings = partial(self.settings_requested.emit, "")
-        settings = self._with_keys(
-            "Settings", "settings", show_settings, None, "Ctrl+,", synonyms="preferences options"
-        )
-        self.about = self.command("About Hookline", "info", self.about_requested.emit, synonyms="version licences help")
-        diagnostics = self.command("Copy diagnostics", "copy", self.diagnostics_requested.emit, synonyms="report")
+        dialogs, synonyms = self._dialogs, "preferences options"
+        settings = self._with_keys("Settings", "settings", dialogs.open_settings, None, "Ctrl+,", synonyms=synonyms)
+        self.about = self.command("About Hookline", "info", dialogs.open_about, synonyms="version licences help")
+        diagnostics = self.command("Copy diagnostics", "copy", dialogs.copy_diagnostics, synonyms="report")
         leave = self._with_keys("Quit Hookline", "quit", self.quit_requested.emit, None, "Ctrl+Q", synonyms="exit")
         # macOS moves these into the application's menu by their role.
         self.about.setMenuRole(QAction.MenuRole.AboutRole)
@@ -184,7 +179,7 @@ class WindowCommands(Commands):
             command.setIconVisibleInMenu(False)
 
     def _backup_commands(self) -> tuple[Command, Command]:
-        backup, restore = (partial(self.settings_requested.emit, key) for key in (BACKUP, RESTORE))
+        backup, restore = (partial(self._dialogs.open_settings, key) for key in (BACKUP, RESTORE))
         return (
             self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export"),
             self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import"),
