@@ -107,6 +107,10 @@ class ElidedLabel(QLabel):
         self._meaning = sentence
         self.setAccessibleName(sentence)
 
+    def whole_text(self) -> str:
+        """What there would be with enough room."""
+        return self.text()
+
     def shown_text(self) -> str:
         """The text that fits."""
         line = self.text().replace("\r", " ").replace("\n", " ")
@@ -120,7 +124,7 @@ class ElidedLabel(QLabel):
         """The full text's size, so that it is elided only if space is short."""
         margins = self.contentsMargins()
         metrics = self.fontMetrics()
-        line = self.text().replace("\n", " ")
+        line = self.whole_text().replace("\n", " ")
         width = metrics.horizontalAdvance(line) + max(0, self.indent()) + margins.left() + margins.right() + 2
         return QSize(width, metrics.height() + margins.top() + margins.bottom())
 
@@ -146,7 +150,7 @@ class ElidedLabel(QLabel):
         menu.popup(event.globalPos())
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.text())
+        QGuiApplication.clipboard().setText(self.whole_text())
 
 
 class FittingLabel(ElidedLabel):
@@ -165,18 +169,13 @@ class FittingLabel(ElidedLabel):
         self._choose()
         self.updateGeometry()
 
-    def sizeHint(self) -> QSize:
-        """Wide enough for the longest text, whichever is shown."""
-        margins = self.contentsMargins()
-        text = self.fontMetrics().horizontalAdvance(self._wordings[0]) + max(0, self.indent())
-        return QSize(text + 2 + margins.left() + margins.right(), super().sizeHint().height())
+    def whole_text(self) -> str:
+        """The longest, whichever is shown."""
+        return self._wordings[0]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._choose()
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._wordings[0])
 
     def _choose(self) -> None:
         room, fm = self.text_rect().width(), self.fontMetrics()
