@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain, repeat
 
@@ -48,81 +48,6 @@ _ICONS = {
 def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
     """Every command, except the one that opens the palette."""
     return [_entry(command) for command in registry.all() if command.isVisible() and command.objectName() != PALETTE]
-
-
-def setting_entries(keys: Iterable[str], show: Callable[[str], object]) -> list[PaletteEntry]:
-    """One for each of these settings, found by its title."""
-    return [
-        PaletteEntry(
-            key=f"setting {key}",
-            text=fields_of(SavedSettings)[key].title,
-            kind="Setting",
-            run=partial(show, key),
-            icon="settings",
-            synonyms="preferences options",
-        )
-        for key in keys
-    ]
-
-
-def endpoint_entries(
-    all_endpoints: Sequence[Endpoint], go: Callable[[int], object], keys: Iterable[KeyNames] = ()
-) -> list[PaletteEntry]:
-    """One for each endpoint, found by name and slug; `keys` are those of the first endpoints."""
-    return [
-        PaletteEntry(
-            key=f"endpoint {endpoint.id}",
-            text=escape(endpoint.name),
-            kind="Go to endpoint",
-            run=partial(go, endpoint.id),
-            icon="hook",
-            detail=endpoint.slug,
-            key_names=key_names,
-        )
-        for endpoint, key_names in zip(all_endpoints, chain(keys, repeat(())), strict=False)
-    ]
-
-
-def filter_entries(filters: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
-    """One for each saved filter, found by name and text."""
-    return [
-        PaletteEntry(
-            key=f"filter {one.name}",
-            text=escape(one.name),
-            kind="Saved filter",
-            run=partial(use, one.text),
-            icon="saved",
-            detail=escape(one.text[:SHOWN_MAX]),
-        )
-        for one in filters
-    ]
-
-
-def typed_entries(
-    text: str, open_request: Callable[[str], object], search: Callable[[str], object]
-) -> list[PaletteEntry]:
-    """What the text itself names: a request by ID or link, or a filter."""
-    text = text.strip()
-    request = _request_id(text)
-    if request is not None:
-        return [PaletteEntry("", f"Open request {request}", "Request", partial(open_request, request), "body")]
-    if _is_filter(text):
-        return [
-            PaletteEntry(
-                "", f"Search all requests for {escape(text[:SHOWN_MAX])}", "Search", partial(search, text), "search"
-            )
-        ]
-    return []
-
-
-def search_entries(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
-    """A search for the text, word for word; none for an empty text."""
-    text = text.strip()
-    query = literal(text, LENGTH_MAX)
-    if not query:
-        return []
-    title = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
-    return [PaletteEntry("", title, "Search", partial(search, query), "search")]
 
 
 def _entry(command: Command) -> PaletteEntry:
@@ -186,18 +111,65 @@ class PaletteSources(QObject):
         self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
 
     def entries(self) -> list[PaletteEntry]:
+        endpoints = zip(self._services.store.endpoints.all(), chain(self._endpoint_keys, repeat(())), strict=False)
         return [
             *command_entries(self._registry),
-            *endpoint_entries(self._services.store.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
-            *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
-            *setting_entries(shown_settings(self._services), self.setting_requested.emit),
+            *(self._endpoint(endpoint, keys) for endpoint, keys in endpoints),
+            *map(self._saved_filter, self._page.filter.bar.saved.filters.all()),
+            *map(self._setting, shown_settings(self._services)),
         ]
 
     def typed_entries(self, text: str) -> list[PaletteEntry]:
-        return typed_entries(text, self.open_request, self._search)
+        """What the text itself names: a request by ID or link, or a filter."""
+        text = text.strip()
+        request = _request_id(text)
+        if request is not None:
+            run = partial(self.open_request, request)
+            return [PaletteEntry("", f"Open request {request}", "Request", run, "body")]
+        return [self._search_for(text, escape(text[:SHOWN_MAX]))] if _is_filter(text) else []
 
     def search_entries(self, text: str) -> list[PaletteEntry]:
-        return search_entries(text, self._search)
+        """A search for the text, word for word; none for an empty text."""
+        text = text.strip()
+        query = literal(text, LENGTH_MAX)
+        return [self._search_for(query, f"“{escape(text[:SHOWN_MAX])}”")] if query else []
+
+    def _endpoint(self, endpoint: Endpoint, key_names: KeyNames) -> PaletteEntry:
+        """Found by name and slug."""
+        return PaletteEntry(
+            key=f"endpoint {endpoint.id}",
+            text=escape(endpoint.name),
+            kind="Go to endpoint",
+            run=partial(self.endpoint_requested.emit, endpoint.id),
+            icon="hook",
+            detail=endpoint.slug,
+            key_names=key_names,
+        )
+
+    def _saved_filter(self, one: SavedFilter) -> PaletteEntry:
+        """Found by name and text."""
+        return PaletteEntry(
+            key=f"filter {one.name}",
+            text=escape(one.name),
+            kind="Saved filter",
+            run=partial(self._filter, one.text),
+            icon="saved",
+            detail=escape(one.text[:SHOWN_MAX]),
+        )
+
+    def _setting(self, key: str) -> PaletteEntry:
+        """Found by its title."""
+        return PaletteEntry(
+            key=f"setting {key}",
+            text=fields_of(SavedSettings)[key].title,
+            kind="Setting",
+            run=partial(self.setting_requested.emit, key),
+            icon="settings",
+            synonyms="preferences options",
+        )
+
+    def _search_for(self, query: str, shown: str) -> PaletteEntry:
+        return PaletteEntry("", f"Search all requests for {shown}", "Search", partial(self._search, query), "search")
 
     def _filter(self, text: str) -> None:
         """Filter the visible list, or all requests."""
