@@ -96,9 +96,6 @@ class Sidebar(QFrame):
     page_entered = Signal(str)
     endpoint_selected = Signal(object)
     endpoint_entered = Signal(object)
-    settings_requested = Signal()
-    about_requested = Signal()
-    shortcuts_requested = Signal()
 
     def __init__(
         self,
@@ -248,11 +245,8 @@ class Sidebar(QFrame):
         self._plan = ElidedLabel("", "small", self)
         self._meter = Meter("Endpoints", self._theme, self)
         self.settings_button = IconButton("settings", "Settings (Ctrl+,)", self._theme, self)
-        self.settings_button.clicked.connect(self.settings_requested)
         self.about_button = IconButton("info", "About Hookline", self._theme, self)
-        self.about_button.clicked.connect(self.about_requested)
         self.keys_button = IconButton("keyboard", "Keyboard shortcuts (F1)", self._theme, self)
-        self.keys_button.clicked.connect(self.shortcuts_requested)
         words = vbox(self._plan, self._meter, spacing=6)
         buttons = hbox(self.keys_button, self.about_button, self.settings_button, spacing=0)
         return hbox(

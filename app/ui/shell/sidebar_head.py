@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -95,8 +95,6 @@ class StoreButton(PaintedButton):
 class SidebarHead(QWidget):
     """Other stores are offered only to who has used a team's."""
 
-    palette_requested = Signal()
-
     def __init__(
         self, services: Services, theme: Theme, qt_events: QtEvents, stores: StoreCommands, parent: QWidget
     ) -> None:
@@ -112,7 +110,6 @@ class SidebarHead(QWidget):
         self._dot = StatusDot(theme, self)
         self.listening = FittingLabel("small", self)
         self.palette_button = IconButton("search", "Find anything (Ctrl+K)", theme, self)
-        self.palette_button.clicked.connect(self.palette_requested)
         words = vbox(self.store, hbox(self._dot, (self.listening, 1), spacing=6), spacing=0)
         hbox(
             badge,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -53,10 +53,7 @@ RESPONDED = "The sender got this response."
 
 
 class AttemptPane(QWidget):
-    """`show_attempt` fills it. `retry_requested`: the user wants the delivery shown to be retried, or sent now if it
-    waits."""
-
-    retry_requested = Signal()
+    """`show_attempt` fills it. By `retry` the user wants the delivery shown to be retried, or sent now if it waits."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -93,7 +90,6 @@ class AttemptPane(QWidget):
         self._lay_out()
         self.sides.activated.connect(self._show_part)
         self.parts.activated.connect(self._show_part)
-        self.retry.clicked.connect(self.retry_requested)
         self.copy_text.clicked.connect(self._copy)
 
     @property

@@ -84,7 +84,7 @@ class DeliveriesTab(QWidget):
             self._pane = AttemptPane(self._services, self._theme, self._tasks, self._split)
             self._split.addWidget(self._pane)
             self._split.setStretchFactor(1, 1)
-            self._pane.retry_requested.connect(self._retry)
+            self._pane.retry.clicked.connect(self._retry)
             order_tabs(self)
         return self._pane
 
