@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from PySide6.QtCore import Slot
@@ -12,7 +11,6 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
 from app.core.delivery import Attempt, Delivery
-from app.core.events import ReplayChanged
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
@@ -48,27 +46,14 @@ class ReplayResult(Record, frozen=True):
 async def replay_and_wait(spec: ReplaySpec, services: Services) -> ReplayResult:
     """`spec` must be of one request. Raises InvalidFieldsError or StorageUnavailableError."""
     assert isinstance(spec.source, ChosenRequests)
-    ended: dict[str, Replay] = {}
-    changed = asyncio.Event()
-
-    def follow(event: ReplayChanged) -> None:
-        if event.replay.ended:
-            ended[event.replay.id] = event.replay
-            changed.set()
-
-    subscription = services.bus.subscribe(ReplayChanged, follow)
-    try:
-        replay = await services.replays.start(spec)
-        while replay.id not in ended:
-            await changed.wait()
-            changed.clear()
-    finally:
-        subscription.end()
+    started = await services.replays.start(spec)
+    await services.replays.wait(started.id)
+    replay = await services.replays.get(started.id) or started
     deliveries = await services.store.deliveries.of_capture(spec.source.ids[0])
     own = [delivery for delivery in deliveries if delivery.replay_id == replay.id]
     attempts = await services.store.deliveries.last_attempts([delivery.id for delivery in own])
     sends = tuple(SendResult(delivery=one, attempt=attempts[one.id]) for one in own if one.id in attempts)
-    return ReplayResult(replay=ended[replay.id], sends=sends)
+    return ReplayResult(replay=replay, sends=sends)
 
 
 BODY_MAX = 64 * 1024
