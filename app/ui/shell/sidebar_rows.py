@@ -51,6 +51,8 @@ class SidebarRow(PaintedButton):
     focused = Signal(object)
     selected = Signal(object)
     accessible_role = QAccessible.Role.ListItem
+    text_left = PAD + 26
+    badge_tone: Tone = "neutral"
 
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -120,9 +122,7 @@ class SidebarRow(PaintedButton):
         if self.count:
             text = count_text(self.count)
             width = max(20, pill_width(text))
-            paint_pill(
-                painter, QRectF(right - width, self.height() / 2 - 9, width, 18), text, tokens, self.badge_tone()
-            )
+            paint_pill(painter, QRectF(right - width, self.height() / 2 - 9, width, 18), text, tokens, self.badge_tone)
             right -= width + 6
         if self.state not in GOOD:
             look, size = LOOKS[self.state], metrics.ICON
@@ -140,7 +140,7 @@ class SidebarRow(PaintedButton):
         font = ui_font(BASE, QFont.Weight.DemiBold if bold else QFont.Weight.Medium)
         painter.setFont(font)
         painter.setPen(QColor(self.text_colour(tokens)))
-        room = QRect(self.text_left(), 0, right - self.text_left(), self.height())
+        room = QRect(self.text_left, 0, right - self.text_left, self.height())
         elided = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
         used = painter.fontMetrics().horizontalAdvance(elided) + 8
@@ -152,18 +152,12 @@ class SidebarRow(PaintedButton):
             return tokens.selection
         return tokens.pressed if self.underMouse() else None
 
-    def text_left(self) -> int:
-        return PAD + 26
-
     def text_colour(self, tokens: Tokens) -> str:
         return tokens.text if self.isChecked() else tokens.text_muted
 
     def emphasised(self) -> bool:
         """Whether the text is bold even if the row is not selected."""
         return False
-
-    def badge_tone(self) -> Tone:
-        return "neutral"
 
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
         """Paint what precedes the text."""
@@ -205,6 +199,8 @@ class EndpointRow(SidebarRow):
     dropped = Signal()
     drag_ended = Signal()
     shifted = Signal(object, int)
+    text_left = PAD + 32
+    badge_tone: Tone = "accent"
 
     def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("", theme, parent)
@@ -319,11 +315,8 @@ class EndpointRow(SidebarRow):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Request the endpoint's menu."""
         keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
-        place = self.mapToGlobal(QPoint(self.text_left(), self.height())) if keyboard else event.globalPos()
+        place = self.mapToGlobal(QPoint(self.text_left, self.height())) if keyboard else event.globalPos()
         self.menu_requested.emit(self.endpoint, place)
-
-    def text_left(self) -> int:
-        return PAD + 32
 
     def text_colour(self, tokens: Tokens) -> str:
         """Faint while switched off."""
@@ -337,9 +330,6 @@ class EndpointRow(SidebarRow):
     def emphasised(self) -> bool:
         """With unread requests."""
         return bool(self.count)
-
-    def badge_tone(self) -> Tone:
-        return "accent"
 
     @Slot()
     def _clicked_switch(self) -> None:

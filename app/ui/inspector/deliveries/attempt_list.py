@@ -101,7 +101,8 @@ class TimingBar(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(200, BAR + GAP + LEGEND_ROW * self._rows(self.width()))
+        places = self._places()
+        return QSize(200, BAR + GAP + LEGEND_ROW * (places[-1][-1] + 1 if places else 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -113,7 +114,7 @@ class TimingBar(QWidget):
         painter, tokens = QPainter(self), self._theme.tokens
         paint_bar(painter, QRectF(0, 0, self.width(), BAR), self._attempt, self._attempt.ms, tokens)
         painter.setFont(self._font)
-        for name, value, token, left, row in self._places(self.width()):
+        for name, value, token, left, row in self._places():
             top = BAR + GAP + row * LEGEND_ROW
             square = QRectF(left, top + (LEGEND_ROW - SQUARE) / 2, SQUARE, SQUARE)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -130,7 +131,7 @@ class TimingBar(QWidget):
                 QRectF(text_left + name_width, top, fm.horizontalAdvance(value) + 2, LEGEND_ROW), flags, value
             )
 
-    def _places(self, width: int) -> list[tuple[str, str, str, int, int]]:
+    def _places(self) -> list[tuple[str, str, str, int, int]]:
         """Name, duration and token of each part, with its left edge and its row."""
         if self._attempt is None:
             return []
@@ -139,15 +140,11 @@ class TimingBar(QWidget):
         for name, token, ms in timing_parts(self._attempt):
             value = ms_text(ms)
             need = SQUARE + GAP + fm.horizontalAdvance(f"{name} {value}")
-            if left and left + need > width:
+            if left and left + need > self.width():
                 left, row = 0, row + 1
             places.append((name, value, token, left, row))
             left += need + APART
         return places
-
-    def _rows(self, width: int) -> int:
-        places = self._places(width)
-        return places[-1][-1] + 1 if places else 1
 
     def _fit(self) -> None:
         height = self.sizeHint().height()
