@@ -32,7 +32,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, label, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
@@ -190,8 +190,7 @@ class ResponsesView(QWidget):
         self.body.show_rows(found.body, keep_place=keep_place)
         places = len(self.body.differences())
         self.body_title.setText(f"Body · {count_of(places, 'difference') if places else self._body_words(pair)}")
-        self.notes.setText("\n".join(found.notes))
-        self.notes.setVisible(bool(found.notes))
+        show_or_hide(self.notes, "\n".join(found.notes))
         for button in (self.previous, self.following):
             button.setEnabled(bool(places))
 

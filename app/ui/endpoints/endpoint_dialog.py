@@ -24,7 +24,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fit_screen import FormScroll, bounded, fit
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
 
@@ -169,8 +169,7 @@ class EndpointDialog(EditDialog):
             self.form.refused[broken.field] = broken.message
             self.form.touched.add(broken.field)
         unknown = [broken.message for broken in error.errors if broken.field not in self.form.fields]
-        self.problem.setText(" ".join(unknown))
-        self.problem.setVisible(bool(unknown))
+        show_or_hide(self.problem, " ".join(unknown))
         self._refresh()
         self.form.reveal(error.errors[0].field)
 

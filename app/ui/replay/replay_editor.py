@@ -38,7 +38,7 @@ from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import bring_into_view, order_tabs
 from app.ui.widgets.header_text import header_lines
-from app.ui.widgets.labels import label, plain_tooltip
+from app.ui.widgets.labels import label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
 SIZE = QSize(1180, 800)
@@ -315,8 +315,7 @@ class ReplayEditor(EditDialog):
         self.headers.set_error(errors.get("edit.headers"))
         self.body_editor.set_error(errors.get("body"))
         other = [text for path, text in errors.items() if path not in (*self.fields, "edit.headers", "body")]
-        self.problem.setText(" ".join(other))
-        self.problem.setVisible(bool(other))
+        show_or_hide(self.problem, " ".join(other))
         self.tabs.setTabText(HEADERS, f"Headers {len(self.headers.value())}")
         first = next(filter(None, errors), None)  # what went wrong with the last send does not prevent the next
         self.send.setText("Sending…" if self._sending else "Send")

@@ -25,7 +25,7 @@ from app.ui.widgets.card import Card, line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
 
 WIDTH = 680
@@ -176,8 +176,7 @@ class ReplayManyDialog(Dialog):
         self.form.show_errors(error for error in errors if error.field != empty)
         self.plan.setText(self._plan(spec))
         other = [error.message for error in errors if error.field not in self.form.fields]
-        self.problem.setText(self._count_problem or self._failure or " ".join(other))
-        self.problem.setVisible(bool(self.problem.text()))
+        show_or_hide(self.problem, self._count_problem or self._failure or " ".join(other))
         nothing = "There are no such requests." if self._count == 0 else None
         first = errors[0].message if errors else None
         reason = "Starting…" if self._busy else self._count_problem or first or nothing

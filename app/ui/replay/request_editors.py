@@ -24,7 +24,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
-from app.ui.widgets.labels import FittingLabel, label
+from app.ui.widgets.labels import FittingLabel, label, show_or_hide
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
 FILE_MAX = 16 * 1024 * 1024
@@ -144,8 +144,7 @@ class BodyEditor(QWidget):
         return None
 
     def set_error(self, message: str | None) -> None:
-        self._error.setText(message or "")
-        self._error.setVisible(bool(message))
+        show_or_hide(self._error, message or "")
 
     async def use_file(self, path: Path) -> None:
         """Send the contents of this file. HooklineError if it cannot be read or is too large."""
@@ -192,8 +191,7 @@ class BodyEditor(QWidget):
         reason = f"{self._reason} Choose a file to send another body." if self._reason and self._file is None else ""
         changed = self._file is not None or (self._text is not None and self.edit.text() != self._text.text)
         self.reset.setEnabled(changed)
-        self.note.setText(reason or (self._edit_note if changed else ""))
-        self.note.setVisible(bool(self.note.text()))
+        show_or_hide(self.note, reason or (self._edit_note if changed else ""))
         self.changed.emit()
 
 

@@ -47,7 +47,7 @@ from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
-from app.ui.widgets.labels import ElidedLabel, IconLabel, label
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label, show_or_hide
 from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
 from app.ui.widgets.switch import Switch
@@ -106,8 +106,7 @@ class StatusCard(Card):
         self._icon.show_icon(*mark_of(tunnel))
         self.title.setText(title_of(tunnel, name, now_us))
         facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
-        self.facts.setText(facts)
-        self.facts.setVisible(bool(facts))
+        show_or_hide(self.facts, facts)
         connected = state in CONNECTED
         since = f"\nUp since {exact_time(tunnel.up_since)}" if tunnel.up_since is not None else ""
         self.facts.set_meaning(facts + since)
@@ -120,8 +119,7 @@ class StatusCard(Card):
         tone: NoticeTone = "danger" if state is TunnelState.FAILED else "warning"
         self.problem.show_text(shown(tunnel.reason or "") if state is not TunnelState.OFF else "", tone)
         self.warning.show_text(shown("\n".join(program.warnings)) if program is not None and state in _WARNED else "")
-        self.hint.setText(self._hint(tunnel))
-        self.hint.setVisible(bool(self.hint.text()))
+        show_or_hide(self.hint, self._hint(tunnel))
         self._show_buttons(tunnel)
         self._show_autostart(names)
         self._announce(tunnel)

@@ -23,7 +23,7 @@ from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import FormScroll
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, label, show_or_hide
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import TextField
 
@@ -253,8 +253,7 @@ class ProgramPane(QWidget):
         installed = is_usable(found)
         ready = "Via ssh" if found.path is not None and is_ssh(found.path) else "Installed"
         self.state.show_state(ready if installed else "Not installed", "success" if installed else "neutral")
-        self.path.setText(found.path or "")
-        self.path.setVisible(found.path is not None)
+        show_or_hide(self.path, found.path or "")
         self._install_part.setVisible(not installed)
         self.form.setVisible(installed and bool(found.program.options))
         self.save.setVisible(installed and bool(found.program.options))
@@ -279,8 +278,7 @@ class ProgramPane(QWidget):
 
     def _show_errors(self, errors: Sequence[FieldError], text: str = "") -> None:
         text = shown(text or self.form.show_errors(errors))
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        show_or_hide(self.problem, text)
         broken = next((field for field in self.form.fields.values() if field.error()), None)
         if broken is not None:
             self._area.ensureWidgetVisible(broken, 0, ERROR_ROOM)

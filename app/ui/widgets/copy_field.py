@@ -14,7 +14,7 @@ from app.ui.theme.metrics import CONTROL
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
 
 NOT_OPENED = "No program found to open folders. Copy the path instead."
@@ -145,6 +145,5 @@ class FolderField(QWidget):
     def open(self) -> None:
         """Open the folder in the file manager."""
         problem = open_folder(self._folder)
-        self.problem.setText(problem or "")
-        self.problem.setVisible(problem is not None)
+        show_or_hide(self.problem, problem or "")
         self.open_button.setAccessibleDescription(self.problem.text())

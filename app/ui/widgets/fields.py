@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
-from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.labels import label, plain_tooltip, restyle, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
 
 
@@ -79,8 +79,7 @@ class LabeledField(QWidget):
         """Show `message` beside the control and to screen readers; None clears it."""
         if (message or "") == self._error.text():
             return
-        self._error.setText(message or "")
-        self._error.setVisible(bool(message))
+        show_or_hide(self._error, message or "")
         self._help.setVisible(bool(self._help_text) and (self.help_stays or not message))
         self._describe()
         typed_into = self.control.focusProxy() or self.control

@@ -28,6 +28,12 @@ def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap
     return result
 
 
+def show_or_hide(place: QLabel, text: str) -> None:
+    """Show `text`; without any, leave the place to others."""
+    place.setText(text)
+    place.setVisible(bool(text))
+
+
 def plain_tooltip(text: str) -> str:
     """`text` for `setToolTip`, shown literally: Qt would otherwise guess that it is markup.
 
