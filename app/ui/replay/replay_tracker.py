@@ -30,8 +30,8 @@ class ReplayTracker(QObject):
         super().__init__(parent)
         self._service, self._tasks = services.replays, tasks
         self._all: dict[str, Replay] = {}
-        self._told: dict[str, Replay] = {}
-        """Those that the bar may show."""
+        self._told: set[str] = set()
+        """The IDs of those that the bar may show."""
         self.loaded = False
         self._merged = Throttle(MERGE_MS, self)
         self._merged.fired.connect(self.changed)
@@ -50,7 +50,7 @@ class ReplayTracker(QObject):
         result is shown where it was replayed.
         """
         for state in (*_ORDER, ReplayState.INTERRUPTED):
-            of_state = [replay for replay in self._told.values() if replay.state is state]
+            of_state = [replay for replay in self._in_bar() if replay.state is state]
             if of_state:
                 return max(of_state, key=lambda replay: replay.id)
         return None
@@ -59,13 +59,13 @@ class ReplayTracker(QObject):
     def waiting(self) -> int:
         """How many wait for the one that is shown."""
         shown = self.shown
-        queued = sum(replay.state is ReplayState.QUEUED for replay in self._told.values())
+        queued = sum(replay.state is ReplayState.QUEUED for replay in self._in_bar())
         return queued - (shown is not None and shown.state is ReplayState.QUEUED)
 
     @property
     def going_on(self) -> int:
         """How many run, wait or are paused."""
-        return sum(not replay.ended and replay.state is not ReplayState.INTERRUPTED for replay in self._told.values())
+        return sum(not replay.ended and replay.state is not ReplayState.INTERRUPTED for replay in self._in_bar())
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
@@ -83,18 +83,20 @@ class ReplayTracker(QObject):
 
     def dismiss(self, replay_id: str) -> None:
         """Show it in the bar no longer; an interrupted one is given up."""
-        replay = self._told.pop(replay_id, None)
-        if replay is not None and replay.state is ReplayState.INTERRUPTED:
+        self._told.discard(replay_id)
+        if self._all[replay_id].state is ReplayState.INTERRUPTED:
             self.cancel(replay_id)
         self.changed.emit()
 
     def dismiss_ended(self) -> None:
         """The user has seen those that have ended."""
-        ended = [replay.id for replay in self._told.values() if replay.ended]
-        for replay_id in ended:
-            del self._told[replay_id]
+        ended = {replay.id for replay in self._in_bar() if replay.ended}
+        self._told -= ended
         if ended:
             self.changed.emit()
+
+    def _in_bar(self) -> list[Replay]:
+        return [self._all[replay_id] for replay_id in self._told]
 
     def _run(self, change: Callable[[str], Coroutine[Any, Any, Replay]], replay_id: str, name: str) -> None:
         self._tasks.start(self._change(change, replay_id), name)
@@ -105,15 +107,13 @@ class ReplayTracker(QObject):
         except NotFoundError:  # It ended at this moment.
             return
         if not replay.ended:
-            for known in (self._all, self._told):
-                if replay_id in known:
-                    known[replay_id] = replay
+            self._all[replay_id] = replay
             self.changed.emit()
 
     async def _load(self) -> None:
         for replay in await self._service.latest():
             if self._all.setdefault(replay.id, replay) is replay and not (replay.ended or is_single(replay.spec)):
-                self._told[replay.id] = replay
+                self._told.add(replay.id)
         self.loaded = True
         self.changed.emit()
 
@@ -122,25 +122,20 @@ class ReplayTracker(QObject):
         before = self._all.get(replay.id)
         self._all[replay.id] = replay
         for old in self.replays[KEPT:] if before is None else ():
-            if old.ended:
+            if old.ended and old.id not in self._told:
                 del self._all[old.id]
         if not is_single(replay.spec):
-            self._tell(replay)
+            self._tell(replay, before)
         if before is None or before.state is not replay.state:
             self.changed.emit()
         else:
             self._merged.call()
 
-    def _tell(self, replay: Replay) -> None:
-        if (replay.state is ReplayState.CANCELLED and replay.started_at is None) or (
-            replay.ended and self._was_given_up(replay)
-        ):
-            self._told.pop(replay.id, None)
+    def _tell(self, replay: Replay, before: Replay | None) -> None:
+        """One that was given up before it ran, or ran again, is not told."""
+        interrupted = before is not None and before.state is ReplayState.INTERRUPTED
+        ran = replay.started_at is not None and replay.id in self._told and not interrupted
+        if replay.state is ReplayState.CANCELLED and not ran:
+            self._told.discard(replay.id)
         else:
-            self._told = {key: one for key, one in self._told.items() if not one.ended}
-            self._told[replay.id] = replay
-
-    def _was_given_up(self, replay: Replay) -> bool:
-        """Whether it was given up without having run again."""
-        before = self._told.get(replay.id)
-        return replay.state is ReplayState.CANCELLED and (before is None or before.state is ReplayState.INTERRUPTED)
+            self._told = {one.id for one in self._in_bar() if not one.ended} | {replay.id}
