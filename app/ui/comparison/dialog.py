@@ -45,11 +45,10 @@ LIVE_MS = 400
 
 
 class ComparisonRunner(QObject):
-    """`found` carries compared requests, newest first; `restarted` says that those found before no longer count.
-    `changed` follows any change of `running`, `ended` and `examined`."""
+    """`found` carries compared requests, newest first. `changed` follows any change of `running`, `ended` and
+    `examined`."""
 
     found = Signal(object)
-    restarted = Signal()
     changed = Signal()
 
     def __init__(self, endpoint_id: int, services: Services, tasks: Tasks, parent: QObject) -> None:
@@ -65,9 +64,8 @@ class ComparisonRunner(QObject):
         self._subscription = services.bus.subscribe(DeliveryChanged, self._delivered)
 
     def start(self, choice: ComparisonChoice) -> None:
-        """Compare from the newest request on."""
+        """Compare from the newest request on; those found before no longer count."""
         self._choice, self._next, self.ended, self.examined = choice, None, False, 0
-        self.restarted.emit()
         self._new.stop()
         self._all.run(partial(self._run, choice))
 
@@ -312,6 +310,7 @@ class ComparisonDialog(Dialog):
         count = len(ignored.headers) + len(ignored.json_paths)
         self.copy.setText("Copy as command")
         self.ignored.setText(f"Ignored fields ({count:,})…")
+        self._outdated = True  # what is listed stays until there is something else to show
         self.runner.start(self.choice)
         if self._selected is not None:
             self._show_responses(keep_place=True)
@@ -338,11 +337,6 @@ class ComparisonDialog(Dialog):
         self.model.show_only_different(key == DIFFERENT)
         self._select_again()
         self._refresh()
-
-    @Slot()
-    def _restarted(self) -> None:
-        """What is listed stays until there is something else to show."""
-        self._outdated = True
 
     def _clear_outdated(self) -> None:
         if self._outdated:
@@ -461,7 +455,6 @@ class ComparisonDialog(Dialog):
         self.ignored.clicked.connect(self._edit_ignored)
         self.copy.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.reject)
-        self.runner.restarted.connect(self._restarted)
         self.runner.found.connect(self._add)
         self.runner.changed.connect(self._refresh)
         self.list.selectionModel().currentChanged.connect(self._current_changed)
