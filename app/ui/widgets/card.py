@@ -13,7 +13,7 @@ from app.ui.widgets.labels import ElidedLabel, IconLabel, label, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 NoticeTone = Literal["danger", "warning", "info"]
-_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
+TONE_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
 
 
 class NoticeBox(QFrame):
@@ -24,7 +24,7 @@ class NoticeBox(QFrame):
         self._tone = tone
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
-        self._icon = IconLabel(16, theme, self, *_ICONS[tone])
+        self._icon = IconLabel(16, theme, self, *TONE_ICONS[tone])
         self.text = label("", "", self, wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.buttons = hbox(spacing=metrics.SPACE_2)
@@ -44,7 +44,7 @@ class NoticeBox(QFrame):
             self._tone = tone
             self.setProperty("tone", tone)
             restyle(self)
-            self._icon.show_icon(*_ICONS[tone])
+            self._icon.show_icon(*TONE_ICONS[tone])
         self.text.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -240,8 +239,7 @@ class _Waiter:
         self.future.cancel()
 
 
-@dataclass(frozen=True)
-class DialogOption:
+class DialogOption(NamedTuple):
     """One option: the button's label and kind."""
 
     text: str

@@ -11,11 +11,10 @@ from app.ui.messages import Message, MessageAction, Messages
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.card import TONE_ICONS
 from app.ui.widgets.labels import IconLabel, label, restyle
 from app.ui.widgets.layout import hbox
 from app.ui.widgets.notice_text import NoticeText
-
-_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
 
 
 class ErrorBar(QFrame):
@@ -84,7 +83,7 @@ class ErrorBar(QFrame):
             self._buttons.addWidget(button)
         self.setProperty("tone", message.tone)
         restyle(self)
-        self._icon.show_icon(*_ICONS[message.tone])
+        self._icon.show_icon(*TONE_ICONS[message.tone])
 
     def act(self, action: MessageAction) -> None:
         """Run `action` and remove its message."""
