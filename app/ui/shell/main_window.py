@@ -70,7 +70,6 @@ class MainWindow(QMainWindow):
         self._on_close = on_close
         self._stopped = self._tabs_ordered = False
         theme.body_text.load_from(services.data_folder)
-        self._endpoint_id: int | None = None
         self._deleted_endpoint_id: int | None = None
         """The deleted endpoint whose page was shown until then; undo shows it again."""
         self.setMinimumSize(*MINIMUM)
@@ -144,7 +143,7 @@ class MainWindow(QMainWindow):
         """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED or TUNNEL, unless it is shown."""
         if self.commands.is_shown(name):
             return
-        self._endpoint_id = self._deleted_endpoint_id = None
+        self._deleted_endpoint_id = None
         self.commands.show(name)
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
@@ -171,7 +170,7 @@ class MainWindow(QMainWindow):
         """Show an endpoint's requests, unless they are shown."""
         if self.commands.is_shown(None, endpoint_id) or self._services.store.endpoints.by_id(endpoint_id) is None:
             return
-        self._endpoint_id, self._deleted_endpoint_id = endpoint_id, None
+        self._deleted_endpoint_id = None
         self.commands.show(None, endpoint_id)
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
@@ -295,7 +294,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _save_place(self) -> None:
-        current = self._services.store.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
+        shown = self.commands.endpoint_id
+        current = self._services.store.endpoints.by_id(shown) if shown is not None else None
         name = ENDPOINT if current else self.commands.page or DASHBOARD
         lists = self.pages.currentWidget() is self.requests
         request = self.requests.opener.open_id if lists else None
@@ -416,7 +416,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _removed(self, endpoint: Endpoint) -> None:
-        if endpoint.id == self._endpoint_id:
+        if endpoint.id == self.commands.endpoint_id:
             self.show_page(DASHBOARD)
             self._deleted_endpoint_id = endpoint.id
 

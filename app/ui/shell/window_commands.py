@@ -53,8 +53,8 @@ class WindowCommands(Commands):
         super().__init__(theme, actions.announced.emit, window)
         self._services, self._tasks, self._dialogs, self._window = services, tasks, dialogs, window
         self.page: str | None = None
-        """The name of the one that is shown, None for an endpoint's."""
-        self._endpoint_id: int | None = None
+        """The name of the one that is shown, None for that of the endpoint `endpoint_id`."""
+        self.endpoint_id: int | None = None
         self.registry = CommandRegistry()
         self._numbers = tuple(self._number(number) for number in range(1, NUMBERED + 1))
         self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
@@ -99,11 +99,11 @@ class WindowCommands(Commands):
 
     def show(self, page: str | None, endpoint_id: int | None = None) -> None:
         """The window now shows this page, or (None) the requests of this endpoint."""
-        self.page, self._endpoint_id = page, endpoint_id
+        self.page, self.endpoint_id = page, endpoint_id
         self.refresh()
 
     def is_shown(self, page: str | None, endpoint_id: int | None = None) -> bool:
-        return (page, endpoint_id) == (self.page, self._endpoint_id)
+        return (page, endpoint_id) == (self.page, self.endpoint_id)
 
     @Slot()
     def refresh(self) -> None:
@@ -212,7 +212,7 @@ class WindowCommands(Commands):
     def _step(self, by: int) -> None:
         """Go to the next or previous endpoint, wrapping around; from another page to the first or last."""
         ids = [endpoint.id for endpoint in self._services.store.endpoints.all()]
-        if self._endpoint_id is not None and self._endpoint_id in ids:
-            self.endpoint_requested.emit(ids[(ids.index(self._endpoint_id) + by) % len(ids)])
+        if self.endpoint_id is not None and self.endpoint_id in ids:
+            self.endpoint_requested.emit(ids[(ids.index(self.endpoint_id) + by) % len(ids)])
         elif ids:
             self.endpoint_requested.emit(ids[0 if by > 0 else -1])
