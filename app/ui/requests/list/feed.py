@@ -33,7 +33,6 @@ from app.ui.throttle import Throttle
 
 REMEMBERED = 20_000
 """More are not remembered by id: they may be counted twice, and still count after they are deleted."""
-_OLDEST = PageKey(received_at=-1, id="")
 
 
 class NewRequestCounter(QObject):
@@ -68,16 +67,13 @@ class NewRequestCounter(QObject):
         self._ids.difference_update(ids)
         self._show()
 
-    def check(self, endpoint_id: int | None, newest: PageKey | None) -> None:
-        """Retention deleted some: read which are left above the list's `newest`."""
+    def check(self) -> None:
+        """Retention deleted some: read which are left."""
         if self._ids:
-            self._tasks.start(self._check(endpoint_id, newest or _OLDEST), "list: count new requests", self)
+            self._tasks.start(self._check(frozenset(self._ids)), "list: count new requests", self)
 
-    async def _check(self, endpoint_id: int | None, newest: PageKey) -> None:
-        counted = frozenset(self._ids)
-        stored = await self._captures.page(endpoint_id, after=newest, limit=REMEMBERED)
-        if len(stored) < REMEMBERED:
-            self.remove(counted - {item.id for item in stored})
+    async def _check(self, counted: frozenset[str]) -> None:
+        self.remove(counted - await self._captures.stored(counted))
 
     def _show(self) -> None:
         count = self._forgotten + len(self._ids)
@@ -340,7 +336,7 @@ class RequestFeed(QObject):
             self.pager.check()
             self._check_kept(removed)
             self._check_waiting = bool(self._waiting)
-            self._new_requests.check(self.endpoint_id, self.model.newest_key())
+            self._new_requests.check()
             self._throttle.call()
 
     def check_selected(self) -> None:

@@ -140,6 +140,24 @@ async def test_what_is_held_and_expires_is_held_no_more(tmp_path: Path, text: st
         await until(lambda: shown.feed.new_count == 2)
 
 
+async def test_what_is_held_and_older_than_the_first_row_is_not_taken_for_expired(tmp_path: Path) -> None:
+    """It was stored late."""
+    async with open_page(tmp_path, retention_days=1) as shown:
+        now = now_us()
+        await shown.add(received_at=now - 9 * DAY_US // 10)
+        await shown.add(received_at=now)
+        await shown.reload()
+        shown.pause.set(True)
+        late = await shown.add(received_at=now - DAY_US // 10)
+        await until(lambda: shown.feed.new_count == 1)
+        shown.desk.store.retention._clock = lambda: now + DAY_US // 4
+        await shown.desk.store.retention.purge()
+        await until(lambda: shown.model.rowCount() == 1 and not shown.desk.tasks.running())
+        assert shown.feed.new_count == 1
+        shown.pause.set(False)
+        await until(lambda: late.id in shown.ids())
+
+
 async def test_far_from_the_newest_there_is_a_way_back(shown: PageDesk) -> None:
     await shown.fill(150)
     await shown.reload()
