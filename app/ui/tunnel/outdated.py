@@ -119,7 +119,8 @@ class OutdatedRows(QWidget):
         return True
 
     def _rebuild(self, there: Sequence[tuple[OutdatedUrl, Endpoint]], *, up: bool) -> None:
-        focused = next((place for place, row in enumerate(self.rows) if row.isAncestorOf(self.focusWidget())), None)
+        focus = self.window().focusWidget()
+        focused = next((place for place, row in enumerate(self.rows) if row.isAncestorOf(focus)), None)
         for row in self.rows:
             row.hide()
             row.deleteLater()

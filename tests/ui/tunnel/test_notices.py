@@ -196,6 +196,24 @@ class TestOutdatedUrls:
             desk.tunnels.outdate(first.id, second.id, url=OTHER)
             assert bar.isVisible()
 
+    @pytest.mark.parametrize("page", [DASHBOARD, TUNNEL])
+    async def test_the_focus_stays_where_the_user_has_gone_since(self, tmp_path: Path, page: str) -> None:
+        """Rows are made anew when others are listed, and one that has the focus gives it to its successor."""
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            first, second = (endpoint.id for endpoint in desk.store.endpoints.all())
+            window.show_page(page)
+            rows = window.tunnel.page.outdated.rows if page == TUNNEL else window.tunnel.bar.rows
+            desk.tunnels.outdate(first)
+            await settle()
+            rows.rows[0].done.setFocus()
+            desk.tunnels.outdate(first, second)
+            await until(rows.rows[0].done.hasFocus)
+            row = window.sidebar.row(first)
+            row.setFocus()
+            desk.tunnels.outdate(second)
+            await settle(10)
+            assert row.hasFocus()
+
     async def test_without_a_tunnel_there_is_no_new_url_to_copy(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
