@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 from PySide6.QtTest import QTest
 
@@ -20,29 +18,8 @@ from tests.postgres import PostgresServer
 from tests.stored import store_request
 from tests.support import until
 from tests.ui.desk import Desk, shown_over
-from tests.ui.stores.team_desk import open_team_desk
+from tests.ui.stores.team_desk import Database, open_team_desk
 from tests.ui.waiting import wait_for_widget
-
-
-class Database:
-    """Can be taken away from all who use it."""
-
-    def __init__(self, server: PostgresServer) -> None:
-        self.name = server.create()
-        self.url = server.url(self.name)
-        self._administrator: psycopg.Connection[Any] = psycopg.connect(server.url("postgres"), autocommit=True)
-
-    def take_away(self) -> None:
-        self._administrator.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS false")
-        self._administrator.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (self.name,)
-        )
-
-    def give_back(self) -> None:
-        self._administrator.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS true")
-
-    def close(self) -> None:
-        self._administrator.close()
 
 
 @pytest.fixture
@@ -57,7 +34,6 @@ async def database(postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPa
     await node.close()
     yield database
     database.close()
-    postgres_server.drop_later(database.name)
 
 
 async def lost(desk: Desk, window: MainWindow, database: Database) -> None:

@@ -1,0 +1,236 @@
+"""Random users find no way to break the window, while requests arrive, are delivered, changed and deleted.
+
+`HOOKLINE_SEED="7 8"` has these users instead of the usual ones. What a failed one did is in its output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
+
+from app.core.clock import now_us
+from app.core.model import Plan, Refusal
+from app.core.store import CaptureRepository
+from app.core.tunnel.tunnel import TunnelState
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.page import drag_out
+from app.ui.shell.main_window import MainWindow
+from tests import deliveries
+from tests.db import hands
+from tests.db.hands import Hands
+from tests.ui.desk import Desk, open_desk, shown_over
+from tests.ui.from_qt import Caller
+from tests.ui.random_user import TEXTS, RandomUser
+from tests.ui.stores.team_desk import Database, open_team_desk
+from tests.ui.waiting import Heart, settle
+
+SEEDS = [int(seed) for seed in os.environ.get("HOOKLINE_SEED", "1 2").split()]
+ROUNDS, ACTS = 12, 40
+LONGEST_S = 1.0
+"""Of work of the window's thread between two turns of its loop."""
+REST_S = 10.0
+"""In so much time the window shows all that was done."""
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+    pytest.mark.usefixtures("nothing_outside"),
+]
+
+
+class Nowhere(QObject):
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        """What a browser would open."""
+
+
+@pytest.fixture
+def nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No browser, no dialog that lists folders, no drag to other programs, and no host but this one."""
+    dice, nowhere, schemes = random.Random(1), Nowhere(), ("file", "http", "https")
+
+    def choose(dialog: QFileDialog) -> None:
+        dialog.selectFile(str(tmp_path / "chosen"))
+        dialog.done(dice.choice((QDialog.DialogCode.Accepted, QDialog.DialogCode.Rejected)))
+
+    def look_up(host: str, *more: Any, **named: Any) -> Any:
+        if host != "127.0.0.1":
+            raise socket.gaierror(socket.EAI_NONAME, "no such host")
+        return really_look_up(host, *more, **named)
+
+    really_look_up = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(QFileDialog, "open", choose)
+    monkeypatch.setattr(drag_out, "run_drag", lambda *_: None)
+    monkeypatch.setattr(hands, "NOW", now_us())
+    monkeypatch.setattr(hands, "URLS", (deliveries.URL, "http://127.0.0.1:9/new"))
+    for scheme in schemes:
+        QDesktopServices.setUrlHandler(scheme, nowhere, "open")
+    yield
+    for scheme in schemes:
+        QDesktopServices.unsetUrlHandler(scheme)
+
+
+@asynccontextmanager
+async def desk_over(
+    place: str, folder: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[Desk, Database | None]]:
+    database = Database(request.getfixturevalue("postgres_server")) if place != "file" else None
+    try:
+        async with open_desk(folder) if database is None else open_team_desk(folder, database.url) as desk:
+            await desk.store.account.set_plan(Plan.PRO)
+            yield desk, database if place == "lost" else None
+    finally:
+        if database is not None:
+            database.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("place", ["file", "team", "lost"])
+async def test_a_random_user(
+    place: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who closes the window opens it again. `lost`: the team's server goes away in every second round."""
+    async with desk_over(place, tmp_path, request) as (desk, server):
+        dice, world = random.Random(seed), Hands(desk.store, random.Random(seed), restoring=False)
+        for _ in range(6):
+            await desk.endpoint(forward_url=deliveries.URL)
+        for _ in range(60):
+            await world.act()
+        rounds = iter(range(ROUNDS))
+        while True:
+            async with shown_over(desk) as window:
+                user = RandomUser(window, dice)
+                for number in rounds:
+                    if server is not None and number % 2:
+                        server.take_away()
+                    await act(desk, user, world)
+                    if server is not None and number % 2:
+                        server.give_back()
+                    await rest(desk, window)
+                    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+                    if window._stopped:
+                        break
+                else:
+                    return
+                await window.pending.close()
+
+
+async def act(desk: Desk, user: RandomUser, world: Hands) -> None:
+    """The user and the rest of the world do some things."""
+    async with Heart() as heart:
+        for _ in range(ACTS):
+            if user.window._stopped:
+                break
+            deed = asyncio.create_task(world.act(), name="the world")
+            if user.dice.random() < 0.2:
+                happen(desk, user.dice)
+            hand = Caller(user.act)  # some menus of Qt have a loop of their own
+            await asyncio.sleep(user.dice.choice((0.001, 0.01, 0.03)))
+            await deed
+            del hand
+    assert heart.longest < LONGEST_S
+
+
+def happen(desk: Desk, dice: random.Random) -> None:
+    """What is not in the store."""
+    tunnels, endpoints = desk.tunnels, desk.store.endpoints.all()
+    refusal = Refusal(at=now_us(), source_address="127.0.0.1", source_port=1, status=404, reason=dice.choice(TEXTS))
+    dice.choice(
+        (
+            lambda: tunnels.come_up(problem=dice.choice((None, "It does not answer."))),
+            lambda: tunnels.outdate(*(endpoint.id for endpoint in endpoints[:2])),
+            lambda: tunnels.change(state=TunnelState.FAILED, url=None, problem="It ended.", url_changed=True),
+            lambda: desk.refused.add(refusal, dice.choice((b"", b"GET / HTTP/1.1\r\n\r\n"))),
+            lambda: desk.theme.set_choice(dice.choice(("light", "dark", "system"))),
+        )
+    )()
+
+
+async def rest(desk: Desk, window: MainWindow) -> None:
+    """Close all that is over the window, and wait until it shows what is stored."""
+    if window._stopped:
+        return
+    window.commands.palette.dismiss()
+    while over := [one for one in QApplication.topLevelWidgets() if one.isVisible() and one is not window]:
+        for one in over:
+            one.done(0) if isinstance(one, QDialog) else one.close()
+        await settle()
+    window.activateWindow()
+    wrong = ["not looked at"]
+    end = asyncio.get_running_loop().time() + REST_S
+    while wrong and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(0.02)
+        wrong = [*wrong_in_sidebar(desk, window), *wrong_focus()]
+        if window.requests.isVisible():
+            wrong += await wrong_in_list(window.requests.feed, desk.store.captures)
+            wrong += await wrong_in_detail(desk, window)
+    assert wrong == []
+
+
+def wrong_in_sidebar(desk: Desk, window: MainWindow) -> Iterator[str]:
+    shown = [(number, row.count) for number, row in window.sidebar.list.rows.items()]
+    stored = [(one.id, desk.store.captures.counts(one.id).unread) for one in desk.store.endpoints.all()]
+    if sorted(shown) != sorted(stored):
+        yield f"the sidebar counts {shown}, the store {stored}"
+    if window.qt_events.storage_trouble is not None:
+        yield "the store is there again"
+
+
+def wrong_focus() -> Iterator[str]:
+    focus = QApplication.focusWidget()
+    if focus is None or not focus.isVisible():
+        yield f"the focus is on {focus!r}"
+
+
+async def wrong_in_list(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
+    """Its rows are consecutive requests of those that match. What is held back, while it is paused or scrolled, is
+    counted."""
+    shown = [feed.model.summary(row).id for row in range(feed.model.rowCount())]
+    found = await matching(feed, captures)
+    top, bottom = (shown[0], shown[-1]) if shown else ("", "")
+    above = [one for one in found if one > top]
+    missing = [one for one in found if bottom <= one and one not in shown]
+    held_back = len(missing) - (0 if feed.model.at_head else len(above))
+    wrong = {
+        "rows in another order": shown != sorted(set(shown), reverse=True),
+        "rows that are not stored": await captures.stored(shown) != set(shown),
+        "rows that do not match": feed.query is None and not set(shown) <= set(found),
+        "new requests are not listed": feed.following and not feed.paused and bool(above),
+        "requests that are neither listed nor counted": held_back > feed.new_count,
+    }
+    return [
+        f"{what}: {len(shown)} shown, {len(found)} found, {len(missing)} missing, {len(above)} above, "
+        f"{feed.new_count} new, {feed.paused=} {feed.following=} {feed.query=}"
+        for what, so in wrong.items()
+        if so
+    ]
+
+
+async def matching(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
+    """All that the list would show if it had no end."""
+    times, found = feed.pager.time_range, await captures.page(feed.endpoint_id, limit=100_000)
+    if feed.query is not None:
+        found = [one async for batch in captures.search(feed.query, feed.endpoint_id, limit=100_000) for one in batch]
+    return [one.id for one in found if times is None or times.holds(one.received_at)]
+
+
+async def wrong_in_detail(desk: Desk, window: MainWindow) -> list[str]:
+    detail = window.requests.detail
+    shown = detail.capture
+    if shown is None or detail.deleted or await desk.store.captures.get(shown.id) is not None:
+        return []
+    return ["an open request is not stored, which is not said"]
