@@ -19,6 +19,7 @@ from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.ui.requests.activity import source as source_module
 from app.ui.requests.activity.chart import ActivityChart, heights
+from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
@@ -244,8 +245,11 @@ async def test_the_fold_and_the_span_are_remembered(tmp_path: Path) -> None:
 
 
 async def test_the_dashboard_knows_the_last_hour_from_before_the_start(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(received_at=now_us() - 30 * MINUTE, delivery=DeliveryState.FAILED)
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
+        forwarded = await shown.desk.capture(shown.endpoint, received_at=now_us() - 30 * MINUTE)
+        (delivery,) = await shown.desk.store.deliveries.of_capture(forwarded.id)
+        made = factories.attempt(delivery)
+        await shown.desk.store.deliveries.finish(factories.after(delivery, made, DeliveryState.FAILED), [(made, b"")])
         await shown.add(received_at=now_us() - 3 * 60 * MINUTE)
     async with shown_window(tmp_path) as (desk, window):
         ledger, number = window.qt_events.session_stats, desk.store.endpoints.all()[0].id
