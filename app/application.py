@@ -33,15 +33,16 @@ from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.data_folder import runtime_file, tunnel_options
+from app.data_folder.api_token import load_or_create_token
 from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import FolderLock, lock_folder
 from app.db.sqlite.backup.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
 from app.server.addresses import LOOPBACK, Addresses
-from app.server.api import ApiServer, ApiServices
-from app.server.api import protocol as api_protocol
-from app.server.api.auth import load_or_create_token
+from app.server.api import server as api_server
 from app.server.api.event_log import EventLog
+from app.server.api.server import ApiServer
+from app.server.api.services import ApiServices
 from app.server.capture import CaptureServer, Handler, Limits, limits
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
@@ -221,7 +222,7 @@ class Application:
         if not self._kept:
             raise_file_limit()
             self._kept["capture"] = keep_descriptors(limits.kept_descriptors(Limits().connections))
-            self._kept["api"] = keep_descriptors(api_protocol.kept_descriptors())
+            self._kept["api"] = keep_descriptors(api_server.kept_descriptors())
 
     async def _start_tunnel(self) -> None:
         """Start the tunnel that starts with Hookline; that it cannot be started is no reason not to start."""
@@ -241,12 +242,20 @@ class Application:
                 self.current_settings.override(**{name: port})
 
     async def listen_api(self, port: int, host: str = LOOPBACK) -> str:
-        """Serve only the local API (0: any free port); returns its address."""
+        """Serve only the local API (0: any free port); returns its address. With a window, callers wait until
+        `serve_api`."""
         if self._api is None:
             api = self._api_server()
-            await api.start(host, port)
+            await api.listen(host, port)
             self._api, self.addresses.api = api, api.address
+            if not self._window:
+                await api.serve()
         return self.addresses.api_url
+
+    async def serve_api(self) -> None:
+        """Answer the callers of the local API, once the window is shown."""
+        if self._api is not None:
+            await self._api.serve()
 
     async def close(self) -> None:
         """Stop everything in order; may be called twice, and after a failed start."""

@@ -20,11 +20,11 @@ from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.current_settings import store_of
 from app.data_folder import folder_checks, runtime_file, tunnel_options
+from app.data_folder.api_token import FILE_NAME as TOKEN_NAME
 from app.data_folder.folder_checks import locked_by, saved_settings, was_unclean
 from app.db.forwarding_check import FORWARDING
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.sqlite.forwarding_check import check_forwarding
-from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system import system_checks

@@ -85,8 +85,9 @@ REST = (
     "app.ui.replay.replay_editor",
     "app.ui.tunnel.page",
 )
-"""Modules that are loaded on a thread once the window is there, `REST_S` seconds after it."""
-REST_S = 0.5
+"""Modules that are loaded on a thread once the window is there."""
+PAINTED_S, REST_S = 0.15, 0.5
+"""How long the window is left alone to paint, and then until the rest is loaded."""
 
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
@@ -296,7 +297,10 @@ class GuiProgram:
             await session.close()
 
     async def _load_rest(self) -> None:
-        """What the start left out and the user will need first, so that nothing waits for it then."""
+        """What the start left out: what answers callers of the local API, and what the user will need first, so that
+        nothing waits for it then."""
+        await asyncio.sleep(PAINTED_S)
+        await self._application.serve_api()
         await asyncio.sleep(REST_S)
         await asyncio.to_thread(self._application.prepare)
         for module in REST:

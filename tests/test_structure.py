@@ -534,13 +534,15 @@ SHOWN_LATER = (
     "app.ui.widgets.form",
 )
 """What the window imports when it first shows it."""
+LATER = ("aiohttp.web", "app.server.api.web_application")
+"""What answers the callers of the local API, who wait until the window is shown."""
 
 
 @pytest.mark.parametrize(
     ("which", "unwanted"),
     [
         ("app.gui", ("app.ui.shell.main_window", "app.window_session")),  # they come on a thread, while the store opens
-        ("app.window_session", ("httpx", "app.core.redaction.in_text", "app.system.licences", *SHOWN_LATER)),
+        ("app.window_session", (*LATER, "httpx", "app.core.redaction.in_text", "app.system.licences", *SHOWN_LATER)),
         ("app.serve", ("httpx", "app.core.redaction.in_text")),
     ],
 )

@@ -15,16 +15,31 @@ from app.server.descriptors import KeptDescriptors, Listener
 log = logging.getLogger(__name__)
 
 
-async def listen(
+async def bind(
     protocol: Callable[[], asyncio.Protocol], host: str, port: int, backlog: int, kept: KeptDescriptors | None
 ) -> asyncio.Server:
-    """Listen on `host`:`port` for connections, with the descriptors that are kept for them."""
+    """Listen on `host`:`port` for connections, with the descriptors that are kept for them. They wait until
+    `start_serving`."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(protocol, host, port, backlog=backlog, start_serving=False)
     try:
+        sockets: list[socket] = server._sockets  # type: ignore[attr-defined]  # typeshed lacks it
         if kept is not None:
-            sockets: list[socket] = server._sockets  # type: ignore[attr-defined]  # typeshed lacks it
             sockets[:] = [Listener.of(one, kept) for one in sockets]
+        for one in sockets:
+            one.listen(backlog)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+async def listen(
+    protocol: Callable[[], asyncio.Protocol], host: str, port: int, backlog: int, kept: KeptDescriptors | None
+) -> asyncio.Server:
+    """The same, and serve at once."""
+    server = await bind(protocol, host, port, backlog, kept)
+    try:
         await server.start_serving()
     except BaseException:
         server.close()

@@ -12,28 +12,12 @@ from app.server.api.problems import Problem, router_problem
 from app.server.api.request_parser import LIMITS, RequestParser
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.eviction import ConnectionEviction, EvictionStage, Waiting
-from app.server.descriptors import KeptDescriptors, file_limit
+from app.server.descriptors import KeptDescriptors
 
 SERVER_NAME = "Hookline"
 """Sent instead of the versions that aiohttp names."""
-
-
-CONNECTIONS_MAX = 640
-"""More than `FOLLOWERS_MAX` callers that wait for events."""
-_AT_ONCE = 16
-"""Connections that are accepted at once above the limit."""
 HEAD_S = 30.0
 """How long a connection may take to send a request's head, and be idle before it."""
-
-
-def affordable_connections() -> int:
-    """`CONNECTIONS_MAX`, or an eighth of the files this process may open where that is less."""
-    return min(CONNECTIONS_MAX, file_limit() // 8)
-
-
-def kept_descriptors() -> int:
-    """How many descriptors are kept for the API."""
-    return affordable_connections() + _AT_ONCE
 
 
 class ApiConnections:

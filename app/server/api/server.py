@@ -5,99 +5,75 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Sequence
-
-from aiohttp import web
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.addresses import LOOPBACK
-from app.server.api.auth import guard
-from app.server.api.comparison import ComparisonCalls
-from app.server.api.deliveries import DeliveryCalls
-from app.server.api.endpoints import EndpointCalls, TargetCalls
-from app.server.api.events import EventCalls, WaitCalls
-from app.server.api.follower import Followers
-from app.server.api.openapi import documented
-from app.server.api.probes import Probes
-from app.server.api.problems import problems
-from app.server.api.protocol import SERVER_NAME, ApiConnections, ApiProtocol, affordable_connections
-from app.server.api.replays import ReplayCalls
-from app.server.api.requests import RequestCalls
-from app.server.api.routes import register
-from app.server.api.services import ApiServices
-from app.server.api.status import AccountCalls, BackupCalls, SettingsCalls, StateCalls
-from app.server.api.tunnel import TunnelCalls
-from app.server.descriptors import KeptDescriptors
-from app.server.listening import find_holder, listen, stop_listening
+from app.server.descriptors import KeptDescriptors, file_limit
+from app.server.listening import bind, find_holder, stop_listening
 
+if TYPE_CHECKING:
+    from aiohttp import web
 
-async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Signal handler that sets the Server header of all other responses."""
-    response.headers["Server"] = SERVER_NAME
+    from app.server.api.services import ApiServices
 
-
-CALLS = (
-    StateCalls,
-    AccountCalls,
-    SettingsCalls,
-    EndpointCalls,
-    TargetCalls,
-    RequestCalls,
-    DeliveryCalls,
-    ReplayCalls,
-    TunnelCalls,
-    ComparisonCalls,
-    BackupCalls,
-)
-"""The classes with handlers that need the services alone, in the order of the documentation."""
-
-BODY_MAX = 2 * 1024 * 1024
-_STOP_S = 1.0
+CONNECTIONS_MAX = 640
+"""More than `FOLLOWERS_MAX` callers that wait for events."""
+_AT_ONCE = 16
+"""Connections that are accepted at once above the limit."""
 _BACKLOG = 128
 
 
+def affordable_connections() -> int:
+    """`CONNECTIONS_MAX`, or an eighth of the files this process may open where that is less."""
+    return min(CONNECTIONS_MAX, file_limit() // 8)
+
+
+def kept_descriptors() -> int:
+    """How many descriptors are kept for the API."""
+    return affordable_connections() + _AT_ONCE
+
+
 class ApiServer:
-    """Serves `/api/v1` to callers with `token`, and the probes to all."""
+    """Serves `/api/v1` to callers with `token`, and the probes to all.
+
+    From `listen` on it has its port, and callers wait; `serve` loads what answers them, which a window need not wait
+    for.
+    """
 
     def __init__(self, services: ApiServices, token: str, descriptors: KeptDescriptors | None = None) -> None:
-        self._descriptors = descriptors
-        self._services = services
-        self._token = token
-        self._followers = Followers(services.events)
-        self._probes = Probes(services, self._followers.__len__)
-        following = (WaitCalls(services, self._followers), EventCalls(services, self._followers))
-        calls = (*(calls(services) for calls in CALLS), *following)
-        self.routes = documented(route for one in calls for route in one.routes())
-        """All calls, in the order of the documentation."""
-        self._running: tuple[web.AppRunner, Sequence[asyncio.Server]] | None = None
+        self._services, self._token, self._descriptors = services, token, descriptors
+        self._host = LOOPBACK
+        self._listening: list[asyncio.Server] = []
+        self._runner: web.AppRunner | None = None
+        self._protocol: Callable[[], asyncio.Protocol]
+        self._turn = asyncio.Lock()
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port of this machine alone that it listens on; RuntimeError before `start`."""
-        if self._running is None:
+        """Host and port of this machine alone that it listens on; RuntimeError before `listen`."""
+        if not self._listening:
             raise RuntimeError("the local API is not being served")
-        return LOOPBACK, self._running[1][0].sockets[0].getsockname()[1]
+        return LOOPBACK, self._listening[0].sockets[0].getsockname()[1]
 
     async def start(self, host: str, port: int) -> None:
+        """`listen` and `serve`."""
+        await self.listen(host, port)
+        await self.serve()
+
+    async def listen(self, host: str, port: int) -> None:
         """Listen on loopback and `host` (port 0: any free one). PortInUseError when it is in use; then nothing was
         started."""
-        runner = web.AppRunner(self._application(host), shutdown_timeout=_STOP_S)
-        await runner.setup()
-        manager, loop = runner.server, asyncio.get_running_loop()
-        assert manager is not None
-        connections = ApiConnections(affordable_connections(), self._descriptors)
         servers: list[asyncio.Server] = []
         try:
             for one in _hosts(host):
-                server = await listen(
-                    lambda: ApiProtocol(manager, connections, loop), one, port, _BACKLOG, self._descriptors
-                )
-                servers.append(server)
-                port = server.sockets[0].getsockname()[1]
+                servers.append(await bind(self._connected, one, port, _BACKLOG, self._descriptors))
+                port = servers[0].sockets[0].getsockname()[1]
         except OSError as error:
             for server in servers:
-                await stop_listening(server)
-            await runner.cleanup()
+                server.close()
             if error.errno == errno.EADDRINUSE:
                 holder = await asyncio.to_thread(find_holder, port)
                 raise PortInUseError(host, port, holder, "--api-port") from error
@@ -105,28 +81,36 @@ class ApiServer:
                 f"The local API cannot listen on {host}, port {port}: {error.strerror or error}."
                 " Choose another port with --api-port, or another address with --api-host."
             ) from error
-        self._running = runner, servers
+        self._host, self._listening = host, servers
+
+    def _connected(self) -> asyncio.Protocol:
+        return self._protocol()
+
+    async def serve(self) -> None:
+        """Answer those that wait, and all later ones."""
+        async with self._turn:
+            if self._runner is not None or not self._listening:
+                return
+            site = await asyncio.to_thread(import_module, "app.server.api.web_application")
+            self._runner = await site.running(self._services, self._token, self._host)
+            connections = site.ApiConnections(affordable_connections(), self._descriptors)
+            self._protocol = site.protocol_of(self._runner, connections)
+            for server in self._listening:
+                await server.start_serving()
 
     async def stop(self) -> None:
         """Stop listening; running calls get a second. Idempotent."""
-        running, self._running = self._running, None
-        if running is not None:
-            runner, servers = running
+        async with self._turn:
+            servers, self._listening = self._listening, []
+            runner, self._runner = self._runner, None
             try:
                 for server in servers:
                     await stop_listening(server)
             finally:
                 for server in servers:
                     server.close()
-            await runner.cleanup()
-
-    def _application(self, host: str) -> web.Application:
-        app = web.Application(middlewares=[problems, guard(self._token, host)], client_max_size=BODY_MAX)
-        app.on_response_prepare.append(name_server)
-        app.on_shutdown.append(self._followers.stop)
-        register(app, self.routes, self._services.store.nodes.catch_up)
-        self._probes.add_to(app)
-        return app
+            if runner is not None:
+                await runner.cleanup()
 
 
 def _hosts(host: str) -> Sequence[str]:

@@ -17,8 +17,11 @@ from app.core.settings import check
 from app.current_settings import CurrentSettings
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
-from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
+from app.server.api.follower import Followers
+from app.server.api.server import ApiServer
+from app.server.api.services import ApiServices
+from app.server.api.web_application import routes_of
 from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
@@ -54,6 +57,7 @@ class Desk:
         self.kept: list[str] = []
         self.taken_port = 9999
         self.server = ApiServer(self.services(), TOKEN)
+        self.routes = routes_of(self.services(), Followers(self.events))
         self.client: httpx.AsyncClient
 
     def services(self) -> ApiServices:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.core.errors import PortInUseError
-from app.server.api import ApiServer
+from app.server.api.server import ApiServer
 from tests import deliveries
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
 
@@ -86,7 +86,7 @@ async def test_query_parameters_are_checked(desk: Desk) -> None:
 
 async def test_an_empty_cursor_is_the_beginning_of_every_list(desk: Desk) -> None:
     await deliveries.two_targets(desk.store, slug="orders")
-    paged = [route.path for route in desk.server.routes if any(one.name == "cursor" for one in route.parameters)]
+    paged = [route.path for route in desk.routes if any(one.name == "cursor" for one in route.parameters)]
     assert len(paged) > 7
     for path in paged:
         page = await desk.client.get(path.replace("{slug}", "orders"), params={"cursor": ""})
@@ -125,6 +125,31 @@ async def test_a_taken_port_is_named(desk: Desk) -> None:
     with pytest.raises(PortInUseError, match=str(port)):
         await second.start(host, port)
     await second.stop()
+
+
+async def test_callers_wait_from_when_it_listens_until_it_serves(desk: Desk) -> None:
+    server = ApiServer(desk.services(), TOKEN)
+    await server.listen("127.0.0.1", 0)
+    url = "http://{}:{}/api/v1/status".format(*server.address)
+    called = asyncio.create_task(desk.client.get(url))
+    await asyncio.sleep(0.05)
+    assert not called.done()
+    await asyncio.gather(server.serve(), server.serve())
+    assert (await called).status_code == 200
+    await server.stop()
+
+
+async def test_who_waits_when_it_stops_is_let_go(desk: Desk) -> None:
+    server = ApiServer(desk.services(), TOKEN)
+    await server.listen("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.address)
+    await server.stop()
+    with suppress(ConnectionResetError):
+        assert await reader.read() == b""
+    writer.close()
+    await server.serve()
+    with pytest.raises(RuntimeError, match="not being served"):
+        assert server.address
 
 
 async def test_stops_twice_starts_again_and_frees_its_port(desk: Desk) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.server.api.routes import Route
-from app.server.api.server import BODY_MAX
+from app.server.api.web_application import BODY_MAX
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
 
 JSON = ("/status", "/endpoints", "/endpoints/orders", "/requests", "/openapi.json", "/settings", "/tunnel/programs")
@@ -36,22 +36,22 @@ async def call(desk: Desk, route: Route, **options: object) -> httpx.Response:
     ],
 )
 async def test_strangers_are_refused_everywhere(desk: Desk, headers: dict[str, str], status: int, kind: str) -> None:
-    for route in desk.server.routes:
+    for route in desk.routes:
         problem(await call(desk, route, headers=headers, content=b"{"), status, kind)
 
 
 async def test_every_response_ends_with_a_newline(desk: Desk) -> None:
     """A terminal's prompt begins on a line of its own."""
     await desk.endpoint(slug="orders")
-    calls = [await call(desk, route, headers={"Authorization": ""}) for route in desk.server.routes]
-    calls += [await desk.client.get(route.path) for route in desk.server.routes if route.path in JSON]
+    calls = [await call(desk, route, headers={"Authorization": ""}) for route in desk.routes]
+    calls += [await desk.client.get(route.path) for route in desk.routes if route.path in JSON]
     calls.append(await desk.client.post("/endpoints", json={"name": "New"}))
     assert len(calls) > 2 * len(JSON)
     assert [one.request.url.path for one in calls if not one.content.endswith(b"}\n")] == []
 
 
 async def test_unknown_ids_are_not_found_everywhere(desk: Desk) -> None:
-    found = [route for route in desk.server.routes if "{" in route.path]
+    found = [route for route in desk.routes if "{" in route.path]
     assert len(found) > 10
     for route in found:
         body = dict(route.body.example) if route.body is not None else None
@@ -60,13 +60,13 @@ async def test_unknown_ids_are_not_found_everywhere(desk: Desk) -> None:
 
 
 async def test_unknown_parameters_are_named_everywhere(desk: Desk) -> None:
-    for route in desk.server.routes:
+    for route in desk.routes:
         response = await call(desk, route, params={"unheard": "1"})
         assert fields(response, 400, "invalid-parameter") == ["unheard"], route.path
 
 
 async def test_wrong_bodies_are_refused_everywhere(desk: Desk) -> None:
-    with_body = [route for route in desk.server.routes if route.body is not None]
+    with_body = [route for route in desk.routes if route.body is not None]
     assert len(with_body) > 5
     for route in with_body:
         assert fields(await call(desk, route, json={**route.body.example, "unheard": 1})) == ["unheard"]

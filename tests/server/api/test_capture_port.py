@@ -85,7 +85,7 @@ async def test_no_call_of_the_api_is_found_there(desk: Desk, rig: Rig) -> None:
     api = "{}:{}".format(*desk.server.address)
     sender, asked = await rig.connect(), 0
     for host in (api, "localhost"):
-        for method, target in targets(desk.server.routes, api):
+        for method, target in targets(desk.routes, api):
             assert await ask(sender, method, target, host) == (404, NOT_FOUND), (method, target, host)
             asked += 1
     assert asked > 2_000
@@ -96,7 +96,7 @@ async def test_no_call_of_the_api_is_found_there(desk: Desk, rig: Rig) -> None:
 async def test_an_odd_method_is_not_allowed_whatever_the_path(desk: Desk, rig: Rig) -> None:
     api = "{}:{}".format(*desk.server.address)
     sender = await rig.connect()
-    for target in sorted({target for _, target in targets(desk.server.routes, api)}):
+    for target in sorted({target for _, target in targets(desk.routes, api)}):
         for method in ("TRACE", "PROPFIND"):
             status, _ = await ask(sender, method, target, api)
             assert status == 405, (method, target)
@@ -107,7 +107,7 @@ async def test_a_path_out_of_an_endpoint_is_recorded_and_led_nowhere(desk: Desk,
     """All below a slug is captured as it was sent, `..` too; only the response to a captured request comes back."""
     api = "{}:{}".format(*desk.server.address)
     sender = await rig.connect()
-    for route in desk.server.routes:
+    for route in desk.routes:
         path = f"/catch/orders/../..{PREFIX}{route.path}".replace("{", "").replace("}", "")
         status, body = await ask(sender, route.method, path, api)
         assert (status, rig.sink.last.target) == (200, path)

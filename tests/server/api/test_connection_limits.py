@@ -8,7 +8,9 @@ from contextlib import suppress
 
 import pytest
 
-from app.server.api import ApiServer, protocol
+from app.server.api import protocol
+from app.server.api import server as server_module
+from app.server.api.server import ApiServer
 from app.server.capture.limits import Limits
 from tests.server.api.conftest import TOKEN, Desk
 
@@ -53,7 +55,7 @@ async def closed(reader: asyncio.StreamReader) -> None:
 
 @pytest.fixture
 async def callers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callers]:
-    monkeypatch.setattr(protocol, "CONNECTIONS_MAX", MOST)
+    monkeypatch.setattr(server_module, "CONNECTIONS_MAX", MOST)
     api = ApiServer(desk.services(), TOKEN)
     await api.start("127.0.0.1", 0)
     callers = Callers(api)

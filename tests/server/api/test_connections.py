@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.core.model import StorageSize
-from app.server.api import ApiServer
+from app.server.api.server import ApiServer
 from tests.server.api.conftest import TOKEN, Desk
 from tests.server.capture.support import Rig
 from tests.stored import store_with

@@ -30,7 +30,7 @@ AGAIN = "The API's documentation is out of date: run `make api` and commit what 
 
 @pytest.fixture
 def routes(desk: Desk) -> tuple[Route, ...]:
-    return desk.server.routes
+    return desk.routes
 
 
 async def test_the_committed_document_is_the_one_served(desk: Desk) -> None:
@@ -180,7 +180,7 @@ def bounded(schemas: dict[str, Any], name: str, path: str = "") -> Iterator[tupl
 async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
     endpoint = await desk.endpoint(slug="orders", forward_url="http://127.0.0.1:9/")
     assert endpoint.targets[0].id == 1
-    schemas = document(desk.server.routes)["components"]["schemas"]
+    schemas = document(desk.routes)["components"]["schemas"]
     found = list(bounded(schemas, name))
     assert found
     for dotted, schema in found:
@@ -255,7 +255,7 @@ NEEDED: dict[str, tuple[str, dict[str, Any]]] = {
 async def test_what_the_document_forbids_is_refused_and_what_it_allows_is_not(desk: Desk, name: str) -> None:
     """Rules about several fields together, and about headers and paths."""
     await desk.endpoint(slug="orders", forward_url="http://127.0.0.1:9/")
-    made = document(desk.server.routes)["components"]
+    made = document(desk.routes)["components"]
     schema = validator()({"$ref": f"#/components/schemas/{name}", "components": made})
     path, needed = NEEDED[name]
     for allowed, bodies in ((True, FITTING.get(name, [])), (False, WRONG[name])):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.server.api import protocol
+from app.server.api import server as api_server
 from app.server.capture import Limits, limits
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.listening import report_failed_accepts
@@ -127,7 +127,7 @@ def test_as_many_are_kept_as_connections_need_but_not_all(monkeypatch: pytest.Mo
     for files, capture, api in ((256, 160, 48), (1_024, 640, 144), (100_000, 640, 656)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
         assert limits.kept_descriptors(Limits().connections) == capture
-        assert protocol.kept_descriptors() == api
+        assert api_server.kept_descriptors() == api
     monkeypatch.setattr(resource, "getrlimit", lambda _: (128, 128))
     assert keep_descriptors(10) is None
 

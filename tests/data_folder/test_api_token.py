@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import DataFolderError
-from app.server.api.auth import load_or_create_token
+from app.data_folder.api_token import load_or_create_token
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
 
