@@ -8,6 +8,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui.theme.theme import Theme
 
+LEAST = 24
+"""Pixels; a shorter one would look like a dash behind the figure, and is not painted."""
+
 
 class Meter(QWidget):
     """A thin bar, filled in proportion to use; amber when full, empty without a limit. `name` says what is used."""
@@ -32,6 +35,8 @@ class Meter(QWidget):
         return QSize(80, 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self.width() < LEAST:
+            return
         tokens = self._theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

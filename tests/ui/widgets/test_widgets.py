@@ -280,6 +280,18 @@ class TestPainted:
         meter.set_use(200, 0)
         assert "no limit" in meter.accessibleName()
 
+    @pytest.mark.parametrize(("width", "painted"), [(80, True), (12, False)])
+    def test_a_meter_too_short_to_be_one_is_not_painted(
+        self, theme: Theme, qtbot: QtBot, width: int, painted: bool
+    ) -> None:
+        meter = Meter("Endpoints", theme)
+        qtbot.addWidget(meter)
+        meter.set_use(7, 10)
+        meter.resize(width, 4)
+        image = meter.grab().toImage()
+        colours = {image.pixel(x, y) for x in range(width) for y in range(4)}
+        assert (len(colours) > 1) is painted
+
     def test_a_toast_offers_what_to_do(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)
