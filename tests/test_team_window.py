@@ -45,6 +45,7 @@ class Team:
         self._running.append(program)
         await program.open()
         await program.listen()
+        await program.serve_api()
         return program
 
     async def close(self) -> None:
