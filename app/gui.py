@@ -77,6 +77,7 @@ log = logging.getLogger(__name__)
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
+BODY_FORMATS = "app.core.bodies.format_registry"
 REST = (
     "app.ui.inspector.request_view",
     "app.ui.endpoints.endpoint_dialog",
@@ -85,9 +86,9 @@ REST = (
     "app.ui.replay.replay_editor",
     "app.ui.tunnel.page",
 )
-"""Modules that are loaded on a thread once the window is there."""
-PAINTED_S, REST_S = 0.15, 0.5
-"""How long the window is left alone to paint, and then until the rest is loaded."""
+"""Modules that are loaded once the window is there, one by one."""
+PAINTED_S, REST_S, BETWEEN_S = 0.15, 0.5, 0.1
+"""How long the window is left alone to paint, then until the rest is loaded, and between two modules."""
 
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
@@ -303,8 +304,10 @@ class GuiProgram:
         await self._application.serve_api()
         await asyncio.sleep(REST_S)
         await asyncio.to_thread(self._application.prepare)
+        await asyncio.to_thread(import_module, BODY_FORMATS)
         for module in REST:
-            await asyncio.to_thread(import_module, module)
+            import_module(module)  # on this thread, for they make classes of Qt's while the window paints
+            await asyncio.sleep(BETWEEN_S)
 
     async def _watch_program(self) -> None:
         """Report that the program was updated or removed, which affects only its next start."""
