@@ -68,8 +68,8 @@ def delivery_state(state: DeliveryState, targets: Iterable[Target | None]) -> St
 
 def endpoint_state(endpoint: Endpoint, last: DeliveryState, use: StorageUse, url_state: TunnelState | None) -> State:
     """`last` is how its latest delivery ended, `url_state` the tunnel's state if its URL is the tunnel's. One that
-    deletes its oldest requests at its storage limit is not full: it does what it was told. Of one that is switched off
-    only what is still to be sent counts."""
+    deletes its oldest requests at its storage limit is not full: it does what it was told. For one that is
+    switched off, only what is still to be sent counts."""
     states = [State.FULL] if use.capturing_stopped else []
     if url_state in DOWN:
         states.append(State.NOT_REACHED)

@@ -132,7 +132,7 @@ class ReplayTracker(QObject):
             self._merged.call()
 
     def _tell(self, replay: Replay, before: Replay | None) -> None:
-        """One that was given up before it ran, or ran again, is not told."""
+        """Let the bar show it, unless it was cancelled before it ran or while it was interrupted."""
         interrupted = before is not None and before.state is ReplayState.INTERRUPTED
         ran = replay.started_at is not None and replay.id in self._told and not interrupted
         if replay.state is ReplayState.CANCELLED and not ran:

@@ -87,8 +87,8 @@ def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Certain if type and text agree; likely if the beginning of the text consists of fields. curl calls all that it
-    sends a form unless told otherwise."""
+    """Certain if type and text agree; likely if the beginning of the text consists of fields. Unless told otherwise,
+    curl declares any data as a form."""
     if media_type == NAMED and has_controls(head):
         return 0.05
     if media_type == NAMED:

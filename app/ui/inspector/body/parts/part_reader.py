@@ -72,7 +72,7 @@ async def read_part(body: BodySource, span: Span, name: str) -> LoadedPart:
 async def read_thumbnail(source: BodySource, ratio: float) -> DecodedImage:
     """The picture, no larger than a thumbnail on a screen of this scale."""
     if source.size > THUMBNAIL_OF_MAX:
-        return DecodedImage(f"No thumbnail is made of more than {size_text(THUMBNAIL_OF_MAX)}.")
+        return DecodedImage(f"Pictures over {size_text(THUMBNAIL_OF_MAX)} get no thumbnail.")
     found = await read_picture(source, ratio)
     return replace(found, image=None if found.image is None else await in_thread(_shrunk, found.image, ratio))
 
