@@ -150,6 +150,7 @@ async def test_each_part_has_its_own_views_and_is_copied_and_saved(shown: PageDe
     note, image, script, *_ = [one.part.source for _, one in sorted(cards.items()) if one.part is not None]
     cards[0].copy.click()
     await until(lambda: QGuiApplication.clipboard().text() == "hello")
+    await until(lambda: view.cards._toast._text.text() == "Copied the part.")
     await until(cards[1].picture.isVisible)
     cards[1].copy.click()
     await until(lambda: not QGuiApplication.clipboard().image().isNull())

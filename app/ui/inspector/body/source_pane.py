@@ -27,7 +27,8 @@ from app.ui.widgets.toast import Toast
 
 
 class SourcePane(QWidget):
-    """`what` names the content in tooltips and messages; its bytes are copied as `mime_type` too.
+    """`what` names the content in tooltips, as `part 3`; messages leave the number out. Its bytes are copied as
+    `mime_type` too.
 
     Subclasses put more views into `stack`, and set `_source`; `unread` is for them to show after a failed read.
     """
@@ -44,7 +45,7 @@ class SourcePane(QWidget):
     ) -> None:
         super().__init__(parent)
         self._theme, self._tasks = theme, tasks
-        self._what = what
+        self._what, self._noun = what, what.partition(" ")[0]
         self._source: BodySource | None = None
         self.views = Segmented(views, self)
         self.facts = FittingLabel("small", self)
@@ -64,7 +65,7 @@ class SourcePane(QWidget):
             self._toast,
             source=self._current_source,
             is_picture=self.is_picture,
-            what=what,
+            what=self._noun,
             mime_type=mime_type,
         )
         self.copy.clicked.connect(self._export.copy)
@@ -84,7 +85,7 @@ class SourcePane(QWidget):
 
     @cached_property
     def unread(self) -> EmptyState:
-        state = self._make_state(f"Could not read the {self._what}", action="Try again")
+        state = self._make_state(f"Could not read the {self._noun}", action="Try again")
         state.action.connect(self._start)
         return state
 
