@@ -45,13 +45,21 @@ async def read(store: Store, endpoint: Endpoint) -> list[int]:
 async def test_a_commit_that_no_standby_has_is_not_acknowledged(
     store: Store, endpoint: Endpoint, administrator: psycopg.Connection[Any]
 ) -> None:
-    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+    """A server takes up a changed setting some time after it was told to: captures are added until one has to wait."""
+
+    async def add_many() -> None:
+        while True:
+            await add(store, endpoint)
+
+    cancel = (
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+        " WHERE wait_event = 'SyncRep' AND datname = current_database()"
+    )
     administrator.execute("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
     try:
         administrator.execute("SELECT pg_reload_conf()")
-        adding = asyncio.ensure_future(add(store, endpoint))
-        await until(lambda: administrator.execute(waiting).fetchone() is not None)
-        administrator.execute(f"SELECT pg_cancel_backend(pid) FROM ({waiting}) AS waiting")
+        adding = asyncio.ensure_future(add_many())
+        await until(lambda: administrator.execute(cancel) and adding.done())
         with pytest.raises(StorageUnavailableError, match="standby of the database server did not confirm"):
             await adding
     finally:
