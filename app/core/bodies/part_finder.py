@@ -56,8 +56,8 @@ class PartFinder:
         """For marks before `end`: what follows one decides about it."""
         if self.full:
             return
-        last = self._searched
-        for found in () if self._ended else delimiters(self._data, self._boundary or "", last):
+        last = 0
+        for found in () if self._ended else delimiters(self._data, self._boundary or "", self._searched):
             if found.start(1) >= end:
                 break
             if len(self.spans) == PARTS_MAX:
@@ -71,7 +71,7 @@ class PartFinder:
             last = found.end()
             self._ended = found[2] is not None
             self._begin = None if self._ended else self._offset + last
-        self._searched = max(last, end)
+        self._searched = max(last, end, self._searched)
         if self._begin is None and self._data[last : self._searched].strip():
             self._outside = True
         # The line end before a mark belongs to it.

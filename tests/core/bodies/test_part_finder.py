@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies import part_finder
@@ -24,6 +24,7 @@ def found(body: bytes, content_type: str = TYPE, size: int = 1 << 20, *, cut: bo
 
 
 @given(tokens.map(b"".join), st.integers(1, 2_000))
+@example(b"--b\r\n" + LONG, 1)
 def test_the_pieces_make_no_difference(rest: bytes, size: int) -> None:
     body = b"--b\r\n" + rest
     whole = [section for section in split(body, "b") if section.part is not None]
