@@ -125,10 +125,14 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.fixture(scope="session", autouse=True)
 def _each_resource_is_parsed_once() -> Iterator[None]:
     """A program reads its TOML files at its start, and a thousand tests start one in this process."""
+    from aiohttp import web_app  # it reads the authorities that SSL_CERT_FILE names
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(provider, "read_provider", cache(provider.read_provider))
         patch.setattr(spec, "read_spec", cache(spec.read_spec))
         patch.setattr(schema, "SchemaManager", _Tables)
+        # aiohttp would keep the last thousand handlers, and with them the stores and services of the tests before.
+        patch.setattr(web_app, "_cached_build_middleware", web_app._build_middlewares)
         yield
 
 

@@ -97,8 +97,8 @@ def _forget() -> Iterator[None]:
     """Half a million objects would hold up each garbage collection, as they are made and in later tests."""
     gc.disable()
     yield
-    nodes.cache_clear()
-    tree.cache_clear()
+    for cached in (nodes, tree, names_in):
+        cached.cache_clear()
     gc.enable()
 
 

@@ -134,11 +134,21 @@ def stock_qasync_is_freed() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def garbage_is_collected_on_this_thread() -> Iterator[None]:
-    """As in the program: the collector runs on whatever thread makes many objects, and must not free widgets there."""
+    """As in the program: the collector runs on whatever thread makes many objects, and must not free widgets there.
+    What earlier tests left for good is looked through once, not again and again; a test that stops the program's
+    collector unfreezes it."""
     gc.disable()
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
     yield
     if gc.get_count()[0] > GARBAGE_MAX:
         gc.collect()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _what_other_tests_left_is_frozen() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
