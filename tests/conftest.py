@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from peewee import Model, SchemaManager, SqliteDatabase
+from peewee import Model, SqliteDatabase
 
 from app.core.providers import provider
 from app.core.tunnel import spec
@@ -130,13 +130,16 @@ def _each_resource_is_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(provider, "read_provider", cache(provider.read_provider))
         patch.setattr(spec, "read_spec", cache(spec.read_spec))
-        patch.setattr(schema, "SchemaManager", _Tables)
+        patch.setattr(schema, "_Tables", _Tables)
         # aiohttp would keep the last thousand handlers, and with them the stores and services of the tests before.
         patch.setattr(web_app, "_cached_build_middleware", web_app._build_middlewares)
         yield
 
 
-class _Tables(SchemaManager):
+_AsInTheProgram = schema._Tables
+
+
+class _Tables(_AsInTheProgram):
     """Peewee takes half the time of opening a new database to put the statements together that create it, which are
     the same for each."""
 
@@ -151,7 +154,7 @@ def _statements(model: type[Model]) -> tuple[str, ...]:
     executed: list[str] = []
     database = SqliteDatabase(":memory:")
     database.connection().set_trace_callback(executed.append)
-    SchemaManager(model, database).create_all(safe=False)
+    _AsInTheProgram(model, database).create_all(safe=False)
     database.close()
     return tuple(executed)
 

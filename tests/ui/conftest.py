@@ -132,23 +132,23 @@ def stock_qasync_is_freed() -> Iterator[None]:
         gc.collect()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def what_other_tests_left_is_frozen() -> None:
+    """It would be looked through after each test."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def garbage_is_collected_on_this_thread() -> Iterator[None]:
-    """As in the program: the collector runs on whatever thread makes many objects, and must not free widgets there.
-    What earlier tests left for good is looked through once, not again and again; a test that stops the program's
-    collector unfreezes it."""
+    """As in the program: the collector runs on whatever thread makes many objects, and must not free widgets there."""
     gc.disable()
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
     yield
-    if gc.get_count()[0] > GARBAGE_MAX:
+    is_unfrozen = gc.isenabled()  # by what stops the program's collector
+    if is_unfrozen or gc.get_count()[0] > GARBAGE_MAX:
         gc.collect()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _what_other_tests_left_is_frozen() -> None:
-    gc.unfreeze()
+    if is_unfrozen:
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
