@@ -13,7 +13,7 @@ import gc
 import logging
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -150,15 +150,19 @@ class GuiProgram:
         """Where the database is that a backup has replaced."""
         self._password = ""
         """That of the team's store, if the user typed one."""
+        self._loading: asyncio.Task[Any]
+        """Of the window's modules."""
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
         set_on_signals(self._closing)
-        loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
+        self._loading = asyncio.create_task(
+            asyncio.to_thread(import_module, "app.window_session"), name="load the window"
+        )
         try:
             if (replaced := self._options.replaced) is not None:
                 post_restored(self._messages, replaced)
-            while await self._run(loading, on_ready):
+            while await self._run(on_ready):
                 if self._closing.is_set():
                     break
                 self._begin_again()
@@ -172,7 +176,7 @@ class GuiProgram:
             await self._restore()
         return await self._start_again() if self._restart_requested else 0
 
-    async def _run(self, loading: Awaitable[object], on_ready: Callable[[Ready], None] | None) -> bool:
+    async def _run(self, on_ready: Callable[[Ready], None] | None) -> bool:
         """Work on one store; False when the user quits before there is a window."""
         try:
             if not await self._open():
@@ -180,7 +184,7 @@ class GuiProgram:
             self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return False
-            await loading
+            await self._loading
             await self._show(on_ready)
             return True
         finally:
@@ -254,6 +258,7 @@ class GuiProgram:
         if self._on_question is not None:
             self._on_question(text)
             return None
+        await self._loading  # it makes classes of Qt's on a thread, which must not happen while a dialog paints
         answer = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
         await self._until_closing(answer)
         return None if answer.cancelled() else answer.result()
