@@ -62,7 +62,7 @@ def test_much_comes_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_what_breaks_off_gives_its_beginning_and_says_so(name: str) -> None:
-    text = b"".join(b"%d " % number for number in range(100_000))
+    text = b"".join(b"%d " % number for number in range(40_000))
     given, error = unpacked(PACKERS[name](text)[:-50], (name,), 4_096, 65_536)
     assert text.startswith(given)
     assert len(given) > 1_000
@@ -174,7 +174,7 @@ def test_brotli_that_unpacks_to_much_at_once_is_refused_where_that_takes_too_lon
         packed = zeros_brotli(size) if size > 1024 * 1024 else brotli.compress(bytes(size))
         assert brotli_at_once(packed) == at_once
     for window in range(10, 25):
-        packed = brotli.compress(readable_bytes(3_000_000), quality=1, lgwin=window)
+        packed = brotli.compress(readable_bytes(min(3_000_000, 4 << window)), quality=1, lgwin=window)
         assert 0 < brotli_at_once(packed) <= 1 << window
     unpacker = Decompressor(("br",), 1024 * 1024)
     unpacker.feed(zeros_brotli(64 * 1024 * 1024))

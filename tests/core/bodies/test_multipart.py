@@ -205,10 +205,11 @@ def test_a_part_is_shown_by_what_its_file_is_called() -> None:
         assert ("literal", "select") in last.runs()
 
 
-def test_a_step_ends_when_its_parts_took_long() -> None:
+def test_a_step_ends_when_its_parts_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of small parts, each slow to colour, are not all waited for."""
+    monkeypatch.setattr("app.core.bodies.body_reader.STEP_SECONDS", 0.01)
     head = disposition('name="f"; filename="a.js"')
-    body = f"--b\r\n{head}\r\n{'/*' * 5_000}\r\n" * 60 + "--b--"
+    body = f"--b\r\n{head}\r\n{'/*' * 1_000}\r\n" * 60 + "--b--"
     reader = BodyReader((), TYPE, "pretty")
     reader.feed(body.encode(), True)
     assert reader.lines(100_000)
