@@ -566,31 +566,30 @@ _NAME = re.compile(r"`([a-z_][a-z0-9_]*)`")
 
 def test_what_a_docstring_names_exists() -> None:
     """It is a name in the same module, a definition, an option of the command line, or a word of the API."""
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in MODULES}
     known = {*dir(builtins), *EXAMPLES, *(path.stem for path in MODULES)}
-    for tree in trees.values():
-        for node in ast.walk(tree):
+    documented: list[tuple[Path, set[str]]] = []
+    for path in MODULES:
+        for node in nodes(path):
             if isinstance(node, (*Function, ast.ClassDef)):
                 known.add(node.name)
+                documented.append((path, set(_NAME.findall(ast.get_docstring(node, clean=False) or ""))))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 known.add(node.value)
     wrong = [
         f"{name(path)}: {word}"
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
-        if isinstance(node, (*Function, ast.ClassDef))
-        for word in _NAME.findall(ast.get_docstring(node) or "")
-        if word not in known and word not in names_in(tree)
+        for path, words in documented
+        for word in sorted(words - known)
+        if word not in names_in(path)
     ]
     assert wrong == []
 
 
 @cache
-def names_in(tree: ast.Module) -> set[str]:
+def names_in(path: Path) -> set[str]:
     """Of variables, parameters, attributes and imports, and the words of its strings that are no docstrings."""
     found: set[str] = set()
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    docstrings = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    for node in nodes(path):
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.Attribute):
