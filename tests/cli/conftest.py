@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -10,19 +11,39 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.__main__ import main
+from app.cli import parser
 from app.cli.call import CliServices
 from app.db.sqlite.store import Store
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 30.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_parser_is_made_once() -> Iterator[None]:
+    """A process makes one, and nothing changes it; to make it takes most of the time of many commands here."""
+    made = parser.build_parser
+
+    @cache
+    def of(helps: bool, named: frozenset[str] | None) -> argparse.ArgumentParser:
+        return made(None if named is None else [*named, *(["--help"] if helps else ())])
+
+    def build(words: Collection[str] | None = None) -> argparse.ArgumentParser:
+        named = None if words is None else parser.COMMANDS.intersection(words)
+        return of(words is not None and not {"--help", "-h"}.isdisjoint(words), named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parser, "build_parser", build)
+        yield
 
 
 @dataclass(frozen=True)
