@@ -31,15 +31,15 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def reader(folder: Path) -> AsyncIterator[Client]:
-    """A client of what `hookline mcp` without options serves, in this process: to start one takes most of a second."""
+async def reader(folder: Path, **allowed: bool) -> AsyncIterator[Client]:
+    """A client of what `hookline mcp` with these options serves, in this process: to start one takes most of a
+    second."""
     from mcp import Client
 
     from app.cli.mcp.server import build_server
 
-    server = build_server(
-        lambda: connect(folder, services(), create=False), replay=False, send=False, create=False, show_secrets=False
-    )
+    options = dict.fromkeys(("replay", "send", "create", "show_secrets"), False) | allowed
+    server = build_server(lambda: connect(folder, services(), create=False), **options)
     async with Client(server) as client:
         yield client
 

@@ -40,7 +40,7 @@ async def test_without_options_it_only_reads(program: Program) -> None:
 async def test_requests_are_found_and_read_in_part_and_redacted(program: Program) -> None:
     body = json.dumps({"id": 7, "password": "hunter2", "text": "ü" * 50}, ensure_ascii=False).encode()
     send(program, "/catch/orders/paid?token=abc", body, Content_Type="application/json", Authorization="Bearer s3cret")
-    async with agent(program.folder) as client:
+    async with reader(program.folder) as client:
         found = await result(client, "search_requests", query="path:/paid", endpoint="orders")
         assert (len(found["requests"]), found["more"]) == (1, False)
         row = found["requests"][0]
@@ -70,7 +70,7 @@ def test_what_tells_of_requests_and_deliveries_is_redacted_too(program: Program,
     assert run("mark", "@last:leaks", "--note", "the password=hunter2 is old").code == 0
 
     async def ask() -> list[Any]:
-        async with agent(program.folder, "--allow-replay", "--allow-send") as client:
+        async with reader(program.folder, replay=True, send=True) as client:
             first = await result(client, "get_request", request="@last:leaks")
             return [
                 await result(client, "replay_request", request=first["id"], url="http://127.0.0.1:9/?token=hunter2"),
@@ -98,7 +98,7 @@ def test_a_header_in_which_the_endpoint_asks_for_a_secret_is_redacted(
     send(program, "/catch/partner", X_Partner="hunter2")
 
     async def ask(url: str) -> list[Any]:
-        async with agent(program.folder, "--allow-replay") as client:
+        async with reader(program.folder, replay=True) as client:
             request = await result(client, "get_request", request="@last:partner")
             replayed = await result(client, "replay_request", request="@last:partner", url=url)
             return [request, replayed["deliveries"][0]]
@@ -141,7 +141,7 @@ async def test_what_a_tool_does_not_know_is_refused(program: Program) -> None:
 
 
 async def test_waiting_misses_nothing_between_two_calls(program: Program) -> None:
-    async with agent(program.folder) as client:
+    async with reader(program.folder) as client:
         none = await result(client, "wait_for_request", query="path:/never", timeout_seconds=1)
         assert none["request"] is None
         for name in ("a", "b"):
