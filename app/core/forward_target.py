@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote, urlsplit
 
-_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
+_AUTHORITY = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _UNSEEN = re.compile(r"[\x00-\x20\x7f]")
 _PORT_ALONE = re.compile(r":?([0-9]+(?:[/?].*)?)", re.DOTALL)

@@ -36,6 +36,8 @@ from tests import factories
         ("http://t/h", "/catch/s?q=a/catch/b?c", "/h?q=a/catch/b?c"),
         ("http://t/h", "/catch/s/catch/x", "/h/catch/x"),
         ("http://t/h", "http://proxy.example/catch/s/a?b", "/h/a?b"),
+        ("http://t/h", "/catch/s/a?next=https://example.org/b", "/h/a?next=https://example.org/b"),
+        ("http://t/h", "/catch/s/https://example.org/b", "/h/https://example.org/b"),
         ("http://t/h#fragment", "/catch/s/a", "/h/a"),
         ("http://t/%7e/ü", "/catch/s/%C3%BC/\xc3\xbc", "/%7e/%C3%BC/%C3%BC/%C3%BC"),
         ("http://t/h", '/catch/s/{a}|"<>^`?[x]=\\', '/h/{a}|"<>^`?[x]=\\'),
