@@ -177,9 +177,10 @@ class Command(_Action):
     def refresh(self) -> None:
         """Update whether it can be run; call it when that may have changed."""
         reason = (self._unavailable() if self._unavailable is not None else None) or ""
-        if reason != self.reason:
-            self.reason = reason
-            self.setToolTip(plain_tooltip(reason))
+        if reason == self.reason:
+            return
+        self.reason = reason
+        self.setToolTip(plain_tooltip(reason))
         # Never both at once: Qt calls a key of two enabled actions ambiguous.
         if reason and self._refused_keys is not None:
             self.setEnabled(False)
