@@ -109,9 +109,10 @@ class EndpointHeader(QFrame):
 
     def lines_height(self) -> tuple[int, int]:
         """Pixels that the description and the facts take, shown or not."""
-        lines = ((self.description, self.description), (self.facts, self.target))
-        heights = (max(one.sizeHint().height() for one in line) * bool(line[0].text()) for line in lines)
-        description, facts = (height + metrics.SPACE_2 if height else 0 for height in heights)
+        description, facts = (
+            max(one.sizeHint().height() for one in line) + metrics.SPACE_2 if line[0].text() else 0
+            for line in ((self.description,), (self.facts, self.target))
+        )
         return description, facts
 
     def show_lines(self, *, description: bool, facts: bool) -> None:
