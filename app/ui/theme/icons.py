@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap, QPixmapCache
 
 from app.core.resources import resource
 from app.ui.theme.tokens import Tokens
@@ -60,11 +60,13 @@ def _paint_glyph(painter: QPainter, rect: QRect, glyph: str, colour: QColor) -> 
 def _glyph_pixmap(size: QSize, glyph: str, colour: QColor) -> QPixmap:
     if size.isEmpty():
         return QPixmap()
-    result = QPixmap(size)
-    result.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(result)
-    _paint_glyph(painter, QRect(QPoint(0, 0), size), glyph, colour)
-    painter.end()
+    result, key = QPixmap(size), f"{glyph} {size.width()} {size.height()} {colour.name()}"
+    if not QPixmapCache.find(key, result):
+        result.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(result)
+        _paint_glyph(painter, QRect(QPoint(0, 0), size), glyph, colour)
+        painter.end()
+        QPixmapCache.insert(key, result)
     return result
 
 
