@@ -173,7 +173,7 @@ class RequestPane(QFrame):
         if self._view is None:
             from app.ui.inspector.request_view import RequestView  # as the view itself
 
-            self._view = view = RequestView(self._services, self._theme, self._tasks, self)
+            self._view = view = RequestView(self._services, self._theme, self._tasks, self._stack)
             self._stack.addWidget(view)
             view.body.find_bar.set_words(self._words)
             view.mark(*self._marks)

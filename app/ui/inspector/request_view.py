@@ -63,17 +63,18 @@ class RequestView(QWidget):
         self.deleted_bar = NoticesBar(theme, self)
         self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
-        self.body = BodyPane(theme, tasks, self)
+        # Made where they are shown: to move a page later would style all that is in it anew.
+        self._pages = QStackedWidget(self)
+        self._pages.setMinimumHeight(LEAST_HEIGHT)
+        self.body = BodyPane(theme, tasks, self._pages)
         self.body.loader.begun.connect(self._body_read)
-        self.deliveries = DeliveriesTab(services, theme, tasks, self)
+        self.deliveries = DeliveriesTab(services, theme, tasks, self._pages)
         self.deliveries.counted.connect(self._deliveries_counted)
-        self.tokens = TokensTab(theme, tasks, self)
+        self.tokens = TokensTab(theme, tasks, self._pages)
         self._filled: set[int] = set()
         """The tabs that show this request; the others do so when they are shown."""
         self._source: BodySource | None = None
         self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
-        self._pages = QStackedWidget(self)
-        self._pages.setMinimumHeight(LEAST_HEIGHT)
         self._build_layout()
         self.tabs.currentChanged.connect(self._show_tab)
         self.tabs.user_selected.connect(self._remember_tab)

@@ -63,7 +63,7 @@ class DeliveriesTab(QWidget):
         self._notice_bar = QFrame(self)
         self._split = QSplitter(Qt.Orientation.Vertical, self)
         self._pages = QStackedWidget(self)
-        self._blank, self._content = QWidget(self), QWidget(self)
+        self._blank, self._content = QWidget(self._pages), QWidget(self._pages)
         self._lay_out()
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
