@@ -60,7 +60,7 @@ def _paint_glyph(painter: QPainter, rect: QRect, glyph: str, colour: QColor) -> 
 def _glyph_pixmap(size: QSize, glyph: str, colour: QColor) -> QPixmap:
     if size.isEmpty():
         return QPixmap()
-    result, key = QPixmap(size), f"{glyph} {size.width()} {size.height()} {colour.name()}"
+    result, key = QPixmap(size), f"{glyph} {size.width()} {size.height()} {colour.name(QColor.NameFormat.HexArgb)}"
     if not QPixmapCache.find(key, result):
         result.fill(Qt.GlobalColor.transparent)
         painter = QPainter(result)
