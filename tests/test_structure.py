@@ -495,6 +495,13 @@ def test_every_module_can_be_imported_without_a_warning() -> None:
     python("-W", "error", "-c", f"import importlib; [importlib.import_module(name) for name in {names!r}]")
 
 
+def test_a_bundle_holds_every_module() -> None:
+    """PyInstaller does not see those that are imported by their names only."""
+    recipe = ast.parse((ROOT / "build.spec").read_text("utf-8"))
+    calls = [ast.unparse(node) for node in ast.walk(recipe) if isinstance(node, ast.Call)]
+    assert "collect_submodules('app')" in calls
+
+
 LOADED_AFTER_QT = "from app.ui.plain_imports import load_qt; load_qt(); import app.window_session, linecache"
 
 
