@@ -18,7 +18,7 @@ from app.db.postgres.search.search import read_groups
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from app.db.search.index.planner import to_index_query
-from tests.db.helpers import OpenStore, add_many, idle
+from tests.db.helpers import OpenStore, add, add_many, idle
 from tests.db.search.index import make_small
 from tests.db.search.test_search import search
 
@@ -91,3 +91,28 @@ async def test_all_keys_of_a_range_are_not_compared_with_those_of_each_request(
 
     assert "hashed SubPlan" in await store._readers.run(plan)
     assert len(await search(store, "-json:amount<5", limit=96)) == 96
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "by_text"),
+    [
+        *(("method:PUT pear", 1, False), ("method:POST pear", 40, True), ("method:GET pear", 0, False)),
+        *(("json:a>5 pear", 1, False), ("json:a<5 pear", 40, True), ("json:*>5 pear", 1, True)),
+        *(("-json:a<5 pear", 1, False), ("-json:a>5 pear", 40, True), ("-json:a<5 (pear OR plum)", 1, False)),
+        ("json:a<5 json:a>5 pear", 0, False),
+    ],
+)
+async def test_the_index_of_texts_is_not_asked_where_few_requests_have_the_keys(
+    store: Store, endpoint: Endpoint, text: str, found: int, by_text: bool
+) -> None:
+    for number in range(120):
+        await add(store, endpoint.id, b'{"a": 1, "b": "%s"}' % (b"plum" if number % 3 else b"pear"))
+        if number == 70:
+            await add(store, endpoint.id, b'{"a": 7, "b": "pear"}', method="PUT")
+    await idle(store._index._worker)
+    query = to_index_query(parse(text).terms)
+    assert query is not None
+    groups = await store._readers.run(partial(read_groups, query=query))
+    conditions = [to_sql(query, group.facts)[0] for group in groups if group.facts is not None and group.facts.counts]
+    assert any("LIKE" in condition for condition in conditions) is by_text
+    assert len(await search(store, text, limit=100)) == found

@@ -17,6 +17,7 @@ SMALL = {
     "app.db.search.index.index_file": {"GROUP": 32},
     "app.db.postgres.search.indexing": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
     "app.db.postgres.search.search": {"GROUP": 32},
+    "app.db.postgres.search.group_filter": {"RARE": 10},
 }
 
 

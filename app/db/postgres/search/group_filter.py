@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from app.core.record import Record
 from app.db.postgres.search.keys import keys_between, pairs_of
 from app.db.raw_sql import json_list
@@ -32,6 +34,8 @@ from app.db.search.sql_filter import TRUE, Sql, join
 FALSE: Sql = ("false", ())
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LIKE_SIGNS = re.compile(r"([\\%_])")
+RARE = 2_000
+"""Requests of a group. When no more have the keys of a query, these are asked first, and the texts are looked at."""
 _PATH = "split_part(split_part(text, chr(10), 2), chr(63), 1)"
 """A text begins with an empty line, then has the target; its query follows a question mark."""
 
@@ -47,6 +51,8 @@ class Facts(Record, frozen=True):
     lacking: frozenset[int] = frozenset()
     paths: frozenset[str] | None = None
     counts: Mapping[int, int] = {}
+    by_keys: bool = False
+    """Whether a request is found by its keys before its text is looked at."""
 
     def all_contain(self, text: str) -> bool:
         return any(text in piece for piece in self.common)
@@ -55,6 +61,10 @@ class Facts(Record, frozen=True):
         """Whether each request has one of these terms, of which no request has two."""
         having = sum(self.counts.get(key_of(term), 0) for term in dict.fromkeys(terms))
         return having > 0 and having == self.counts.get(key_of(EVERY))
+
+    def few_have(self, keys: Collection[int]) -> bool:
+        """Whether it is known that few have one of these keys."""
+        return key_of(EVERY) in self.counts and sum(self.counts.get(key, 0) for key in keys) <= RARE
 
     def terms(self, query: OfTerms) -> list[str] | None:
         """The terms of which every match has one; None when these are not known."""
@@ -85,8 +95,12 @@ def to_sql(query: IndexQuery, facts: Facts) -> Sql:
     negated = [part.part for part in parts if isinstance(part, Without)]
     if all_have_one_of(negated, facts.terms, facts.all_have):
         return FALSE
-    required = (to_sql(part, facts) for part in parts if not isinstance(part, Without))
-    return _all([*required, *(_lacks(part, facts) for part in negated)])
+    required = [part for part in parts if not isinstance(part, Without)]
+    known = (_keys(part, Facts(counts=facts.counts)) for part in required)
+    if any(keys is not None and facts.few_have(keys) for keys in known):
+        # The server knows nothing of the texts, and would begin with their index also where that finds most requests.
+        facts = replace(facts, by_keys=True)
+    return _all([*(to_sql(part, facts) for part in required), *(_lacks(part, facts) for part in negated)])
 
 
 def _any_of(query: AnyOf, facts: Facts) -> Sql:
@@ -107,16 +121,16 @@ def _looked_up(keys: Collection[int], span: tuple[int, int]) -> Sql:
     return f"capture_seq IN (SELECT capture_seq FROM search_text WHERE {where})", (*span, *values)
 
 
-def counted_keys(query: IndexQuery, *, negated: bool = False) -> Iterator[int]:
-    """The keys that `Facts.counts` is asked for."""
+def counted_keys(query: IndexQuery, *, needed: bool = False) -> Iterator[int]:
+    """The keys that `Facts.counts` is asked for: those of what is negated, or required with something else."""
     if isinstance(query, AllOf | AnyOf):
         for part in query.parts:
-            yield from counted_keys(part, negated=negated)
+            yield from counted_keys(part, needed=needed or isinstance(query, AllOf))
     elif isinstance(query, Without):
-        yield from counted_keys(query.part, negated=True)
-    elif negated and isinstance(query, HasTerm | JsonPath):
+        yield from counted_keys(query.part, needed=True)
+    elif needed and (keys := _keys(query, Facts())):
         yield key_of(EVERY)
-        yield from map(key_of, Facts().terms(query) or ())
+        yield from keys
 
 
 def asked_pairs(query: IndexQuery) -> Iterator[int]:
@@ -137,6 +151,8 @@ def _keys(query: IndexQuery, facts: Facts) -> Collection[int] | None:
         paths = facts.paths_at(query.steps)
         places = [SIZE] if not query.steps else None if paths is None else list(map(key_of, paths))
         return None if places is None else {key for at in places for key in keys_between(at, query.low, query.high)}
+    if isinstance(query, Without):
+        return set() if all_have_one_of((query.part,), facts.terms, facts.all_have) else None
     terms = facts.terms(query) if isinstance(query, OfTerms) else None
     return None if terms is None else set(map(key_of, terms))
 
@@ -163,6 +179,8 @@ def _contains(text: str, facts: Facts) -> Sql:
         return TRUE
     if not facts.lacking.isdisjoint(pairs_of(stored(text))):
         return FALSE
+    if facts.by_keys:
+        return "strpos(text, ?) > 0", (stored(text),)
     escaped = _LIKE_SIGNS.sub(r"\\\1", stored(text))
     return "text LIKE ?", (f"%{escaped}%",)
 
