@@ -86,9 +86,13 @@ def to_sql_filter(query: Query, now: int, tagged: Tagged) -> SqlFilter:
 
 
 def _times(query: Query, name: str, now: int) -> Iterator[int]:
+    """The ends of the time that all matches are of: what is not before a time is since it, and the reverse."""
     for term in query.terms:
-        if isinstance(term, Filter) and term.name == name and isinstance(term.condition, TimePoint):
-            yield term.condition.us(now)
+        inner = term.term if isinstance(term, Not) else term
+        if not isinstance(inner, Filter) or not isinstance(inner.condition, TimePoint):
+            continue
+        if (inner.name == name) is (inner is term):
+            yield inner.condition.us(now)
 
 
 def _sparse_selects(terms: tuple[Term, ...]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint, PageKey,
 from app.core.search.parse import parse
 from app.core.store import Store
 from app.db.search.scan import Scan, ScanStep
+from app.db.search.sql_filter import to_sql_filter
 from tests import factories
 from tests.codings import readable_bytes
 from tests.db.helpers import add, add_many
@@ -137,6 +138,8 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
         ("before:150m", "abcd"),
         ("since:330m before:210m", "bc"),
         ("-since:150m", "abcd"),
+        ("-before:150m", "ef"),
+        ("-before:330m -since:210m", "bc"),
         ("since:5000d", "abcdef"),
         ("before:1970-01-02", ""),
         ("json:type", "a"),
@@ -159,6 +162,14 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
 )
 async def test_what_is_found(store: Store, samples: list[Capture], text: str, found: str) -> None:
     assert await names(store, text) == found
+
+
+def test_no_request_is_looked_at_beyond_a_time_that_is_negated() -> None:
+    found = []
+    for text in ("since:2026-11-15 before:2026-11-16", "-before:2026-11-15 -since:2026-11-16"):
+        times = to_sql_filter(parse(text), 0, lambda _: ())
+        found.append((times.since, times.before))
+    assert found[0] == found[1]
 
 
 async def test_newest_first_over_all_endpoints_or_one(store: Store, endpoint: Endpoint) -> None:
