@@ -104,6 +104,8 @@ def find(file: IndexFile, text: str) -> list[int] | None:
         ("json:*.*.count=4", [4]),
         ("json:nothing>1", []),
         ("-json:amount=30", [0, 1, 2, 4, 5, 6, 7, 8, 9]),
+        ("-json:amount!=30", [3]),
+        ("-json:amount!=-1", []),
         ("-json:amount>=0", []),
         ("-json:amount>0", [0]),
         ("json:amount>89.99999999999999999999", [9]),

@@ -254,6 +254,7 @@ def _number_at(test: JsonTest) -> IndexQuery | None:
 
 _OTHERS: dict[Operator, tuple[Operator, ...]] = {
     "=": ("<", ">"),
+    "!=": ("=",),
     "<": (">=",),
     "<=": (">",),
     ">": ("<=",),
