@@ -55,22 +55,23 @@ async def store(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     "text",
     [
-        *("-hello", "-ell", "-header:host", "-method:POST -method:PUT", "-status:200", "-json:hello"),
+        *("-hello", "-ell", "-header:host", "-method:POST -method:PUT", "-status:200..599", "-json:hello"),
         *("-json:hello=world", "json:hello!=world", "-provider:stripe -provider:x -json:hello"),
+        *("-status:2xx -status:5xx", "-status:2xx (-status:4xx hello) -status:5xx"),
         *("zq", "订单", "path:/zq"),
     ],
 )
 async def test_no_request_is_looked_at_where_all_of_a_group_are_out_of_the_question(
     store: Store, endpoint: Endpoint, text: str
 ) -> None:
-    for method in ("PUT", "POST"):
-        await add_many(store, endpoint.id, 48, method=method)
+    for number, method, status in ((47, "PUT", 200), (49, "POST", 503)):
+        await add_many(store, endpoint.id, number, method=method, response_status=status)
     await idle(store._index._worker)
     query = to_index_query(parse(text).terms)
     assert query is not None
     groups = await store._readers.run(partial(read_groups, query=query))
     conditions = [to_sql(query, group.facts) for group in groups if group.facts is not None]
-    assert conditions.count(FALSE) >= 2  # those that are full
+    assert conditions.count(FALSE) >= 3  # those that are full
     assert await search(store, text) == []
 
 

@@ -230,13 +230,16 @@ def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[OfTerms]:
 
 
 _SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
+_STATUS_CLASSES = frozenset(term("s", f"{first}xx") for first in range(1, 10))
 
 
 def _one_of_a_kind(query: OfTerms) -> str | None:
     """The kind of a term of which no request has two; None for others."""
     if isinstance(query, JsonPath) and query.value is not None and is_single(query.steps):
         return path_of(query.steps)
-    return query.term[0] if isinstance(query, HasTerm) and query.term[0] in _SINGLE_KINDS else None
+    if not isinstance(query, HasTerm):
+        return None
+    return query.term[0] if query.term[0] in _SINGLE_KINDS or query.term in _STATUS_CLASSES else None
 
 
 def _source(query: IndexQuery) -> Source:
