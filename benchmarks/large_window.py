@@ -74,6 +74,8 @@ class Walk:
             await Painted(window).wait()
             await started_window.answered(self._ready.application)
             self._remember("memory once painted and answering")
+            # Until then each module holds the window up for a moment, as in none of the hours after.
+            await _until(lambda: all(task.get_name() != "load the rest" for task in asyncio.all_tasks()))
             await self._lists()
             await self._scroll()
             await self._search("needle-halfway")
