@@ -34,14 +34,16 @@ D = TypeVar("D", bound=QDialog)
 
 
 class Book:
-    """`ready` is the running program; `save` makes the pictures of what its window shows."""
+    """`ready` is the running program; `save` makes the pictures of what its window shows, all of them in `only` if
+    that is a size.
+    """
 
-    def __init__(self, ready: Ready, out: Path) -> None:
+    def __init__(self, ready: Ready, out: Path, only: tuple[int, int] | None = None) -> None:
+        self._out, self._only = out, only
         self.ready, self.window = ready, ready.window
         self.page, self.detail = ready.window.requests, ready.window.requests.detail
         self.store = ready.application.store
         self.rng = random.Random(7)
-        self._out = out
         self._began = 0
         self._scheme: Choice = "light"
         self.detail.body.loader.begun.connect(self._begun)
@@ -87,8 +89,8 @@ class Book:
     # -- walking --------------------------------------------------------------------------------------------------
 
     async def until(self, what: str, condition: Callable[[], bool]) -> None:
-        """Wait until it is so; LookupError after twenty seconds, naming what never was."""
-        for _ in range(400):
+        """Wait until it is so; LookupError after a minute, naming what never was."""
+        for _ in range(1200):
             if condition():
                 return
             await asyncio.sleep(0.05)
@@ -117,7 +119,7 @@ class Book:
             raise LookupError(f"no request with {part!r} is listed")
         self.detail.clear()  # The page opens again what was open there before.
         self._began = 0
-        self.page.list.setFocus()
+        self.page.take_focus()
         self.page.open_request(wanted.id)
         await self.until(f"the request {part!r}", lambda: getattr(self.detail.capture, "id", None) == wanted.id)
         if wanted.size and self.detail.tabs.currentIndex() == BODY:
@@ -161,20 +163,19 @@ class Book:
         for scheme in sorted(SCHEMES, key=lambda one: one != self._scheme):  # changing the theme takes the longest
             self._scheme = scheme
             self.ready.theme.set_choice(scheme)
-            for width, height in sizes:
+            for width, height in [self._only] if self._only else sizes:
                 self.window.resize(width, height)
                 await asyncio.sleep(0.12)
                 if before is not None:
                     before()
                     await asyncio.sleep(0.05)
-                picture = QPixmap(self.window.size())
-                self.window.render(picture)
+                picture = self.window.grab()
                 for dialog in self.window.findChildren(QDialog):
                     if dialog.isVisible():
                         _place(dialog, self.window, picture)
                 self._popups(picture)
                 self.write(picture, f"{name}-{scheme}-{width}")
-        self.window.resize(*SIZES[0])
+        self.window.resize(*(self._only or SIZES[0]))
 
     def write(self, picture: QPixmap, name: str) -> None:
         """Into the folder of the book."""

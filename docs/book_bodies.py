@@ -61,7 +61,7 @@ async def _multipart_parts(book: Book) -> None:
         card = parts.cards.cards[number]
         await book.until("the part", lambda: card.part is not None)  # noqa: B023 - awaited in the loop
         card.toggle()
-        await book.until("its view", lambda: "auto" in card.pane.facts.text())  # noqa: B023
+        await book.until("its view", lambda: "auto" in card.pane.facts.whole_text())  # noqa: B023
         await book.save(name, SIZES)
         card.toggle()
 

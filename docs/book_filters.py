@@ -37,6 +37,7 @@ async def _filter(book: Book) -> None:
     await book.until("what was found", lambda: not book.page.feed.search.busy)
     await book.counted()
     await book.open("POST")
+    book.page.show_list()
     await book.save("filter", SIZES)
     bar.saved.open_menu()
     await book.save("filter-saved", before=partial(_open_saved, book))
@@ -118,6 +119,7 @@ async def _chart(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     strip.chart.range_selected.emit(edges[len(edges) * 3 // 8], edges[len(edges) * 5 // 8])
     await asyncio.sleep(0.5)
     await book.open("POST")
+    book.page.show_list()
     await book.save("chart-chosen", SIZES)
     strip.clear()
     strip.set_span(Span.DAY)
@@ -129,6 +131,7 @@ async def _chart(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     strip.set_open(True)
     await book.show(shopify)
     await book.open("POST")
+    book.page.show_list()
     await book.save("chart-failures")
 
 

@@ -40,6 +40,7 @@ async def draw_hand(book: Book, stripe: Endpoint) -> None:
     book.detail.header.note.start()
     await book.save("note-writing")
     book.detail.header.note.cancel()
+    page.show_list()
     await book.save("request-menu", before=partial(_open_menu, book))
     book.close_menus()
     page.list.select_row(1)

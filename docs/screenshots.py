@@ -2,24 +2,26 @@
 
 Fills a temporary data folder through the real server, with a real target, then walks the window through its screens
 without a display. Names of chapters (`lists bodies filters hand deliveries replay dialogs comparison tunnel`) draw only
-those.
+those. `--size 911x512@1.5` draws each picture as on a screen of that size and scale alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import os
 import socket
 import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-# Menus and tooltips keep to the screen, which is only 800 by 800 if nothing is said.
 SCREENS = Path(tempfile.gettempdir()) / f"hookline-book-{os.getpid()}.json"
-SCREENS.write_text('{"screens": [{"name": "book", "x": 0, "y": 0, "width": 2560, "height": 1440}]}', encoding="utf-8")
 os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={SCREENS}")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -90,9 +92,30 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
+def arguments() -> argparse.Namespace:
+    """What to draw, and where to."""
+    parser = argparse.ArgumentParser(description="Draw the pictures of the window.")
+    parser.add_argument("chapters", nargs="*", help="only these")
+    parser.add_argument("--size", metavar="WIDTHxHEIGHT[@SCALE]", help="of the screen, which the window fills")
+    parser.add_argument("--out", type=Path, default=OUT, help="the folder of the pictures")
+    return parser.parse_args()
+
+
+def set_screen(size: str | None) -> tuple[int, int] | None:
+    """Menus, tooltips and dialogs keep to the screen; the size of the window, if it fills that."""
+    logical, _, scale = (size or "2560x1440").partition("@")
+    width, height = map(int, logical.split("x"))
+    os.environ["QT_SCALE_FACTOR"] = scale = scale or "1"
+    screen = {"width": round(width * float(scale)), "height": round(height * float(scale))}
+    SCREENS.write_text(json.dumps({"screens": [{"name": "book", "x": 0, "y": 0, **screen}]}), encoding="utf-8")
+    return (width, height) if size else None
+
+
 def main() -> int:
     """Render the pictures; the exit code."""
-    OUT.mkdir(parents=True, exist_ok=True)
+    wanted = arguments()
+    only = set_screen(wanted.size)
+    wanted.out.mkdir(parents=True, exist_ok=True)
     main_window.SystemTray = PictureTray  # type: ignore[attr-defined]
     window_session.services_of = book_tunnel.services_of  # type: ignore[attr-defined]
     target = ThreadingHTTPServer(("127.0.0.1", 0), Target)
@@ -101,7 +124,12 @@ def main() -> int:
         options = WindowOptions(
             data_dir=Path(folder), port=free_port(), api_port=free_port(), base_url="https://hooks.example.org"
         )
-        walk = Walk(f"http://127.0.0.1:{target.server_port}/webhooks", f"http://127.0.0.1:{free_port()}/", sys.argv[1:])
+        walk = Walk(
+            f"http://127.0.0.1:{target.server_port}/webhooks",
+            f"http://127.0.0.1:{free_port()}/",
+            wanted.chapters,
+            partial(Book, out=wanted.out, only=only),
+        )
         code = run_window(options, walk.start)
     target.shutdown()
     SCREENS.unlink()
@@ -111,15 +139,15 @@ def main() -> int:
 class Walk:
     """Leads through the chapters, and closes the window at the end."""
 
-    def __init__(self, target_url: str, dead_url: str, chapters: list[str]) -> None:
-        self._target_url, self._dead_url, self._chapters = target_url, dead_url, chapters
+    def __init__(self, target_url: str, dead_url: str, chapters: list[str], make: Callable[[Ready], Book]) -> None:
+        self._target_url, self._dead_url, self._chapters, self._make = target_url, dead_url, chapters, make
         self._book: Book
         self._task: asyncio.Task[None]
         self.done = False
 
     def start(self, ready: Ready) -> None:
         """Begin, once the window is there."""
-        self._book = Book(ready, OUT)
+        self._book = self._make(ready)
         self._task = asyncio.get_running_loop().create_task(self._walk(), name="picture-book")
 
     async def _walk(self) -> None:
