@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from hashlib import sha256
 
 from msgspec.structs import replace
 
@@ -59,8 +60,6 @@ class Deliveries:
         await self._waiting()
         for _ in range(24):
             await self._delivered(await self._another())
-        first = self.endpoint.targets[0]
-        await self.store.targets.pause(first.id)
         self.made["paused"] = await self._capture("paused")
 
     async def _another(self) -> str:
@@ -81,13 +80,15 @@ class Deliveries:
             headers=SENT,
             content_type="application/json",
             size=len(BODY_SENT),
-            sha256="0" * 64,
+            sha256=sha256(BODY_SENT).hexdigest(),
             source_address="203.0.113.7",
             source_port=50_000,
             scheme="https",
             complete=True,
             response_status=200,
             delivery=DeliveryState.QUEUED,
+            provider="stripe",
+            event="invoice.paid",
         )
         seq = await captures.add(capture, BODY_SENT, targets=self.endpoint.targets)
         return replace(capture, seq=seq)
@@ -129,7 +130,7 @@ class Deliveries:
             "response_headers": (),
             "http_version": "",
             "timing": Timing(lookup=0.2),
-            "error": "Nothing listens at 127.0.0.1 port 3000. Start your program, or change the target’s URL.",
+            "error": "Nothing is listening at 127.0.0.1:3000 (connection refused).",
         }
         return self.attempt(delivery, number, **{**usual, **fields})
 
@@ -247,7 +248,8 @@ class Deliveries:
 
 async def draw(book: Book) -> None:
     """The tab for each kind of delivery, and the page."""
-    deliveries = Deliveries(book.store)
+    deliveries, forwarder = Deliveries(book.store), book.ready.application._forwarder
+    await forwarder.stop()
     await deliveries.fill()
     await book.show(deliveries.endpoint)
     tabs = book.detail.tabs
@@ -255,6 +257,8 @@ async def draw(book: Book) -> None:
         tabs.setCurrentIndex(BODY)
         await book.open(f"/{name}?")
         tabs.setCurrentIndex(DELIVERIES)
+        if name == "paused":
+            await book.store.targets.pause(deliveries.endpoint.targets[0].id)
         await asyncio.sleep(0.3)
         await book.save(f"deliveries-{name}", SIZES if name == "retried" else SIZES[:1])
     tabs.setCurrentIndex(BODY)
@@ -265,3 +269,6 @@ async def draw(book: Book) -> None:
     page.filters.set_state(DeliveryState.FAILED)
     await asyncio.sleep(0.5)
     await book.save("deliveries-failed")
+    for target in deliveries.endpoint.targets:
+        await book.store.targets.pause(target.id)
+    await forwarder.start()

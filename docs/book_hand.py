@@ -108,10 +108,9 @@ def _open_notify(book: Book) -> None:
     book.close_menus()
     header = book.page.header
     header.more.click()
-    assert header.notify is not None
     menu = header.notify.parentWidget()
-    assert menu is not None
-    header.notify.popup(menu.mapToGlobal(QPoint(menu.width() - 4, 0)))
+    menu.setActiveAction(header.notify.menuAction())
+    QTest.keyClick(menu, Qt.Key.Key_Right)
 
 
 async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
@@ -123,6 +122,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     form = book.dialog(EndpointDialog).form
     form.more_button.click()
     form["forward_url"].insert("ftp://example.org")
+    form.reveal("forward_url")
     await book.save("new-endpoint-more")
     book.dialog(EndpointDialog).done(QDialog.DialogCode.Rejected)  # Without the question about unsaved changes.
     await draw_targets(book, stripe)

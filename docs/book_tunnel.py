@@ -9,8 +9,6 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QScrollArea
-
 from app import window_session
 from app.application import Application
 from app.core.about import Component, Fact
@@ -209,11 +207,8 @@ class Chapter:
 
     async def settings(self) -> None:
         book = self.book
-        book.window.dialogs.open_settings()
+        book.window.dialogs.open_settings("tunnel_autostart")
         dialog = book.dialog(SettingsDialog)
-        await asyncio.sleep(0.3)
-        for area in dialog.findChildren(QScrollArea):
-            area.ensureWidgetVisible(dialog.form.rows["tunnel_autostart"], 0, 200)
         await self.save("settings-tunnel")
         dialog.reject()
 
