@@ -18,12 +18,12 @@ from app.ui.widgets.labels import plain_tooltip
 
 
 class ActionButton(IconButton):
-    """Shows the icon of `command`, which must have one, and its text as a label if `set_labelled`; text and key are in
-    the tooltip."""
+    """Shows the icon of `command`, which must have one, and its text or `word` as a label if `set_labelled`; text and
+    key are in the tooltip."""
 
-    def __init__(self, command: Command, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, command: Command, theme: Theme, parent: QWidget, word: str = "") -> None:
         super().__init__(command.icon_name or "more", command.hint, theme, parent)
-        self.command = command
+        self.command, self._word = command, word
         self.clicked.connect(command.trigger)
         command.changed.connect(self._follow)
         self._follow()
@@ -39,7 +39,7 @@ class ActionButton(IconButton):
     @Slot()
     def _follow(self) -> None:
         command = self.command
-        self.setText(f" {command.text()}")  # or it would touch the icon
+        self.setText(f" {self._word or command.text()}")  # or it would touch the icon
         self.setEnabled(command.isEnabled())
         self.set_name(command.hint)
         self.setAccessibleDescription(command.reason)

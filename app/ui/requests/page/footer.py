@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QWidget
 
@@ -20,8 +20,6 @@ from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, rest
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
-TEXT_FROM = 640
-"""Wider than this the buttons have words beside their icons."""
 HEIGHT = 40
 """Height in pixels of both, so that the list does not move when one replaces the other."""
 
@@ -56,17 +54,17 @@ class SelectionBar(QFrame):
         self.progress_text = ElidedLabel("", "strong", self)
         self.stop = Button("Stop", theme, self, kind="link")
         self.stop.clicked.connect(batch.stop)
-        buttons = (
-            (commands.replay, "Replay…"),
-            (commands.mark_read, "Mark read"),
-            (commands.mark_unread, "Mark unread"),
-            (commands.star, "Star"),
-            (commands.delete, "Delete…"),
-            (clear, ""),
-        )
-        self.buttons = [ActionButton(command, theme, self) for command, _ in buttons]
-        for button, (_, word) in zip(self.buttons, buttons, strict=True):
-            button.setText(word)
+        self.buttons = [
+            ActionButton(command, theme, self, word)
+            for command, word in (
+                (commands.replay, "Replay…"),
+                (commands.mark_read, "Mark read"),
+                (commands.mark_unread, "Mark unread"),
+                (commands.star, "Star"),
+                (commands.delete, "Delete…"),
+                (clear, ""),
+            )
+        ]
         self._layers = QStackedLayout(self)
         self._layers.addWidget(self._make_choices())
         self._layers.addWidget(self._make_progress())
@@ -101,25 +99,26 @@ class SelectionBar(QFrame):
         self.fit()
 
     def fit(self) -> None:
-        """In a narrow bar the button stays, shortened; the number of selected requests, then *Replay* give way."""
-        wide = self.width() >= TEXT_FROM
-        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
-        for button in self.buttons:
-            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        """In a narrow bar the offer stays, shortened; the words of the other buttons, the number of selected requests,
+        then *Replay* give way.
+        """
         short = self._offer.removeprefix("Select ").capitalize()
         self.select_all.setVisible(bool(self._offer))
-        replay = self.buttons[0]
-        for counted, offer, whole in (
-            (True, self._offer, True),
-            (False, self._offer, True),
-            (False, short, True),
-            (False, short, False),
+        *worded, _ = self.buttons
+        for words, counted, offer, whole in (
+            (True, True, self._offer, True),
+            (False, True, self._offer, True),
+            (False, False, self._offer, True),
+            (False, False, short, True),
+            (False, False, short, False),
         ):
-            self.text.setVisible(counted or not self._offer)
+            for button in worded:
+                button.set_labelled(words)
+            self.text.setVisible(counted)
             self.select_all.setText(offer)
-            replay.setVisible(whole)
+            worded[0].setVisible(whole)
             self._choices_row.invalidate()
-            if not self._offer or self._choices_row.sizeHint().width() <= self.width():
+            if self._choices_row.sizeHint().width() <= self.width() or not (words or self._offer):
                 return
 
     def add_sign(self, sign: QWidget) -> None:

@@ -98,6 +98,27 @@ async def test_where_room_is_short_the_offer_is_not_cut(shown: PageDesk) -> None
     assert bar.select_all.text() == "Select all 450"
 
 
+@pytest.mark.usefixtures("each_font")
+async def test_the_buttons_of_a_selection_have_whole_words_or_none(shown: PageDesk) -> None:
+    await filled(shown, 30)
+    QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+    bar = shown.page.list_footer.bar
+    await until(lambda: bar.text.text() == "30 selected")
+    *worded, clear = bar.buttons
+    seen = set()
+    for width in (1200, 720, 690, 639, 400):  # one pane below 730
+        shown.page.resize(width, 480)
+        await settle(10)
+        words = [button.text().strip() for button in worded]
+        assert words == ["Replay…", "Mark read", "Mark unread", "Star", "Delete…"]
+        (style,) = {button.toolButtonStyle() for button in worded}
+        assert all(button.width() >= button.sizeHint().width() for button in worded)
+        assert bar.text.shown_text() == "30 selected"
+        assert clear.toolButtonStyle() is Qt.ToolButtonStyle.ToolButtonIconOnly
+        seen.add(style)
+    assert len(seen) == 2
+
+
 async def test_nothing_more_is_offered_where_all_is_loaded(shown: PageDesk) -> None:
     await filled(shown, 20)
     QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
