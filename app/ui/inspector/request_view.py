@@ -37,7 +37,7 @@ STILL_READABLE = "You can still read and copy it here."
 
 SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed."
 
-LEAST_HEIGHT = 200
+LEAST_HEIGHT = 140
 """Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
 
 PAGES = ("body", "fields", "query", "deliveries", "raw", "info", "tokens")

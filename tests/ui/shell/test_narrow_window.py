@@ -100,7 +100,7 @@ async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: i
         await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
 
 
-@pytest.mark.parametrize("size", [SIZE, (960, 494)])
+@pytest.mark.parametrize("size", [SIZE, (960, 494), (895, 466)])
 async def test_a_note_is_written_without_scrolling_the_window(tmp_path: Path, size: tuple[int, int]) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         window.resize(*size)
