@@ -26,10 +26,17 @@ class Panes(QWidget):
     """
 
     def __init__(
-        self, column: QWidget, detail: RequestPane, back: Callable[[], None], theme: Theme, parent: QWidget
+        self,
+        column: QWidget,
+        detail: RequestPane,
+        back: Callable[[], None],
+        theme: Theme,
+        parent: QWidget,
+        *,
+        take_focus: Callable[[], None],
     ) -> None:
         super().__init__(parent)
-        self._column, self._detail, self._empty = column, detail, False
+        self._column, self._detail, self._empty, self._take_focus = column, detail, False, take_focus
         self.single = False
         """Whether only one is shown."""
         self._commands = _PaneCommands(back, self, theme)
@@ -77,6 +84,7 @@ class Panes(QWidget):
     def fit(self) -> None:
         self.single = self.width() < SIDE_BY_SIDE_WIDTH
         opened = not self._detail.is_empty
+        focus = self.window().focusWidget() if self.isVisible() else None
         if self.single and opened and self._detail.isHidden():
             # The second half of a double-click on a row must not press what has come there.
             self._detail.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -85,6 +93,8 @@ class Panes(QWidget):
         self._column.setVisible(not (self.single and opened))
         self._bar.setVisible(self.single and opened)
         self._commands.refresh()
+        if focus is not None and self.isAncestorOf(focus) and not focus.isVisible():
+            self._take_focus()  # Qt gives it to whatever comes next
 
     @Slot()
     def _take_clicks(self) -> None:

@@ -81,7 +81,7 @@ class RequestsPage(QWidget):
         self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
         self.detail = RequestPane(services, theme, tasks, self)
         self._column = ListColumn(self.header, self.activity, self)
-        self.panes = Panes(self._column, self.detail, self.show_list, theme, self)
+        self.panes = Panes(self._column, self.detail, self.show_list, theme, self, take_focus=self.take_focus)
         self.splitter = self.panes.splitter
         self.filter = PageFilter(
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self

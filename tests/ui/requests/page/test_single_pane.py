@@ -185,3 +185,18 @@ async def test_what_names_a_request_opens_it(desk: Desk, window: MainWindow) -> 
     assert not window.requests.list.isVisible()
     window.enter_endpoint(endpoint.id)
     assert window.requests.detail.header.isVisible()
+
+
+async def test_the_focus_stays_in_what_is_shown(narrow: PageDesk) -> None:
+    """Whatever opens a request, and whatever closes it."""
+    assert narrow.list.hasFocus()
+    narrow.page.open_request(narrow.ids()[1])
+    await opens(narrow, 1)
+    focus = narrow.page.focusWidget()
+    assert focus is not None
+    assert narrow.detail.isAncestorOf(focus)
+    assert not isinstance(focus, QToolButton)
+    narrow.page.show_endpoint(None)
+    await until(lambda: narrow.model.rowCount() == 3)
+    assert shows(narrow) == "list"
+    assert narrow.list.hasFocus()
