@@ -22,6 +22,9 @@ LEAST = QSize(160, 80)
 EMPTY_WIDTH = 280
 """Width in pixels of the text in a pane that may be narrow."""
 
+TILE_FROM = 240
+"""Pixels of height from which there is room for the icon."""
+
 
 class EmptyState(QWidget):
     """Icon (empty: Hookline's mark), title, text and at most one action, centred; `body` takes more below them."""
@@ -41,7 +44,7 @@ class EmptyState(QWidget):
         super().__init__(parent)
         content = QWidget(self)
         content.setProperty("transparent", True)
-        self.tile = QFrame(content)
+        self.tile, self.tile_from = QFrame(content), TILE_FROM
         self.tile.setFixedSize(64, 64)
         if icon:
             self.tile.setProperty("part", "tile")
@@ -85,5 +88,7 @@ class EmptyState(QWidget):
         return self.width() - margins.left() - margins.right() - SCROLL_BAR
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low pane the icon gives way to the words."""
         super().resizeEvent(event)
+        self.tile.setVisible(self.height() >= self.tile_from)
         self.set_text_width(self._text_width)

@@ -191,7 +191,7 @@ class AttemptPane(QWidget):
         self.reason.hide()
         for choice in (self.sides, self.parts):
             choice.hide()
-        self._show_nothing("Nothing sent yet", "What is sent and received appears here with the first attempt.")
+        self._show_nothing("No attempt yet", "What is sent and received appears here.")
 
     def _show_nothing(self, title: str, text: str = "") -> None:
         self._stop_body()

@@ -110,8 +110,7 @@ def _busy() -> bool:
 
 
 TEXT_WIDTH = 520
-ICON_FROM = 360
-"""Pixels of height from which there is room for the icon."""
+TILE_FROM = 360
 
 
 class EmptyList(QWidget):
@@ -127,6 +126,7 @@ class EmptyList(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._state = EmptyState("hook", "", "", theme, self)
         self._state.set_text_width(TEXT_WIDTH)
+        self._state.tile_from = TILE_FROM
         self._state.body.setContentsMargins(metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5)
         self._box = QFrame(self)
         self._box.setProperty("part", "field")
@@ -160,7 +160,6 @@ class EmptyList(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow list wraps the command earlier."""
         super().resizeEvent(event)
-        self._state.tile.setVisible(self.height() >= ICON_FROM)
         self._fit_command()
 
     def _fit_command(self) -> None:
