@@ -51,6 +51,12 @@ class Dialog(QDialog):
             margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5),
         )
         self.content_area = Scrolling(content, QSize(0, LEAST_HEIGHT), self)
+        self.edge = line(self)
+        keeps = self.edge.sizePolicy()
+        keeps.setRetainSizeWhenHidden(True)
+        self.edge.setSizePolicy(keeps)
+        self.edge.hide()
+        self.content_area.verticalScrollBar().valueChanged.connect(self._show_edge)
         header_frame = vbox(self.title, margins=(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0))
         footer_frame = QFrame(self)
         footer_frame.setProperty("part", "footer")
@@ -59,7 +65,7 @@ class Dialog(QDialog):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3),
         )
-        vbox(header_frame, (self.content_area, 1), footer_frame, inside=self, spacing=0, margins=0)
+        vbox(header_frame, self.edge, (self.content_area, 1), footer_frame, inside=self, spacing=0, margins=0)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
         """Fill the dialog with a list and the details of its selected item, separated by a line."""
@@ -68,6 +74,11 @@ class Dialog(QDialog):
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
         self.body.addLayout(columns, 1)
+
+    @Slot(int)
+    def _show_edge(self, scrolled: int) -> None:
+        """Where the content is cut by the title."""
+        self.edge.setVisible(scrolled > 0)
 
     def is_idle(self) -> bool:
         """Whether the dialog only shows something, so that closing it unasked loses nothing."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 
 
@@ -21,3 +23,18 @@ def test_the_icon_of_an_empty_state_goes_before_its_words(qtbot: QtBot) -> None:
     assert state.text.visibleRegion().boundingRect() == state.text.rect()
     state.resize(600, 300)
     assert state.tile.isVisible()
+
+
+def test_a_line_is_below_the_title_where_the_content_is_scrolled_under_it(qapp: QApplication, qtbot: QtBot) -> None:
+    dialog = Dialog("Edit and replay", Theme(), None)
+    qtbot.addWidget(dialog)
+    dialog.body.addWidget(QLabel("line\n" * 60))
+    dialog.resize(400, 300)
+    dialog.show()
+    bar, height = dialog.content_area.verticalScrollBar(), dialog.content_area.height()
+    assert not dialog.edge.isVisible()
+    bar.setValue(bar.maximum())
+    assert dialog.edge.isVisible()
+    assert dialog.content_area.height() == height
+    bar.setValue(0)
+    assert not dialog.edge.isVisible()
