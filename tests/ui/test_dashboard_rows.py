@@ -55,6 +55,20 @@ async def test_a_slug_is_whole_in_a_small_window(size: tuple[int, int], desk: De
     assert QFontMetrics(mono_font()).horizontalAdvance(text) <= room.width()
 
 
+async def test_all_rows_leave_out_the_same_of_their_urls(desk: Desk, window: MainWindow) -> None:
+    short = await desk.endpoint(name="Short", slug="shop")
+    window.resize(1280, 800)
+    (row,) = await rows_of(window, short)
+
+    def text(row: DashboardRow) -> str:
+        return row.url.fitting_text(row.url.room(Columns.of(row.width(), HEIGHT).name).width())
+
+    assert text(row) == row.contents.url
+    long = await desk.endpoint(name="Long", slug="q7w3e5r8t2y6u4i9o1p0a8s7" * 2)
+    rows = await rows_of(window, short, long)
+    assert [text(one) for one in rows] == [short.slug, long.slug]
+
+
 async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:
     plain = await desk.endpoint(name="Plain")
     forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")

@@ -134,13 +134,16 @@ class RowContents:
 
 class UrlLine:
     """A capture URL, measured once. Where it does not fit, what all endpoints share is left out: the base URL, then all
-    but the slug."""
+    but the slug. `widest` has the pixels of these wordings in any row, so that all rows choose the same one.
+    """
 
     def __init__(self, url: str, *, marked: bool) -> None:
         self._left = 22 if marked else 0
         mono = QFontMetrics(mono_font())
         path = urlsplit(url).path
-        self._wordings = [(text, mono.horizontalAdvance(text)) for text in (url, path, path.rpartition("/")[2])]
+        self._wordings = url, path, path.rpartition("/")[2]
+        # An advance is rounded, down too.
+        self.widths = self.widest = tuple(mono.horizontalAdvance(text) + 1 for text in self._wordings)
 
     def room(self, name: QRect) -> QRect:
         """The rectangle of the URL in the name column, behind its mark."""
@@ -148,14 +151,14 @@ class UrlLine:
 
     def fitting_text(self, width: int) -> str:
         """The text drawn in `width` pixels."""
-        return self._fitting(width)[0]
+        return self._wordings[self._fitting(width)]
 
     def end(self, room: QRect) -> int:
         """The right edge of the text drawn in `room`."""
-        return room.left() + min(self._fitting(room.width())[1], room.width())
+        return room.left() + min(self.widths[self._fitting(room.width())], room.width())
 
-    def _fitting(self, width: int) -> tuple[str, int]:
-        return next((one for one in self._wordings if one[1] <= width), self._wordings[-1])
+    def _fitting(self, width: int) -> int:
+        return next((place for place, most in enumerate(self.widest) if most <= width), len(self.widest) - 1)
 
 
 def paint_row(painter: QPainter, contents: RowContents, url: UrlLine, columns: Columns, theme: Theme) -> None:
@@ -295,9 +298,16 @@ class DashboardRow(PaintedButton):
         self.switch.setEnabled(contents.read_only is None)
         self.switch.setToolTip(plain_tooltip(contents.read_only or ""))
         self.copy_button.text_to_copy = contents.url
-        self._url = UrlLine(contents.url, marked=bool(contents.mark))
+        self.url = UrlLine(contents.url, marked=bool(contents.mark))
         self._place()
         self.update()
+
+    def shorten_url(self, widest: tuple[int, ...]) -> None:
+        """Leave out of the URL what other rows have no room for: see `UrlLine`."""
+        if widest != self.url.widest:
+            self.url.widest = widest
+            self._place()
+            self.update()
 
     def sizeHint(self) -> QSize:
         """Two lines and padding."""
@@ -365,7 +375,7 @@ class DashboardRow(PaintedButton):
         if self.underMouse():
             painter.fillRect(self.rect(), QColor(tokens.hover))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(tokens.border))
-        paint_row(painter, self._contents, self._url, columns, self.theme)
+        paint_row(painter, self._contents, self.url, columns, self.theme)
         if self.ringed:
             painter.setPen(QPen(QColor(tokens.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -379,9 +389,9 @@ class DashboardRow(PaintedButton):
         for widget in (self.switch, self.copy_button, self.menu_button):
             widget.resize(widget.sizeHint())
         self.switch.move(columns.switch.left(), (HEIGHT - self.switch.height()) // 2)
-        room = self._url.room(columns.name)
+        room = self.url.room(columns.name)
         middle = room.center().y() - self.copy_button.height() // 2
-        self.copy_button.move(self._url.end(room) + 4, middle)
+        self.copy_button.move(self.url.end(room) + 4, middle)
         self.menu_button.move(columns.menu.left(), (HEIGHT - self.menu_button.height()) // 2)
 
     @Slot()

@@ -98,6 +98,14 @@ class DashboardRows(Card):
             row = self._rows.get(endpoint.id)
             if row is not None:
                 row.show_contents(self._contents(endpoint))
+        self._shorten_urls()
+
+    def _shorten_urls(self) -> None:
+        """All alike."""
+        rows = self._rows.values()
+        widest = tuple(map(max, zip(*(row.url.widths for row in rows), strict=True)))
+        for row in rows:
+            row.shorten_url(widest)
 
     @Slot(str)
     def set_filter(self, text: str) -> None:
@@ -135,6 +143,7 @@ class DashboardRows(Card):
             added += 1
             place += 1
         if added:
+            self._shorten_urls()
             order_tabs(self._container)
 
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
