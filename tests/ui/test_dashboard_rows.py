@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QPainter, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import Endpoint
-from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine
+from app.core.target import TargetDraft
+from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.fonts import mono_font
@@ -67,6 +70,31 @@ async def test_all_rows_leave_out_the_same_of_their_urls(desk: Desk, window: Mai
     long = await desk.endpoint(name="Long", slug="q7w3e5r8t2y6u4i9o1p0a8s7" * 2)
     rows = await rows_of(window, short, long)
     assert [text(one) for one in rows] == [short.slug, long.slug]
+
+
+async def test_how_many_targets_there_are_is_not_cut(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(forward_url="http://127.0.0.1:34985/webhooks")
+    for port in (1, 2):
+        await desk.store.targets.create(endpoint.id, TargetDraft(url=f"http://127.0.0.1:{port}/"))
+    window.resize(911, 512)
+    (row,) = await rows_of(window, endpoint)
+    for width in range(600, 720):
+        row.resize(width, HEIGHT)
+        picture = row.grab()
+        with _Painter(picture) as painter:
+            paint_row(painter, row.contents, row.url, Columns.of(width, HEIGHT), desk.theme)
+        assert " +2" in painter.texts
+
+
+class _Painter(QPainter):
+    """Remembers what it draws."""
+
+    def __init__(self, on: QPixmap) -> None:
+        super().__init__(on)
+        self.texts: list[str] = []
+
+    def drawText(self, *args: Any) -> None:
+        self.texts.append(args[-1])
 
 
 async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:

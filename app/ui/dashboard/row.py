@@ -211,7 +211,7 @@ def _paint_target(painter: QPainter, contents: RowContents, room: QRect, theme: 
     parts, more = urlsplit(target), more_text(contents.endpoint.targets)
     if more and QFontMetrics(font).horizontalAdvance(more) > words.width() // 2:
         more = f" +{len(contents.endpoint.targets) - 1}"
-    needed = QFontMetrics(font).horizontalAdvance(more)
+    needed = QFontMetrics(font).horizontalAdvance(more) + 1  # an advance is rounded, down too
     used = _text(painter, words.adjusted(0, 0, -needed, 0), parts.netloc + parts.path, tokens.text_muted, font)
     if more:
         _text(painter, words.adjusted(used, 0, 0, 0), more, tokens.text_faint, font)
