@@ -159,6 +159,23 @@ async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk
     name, room = "My", header.name.width()
     while header.name.fontMetrics().horizontalAdvance(name) <= room:
         name += "."
+@pytest.mark.parametrize("size", [(911, 512), (1280, 800)])
+async def test_the_filter_is_in_line_with_the_url_above_it(
+    desk: Desk, window: MainWindow, size: tuple[int, int]
+) -> None:
+    window.resize(*size)
+    endpoint = await desk.endpoint()
+    await desk.capture(endpoint)
+    window.show_endpoint(endpoint.id)
+    page = window.requests
+    await until(page.list.isVisible)
+    await settle(10)
+    field, url = (one.mapTo(page, QPoint()).x() for one in (page.filter.bar.line, page.header.url))
+    assert field == url
+    saved, qr = (one.mapTo(page, one.rect().center()).x() for one in (page.filter.bar.saved, page.header.qr))
+    assert saved == qr
+
+
     await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
     await until(lambda: header.edit.text() == "")
     await until(lambda: header.name.shown_text() == name)

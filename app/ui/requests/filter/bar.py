@@ -244,7 +244,7 @@ class FilterBar(QFrame):
         top = hbox((self.line, 1), self.saved, spacing=metrics.SPACE_1)
         hbox((self.error, 1), self.fix, inside=self._error_row, spacing=metrics.SPACE_2, margins=0)
         inside = vbox(
-            top, self._error_row, self.chips, spacing=6, margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, 6)
+            top, self._error_row, self.chips, spacing=6, margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, 6)
         )
         vbox(inside, self.progress, inside=self, spacing=0, margins=0)
         self._error_row.hide()
