@@ -132,7 +132,7 @@ class Stats(SideBySide):
 
     def _figure_card(self, title: str, figure: QWidget, note: QWidget, meter: QWidget) -> Card:
         card = Card(self, padding=0)
-        card.body.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3)
+        card.body.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
         card.body.setSpacing(metrics.SPACE_1)
         card.body.addWidget(label(title, "small", card))
         line_of_figure = hbox(figure, (meter, 1), spacing=metrics.SPACE_3)

@@ -18,6 +18,7 @@ from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.shell.sidebar_rows import NavRow
+from app.ui.widgets.card import Card
 from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
@@ -27,6 +28,17 @@ from tests.ui.waiting import settle, until, wait_for_widget
 
 SIZE = (960, 540)
 pytestmark = pytest.mark.usefixtures("each_font")
+
+
+async def test_all_figures_are_in_one_line_with_no_endpoint_left(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=10) as (_, window):
+        window.resize(911, 512)
+        window.show_page(DASHBOARD)
+        stats = window.dashboard.stats
+        use = StorageUse(used=5 << 20, limit=20 << 30, when_full="delete_oldest", reached=False)
+        stats.show_kept(774, use)
+        await settle(10)
+        assert len({card.y() for card in stats.findChildren(Card)}) == 1
 
 
 @pytest.mark.parametrize("plan", Plan)
@@ -147,18 +159,6 @@ async def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
         assert delegate.star_rect(row).right() - row.left() > row.width() * 0.7
 
 
-async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk: Desk, window: MainWindow) -> None:
-    window.resize(1280, 800)
-    endpoint = await desk.endpoint(name="Shop")
-    await desk.capture(endpoint)
-    window.show_endpoint(endpoint.id)
-    await settle(10)
-    header = window.requests.header
-    assert header.width() > TEXT_FROM
-    assert header.edit.text() == "Edit"
-    name, room = "My", header.name.width()
-    while header.name.fontMetrics().horizontalAdvance(name) <= room:
-        name += "."
 @pytest.mark.parametrize("size", [(911, 512), (1280, 800)])
 async def test_the_filter_is_in_line_with_the_url_above_it(
     desk: Desk, window: MainWindow, size: tuple[int, int]
@@ -176,6 +176,18 @@ async def test_the_filter_is_in_line_with_the_url_above_it(
     assert saved == qr
 
 
+async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk: Desk, window: MainWindow) -> None:
+    window.resize(1280, 800)
+    endpoint = await desk.endpoint(name="Shop")
+    await desk.capture(endpoint)
+    window.show_endpoint(endpoint.id)
+    await settle(10)
+    header = window.requests.header
+    assert header.width() > TEXT_FROM
+    assert header.edit.text() == "Edit"
+    name, room = "My", header.name.width()
+    while header.name.fontMetrics().horizontalAdvance(name) <= room:
+        name += "."
     await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
     await until(lambda: header.edit.text() == "")
     await until(lambda: header.name.shown_text() == name)
