@@ -76,7 +76,8 @@ def facts_of(tunnel: Tunnel, program: str, now_us: int) -> str:
     named = tunnel.state in (*CONNECTED, TunnelState.RESTARTING, TunnelState.FAILED)
     facts = [program] if named else []
     if tunnel.state is TunnelState.UP and tunnel.up_since is not None:
-        facts.append(f"up for {span_text(now_us - tunnel.up_since)}, since {moment(tunnel.up_since, now_us)}")
+        since = moment(tunnel.up_since, now_us).replace("Yesterday", "yesterday")
+        facts.append(f"up for {span_text(now_us - tunnel.up_since)}, since {since}")
     if tunnel.state is TunnelState.STARTING and tunnel.started_at is not None:
         waited = max(0, now_us - tunnel.started_at) // 1_000_000
         facts.append(f"Waiting for its URL · {waited} s")

@@ -62,6 +62,8 @@ def test_the_page_says_which_program_and_since_when() -> None:
     assert facts_of(starting, "ngrok", NOW) == "Waiting for its URL · 3 s"
     assert title_of(starting, "ngrok", NOW) == "Starting ngrok…"
     assert title_of(RESTARTING, "ngrok", NOW) == "The tunnel ended. Restarting in 8 s"
+    yesterday = up(up_since=NOW - 24 * 60 * MINUTE)
+    assert "up for 1 day, since yesterday " in facts_of(yesterday, "ngrok", NOW)
 
 
 def test_a_check_is_told_with_its_age() -> None:
