@@ -47,7 +47,7 @@ from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
-from app.ui.widgets.labels import ElidedLabel, IconLabel, label, show_or_hide
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label, show_or_hide
 from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
 from app.ui.widgets.switch import Switch
@@ -74,7 +74,7 @@ class StatusCard(Card):
         self._announced: TunnelState | None = None
         self._icon = IconLabel(ICON, theme, self)
         self._icon.setFixedSize(ICON, ICON)
-        self.title = ElidedLabel("", "title", self)
+        self.title = FittingLabel("title", self)
         self.facts = ElidedLabel("", "muted", self)
         self.output = Button("Show output", theme, self, kind="ghost", icon="terminal")
         self.check = Button("Check", theme, self, icon="retry")
@@ -104,7 +104,9 @@ class StatusCard(Card):
         state = tunnel.state
         name = program.name if program is not None else tunnel.program or "the tunnel"
         self._icon.show_icon(*mark_of(tunnel))
-        self.title.setText(title_of(tunnel, name, now_us))
+        title = title_of(tunnel, name, now_us)
+        short = title.removeprefix("The tunnel is ")
+        self.title.set_wordings((title, short[:1].upper() + short[1:]))
         facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
         show_or_hide(self.facts, facts)
         connected = state in CONNECTED
@@ -168,7 +170,7 @@ class StatusCard(Card):
     def _announce(self, tunnel: Tunnel) -> None:
         """Tell screen readers each new state, not each second."""
         if self._announced not in (None, tunnel.state):
-            text = f"{self.title.text()}. {shown(tunnel.reason or '')}".strip()
+            text = f"{self.title.whole_text()}. {shown(tunnel.reason or '')}".strip()
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
         self._announced = tunnel.state
 

@@ -135,6 +135,17 @@ class TestRunning:
             await until(lambda: card.title.text() == "The tunnel is up")
             assert not card.problem.isVisible()
 
+    @pytest.mark.usefixtures("each_font")
+    async def test_the_title_is_whole_in_a_small_window(self, desk: Desk) -> None:
+        async with shown_over(desk) as window:
+            window.resize(911, 512)
+            window.show_page(TUNNEL)
+            desk.tunnels.come_up(state=TunnelState.UNREACHABLE, output=("line",))
+            await settle(10)
+            title = window.tunnel.page.status.title
+            assert title.shown_text() in ("The tunnel is unreachable", "Unreachable")
+            assert title.accessibleName() == "The tunnel is unreachable"
+
     async def test_a_restart_is_counted_down(self, tmp_path: Path) -> None:
         async with page_of(tmp_path) as (desk, page):
             desk.tunnels.come_up()
