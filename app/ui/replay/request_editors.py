@@ -179,8 +179,8 @@ class BodyEditor(QWidget):
         else:
             self.hex.show_source(source)
             self._pages.setCurrentWidget(self.hex)
-        kind = media_type(source.content_type)
-        self.facts.set_wordings([" · ".join(filter(None, (kind, count_of(source.size, "byte"))))])
+        kind, size = media_type(source.content_type), count_of(source.size, "byte")
+        self.facts.set_wordings([" · ".join(filter(None, (kind, size))), size])
         self._edited()
 
     @Slot()

@@ -140,6 +140,8 @@ async def test_a_low_editor_scrolls_to_the_response_and_squeezes_nothing(tmp_pat
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
         editor = await wait_for_widget(ReplayEditor, shown.page)
         editor.resize(880, 470)
+        await settle()
+        assert editor.body_editor.facts.shown_text().endswith("8 bytes")
         editor.tabs.setCurrentIndex(HEADERS)
         QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
         await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
