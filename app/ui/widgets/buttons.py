@@ -37,7 +37,7 @@ class Button(QPushButton):
         self.setProperty("kind", kind)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        self.setIconSize(QSize(metrics.ICON + metrics.SPACE_1, metrics.ICON))  # or the text would touch it
         self._show_icon()
 
     def set_icon_name(self, name: str | None) -> None:

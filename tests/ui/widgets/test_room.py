@@ -1,4 +1,4 @@
-"""What gives way where height is short."""
+"""The room between things, and what gives way where height is short."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+
+
+def test_the_icon_of_a_button_does_not_touch_its_text(qapp: QApplication, qtbot: QtBot) -> None:
+    widths = []
+    for icon in (None, "send"):
+        button = Button("Send a test request", Theme(), icon=icon)
+        qtbot.addWidget(button)
+        widths.append(button.sizeHint().width())
+    assert widths[1] - widths[0] >= metrics.ICON + metrics.SPACE_2
 
 
 @pytest.mark.usefixtures("qapp", "each_font")

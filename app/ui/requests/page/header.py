@@ -81,7 +81,7 @@ class EndpointHeader(QFrame):
         words = {self.edit: "Edit", self.test: "Send test"}
         for button, text in words.items():
             button.setText(text)
-        margins = 2 * metrics.SPACE_4 + 3 * metrics.SPACE_2
+        margins = metrics.SPACE_4 + metrics.SPACE_3 + 3 * metrics.SPACE_2
         needed = sum(part.sizeHint().width() for part in (self.name, self.edit, self.test, self.more)) + margins
         if self.width() < max(TEXT_FROM, needed):
             for button in words:
