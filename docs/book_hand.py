@@ -127,6 +127,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     book.dialog(EndpointDialog).done(QDialog.DialogCode.Rejected)  # Without the question about unsaved changes.
     await draw_targets(book, stripe)
     actions.delete(stripe)
+    await book.until("the question", lambda: any(one.isVisible() for one in window.findChildren(Question)))
     await book.save("delete")
     book.dialog(Question).reject()
     window.dialogs.open_settings()
