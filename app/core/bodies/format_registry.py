@@ -1,4 +1,6 @@
-"""Lists all views and ranks them for a body. A new format is one more file and one more row here."""
+"""Lists all views and ranks them for a body. A view without `write` also needs its widget in
+`app/ui/inspector/body/body_pane.py`.
+"""
 
 from __future__ import annotations
 

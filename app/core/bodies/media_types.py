@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 from email.message import Message
+from typing import NamedTuple
 
 PARAMETERS_MAX = 100
 """The standard library reads a value in the square of its semicolons: 65,000 would hold up all else for a third of a
 second."""
-_GROUPS = ("application", "text")
-_JSON_LINES = ("x-ndjson", "ndjson", "jsonl", "x-jsonl", "jsonlines", "x-jsonlines", "json-seq", "json-lines")
+
+
+class TextLanguage(NamedTuple):
+    """`endings` are those of file names; the first of `types` is taken for such a file."""
+
+    name: str
+    title: str
+    types: tuple[str, ...]
+    endings: tuple[str, ...]
+
+
+def _language(name: str, title: str, *, types: str, endings: str) -> TextLanguage:
+    """Senders use each type with `application/` too."""
+    named = tuple(f"{group}/{kind}" for kind in types.split() for group in ("text", "application"))
+    return TextLanguage(name, title, named, tuple(endings.split()))
+
+
+TEXT_LANGUAGES = (
+    _language(
+        "ndjson",
+        "NDJSON",
+        types="x-ndjson ndjson jsonl x-jsonl jsonlines x-jsonlines json-seq json-lines",
+        endings="ndjson jsonl",
+    ),
+    _language("javascript", "JavaScript", types="javascript x-javascript ecmascript", endings="js mjs cjs jsx"),
+    _language("typescript", "TypeScript", types="typescript x-typescript", endings="ts tsx"),
+    _language("css", "CSS", types="css", endings="css"),
+    _language("yaml", "YAML", types="yaml x-yaml vnd.yaml", endings="yaml yml"),
+    _language("toml", "TOML", types="toml x-toml", endings="toml"),
+    _language("ini", "INI", types="x-ini ini", endings="ini cfg conf editorconfig"),
+    _language("properties", "Properties", types="x-java-properties", endings="properties env"),
+    _language("graphql", "GraphQL", types="graphql", endings="graphql gql"),
+    _language("sql", "SQL", types="sql x-sql", endings="sql"),
+    _language("markdown", "Markdown", types="markdown x-markdown", endings="md"),
+    _language("python", "Python", types="x-python x-script.python", endings="py pyi"),
+    _language("shell", "Shell", types="x-sh x-shellscript x-bash", endings="sh bash"),
+    _language("diff", "Diff", types="x-diff x-patch", endings="diff patch"),
+    _language("csv", "CSV", types="csv x-csv comma-separated-values", endings="csv"),
+    _language("tsv", "TSV", types="tab-separated-values tsv", endings="tsv"),
+)
+_LANGUAGES = {kind: language.name for language in TEXT_LANGUAGES for kind in language.types}
 _PROTOBUF = ("protobuf", "x-protobuf", "vnd.google.protobuf", "x-google-protobuf", "proto", "x-protobuffer")
 
-JSON_LINES = frozenset(f"{group}/{name}" for group in _GROUPS for name in _JSON_LINES)
-"""Several JSON values one after the other."""
-CSV = frozenset({"text/csv", "application/csv", "text/x-csv", "application/x-csv", "text/comma-separated-values"})
-TSV = frozenset({"text/tab-separated-values", "application/tab-separated-values", "text/tsv"})
 GRPC = frozenset({f"application/{name}" for name in ("grpc", "grpc+proto", "grpc-web", "grpc-web+proto")})
 GENERIC_TEXT = frozenset({"", "text/plain", "application/octet-stream"})
 """Types that name no text format."""
@@ -44,6 +80,11 @@ def parameter(value: str, name: str) -> object:
         return None
 
 
+def text_language(media_type: str) -> str:
+    """The name of the language that the type names; empty for other types."""
+    return _LANGUAGES.get(media_type, "")
+
+
 def is_json(media_type: str) -> bool:
     """One JSON value."""
     return media_type.endswith(("/json", "+json"))
@@ -63,13 +104,12 @@ def is_protobuf(media_type: str) -> bool:
 
 
 _HINTS = {
+    **{kind: language.title for language in TEXT_LANGUAGES for kind in language.types},
     "application/json": "JSON",
-    "application/x-ndjson": "NDJSON",
     "application/x-www-form-urlencoded": "Form",
     "multipart/form-data": "Multipart",
     "text/plain": "Text",
     "text/html": "HTML",
-    "text/csv": "CSV",
     "text/xml": "XML",
     "application/xml": "XML",
     "application/octet-stream": "Binary",
@@ -81,13 +121,6 @@ _HINTS = {
     "application/msgpack": "MsgPack",
     "application/x-msgpack": "MsgPack",
     "application/vnd.msgpack": "MsgPack",
-    "application/javascript": "JavaScript",
-    "text/javascript": "JavaScript",
-    "application/yaml": "YAML",
-    "application/x-yaml": "YAML",
-    "text/yaml": "YAML",
-    "application/sql": "SQL",
-    "application/graphql": "GraphQL",
     "application/protobuf": "Protobuf",
     "application/x-protobuf": "Protobuf",
 }

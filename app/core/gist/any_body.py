@@ -7,7 +7,8 @@ At most the first part (1 MiB) is read, and `UNPACKED_MAX` bytes once unpacked.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 from app.core.bodies.charset import detect
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
@@ -28,6 +29,15 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f]")
 _ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f-\x9f]")
 _MARKED = (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
 """The first bytes of byte order marks."""
+_BY_TEXT: dict[str, Callable[[str], str | None]] = {
+    "csv": text.csv_gist,
+    "graphql": text.graphql_gist,
+    "html": text.html_gist,
+    "mail": text.mail_gist,
+    "tsv": partial(text.csv_gist, tabs=True),
+    "xml": text.xml_gist,
+    "yaml": text.yaml_gist,
+}
 
 
 def without_body(method: str, target: str, headers: Headers) -> str:
@@ -77,7 +87,7 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: 
         return binary.protobuf_gist(data, size)
     if kind == "grpc":
         return binary.grpc_gist(data, size)
-    if not kind:
+    if kind not in ("json", "ndjson", "form", *_BY_TEXT):
         return None
     utf8 = _in_utf8(content_type, data, complete=complete)
     if kind == "json":
@@ -91,17 +101,7 @@ def _by_text_type(kind: str, words: str, *, complete: bool) -> str | None:
     if kind == "form":
         # curl sends any body as a form unless it is given a type.
         return None if words[:1] in '{[<"' else forms.form_gist(words, complete=complete)
-    if kind == "xml":
-        return text.xml_gist(words)
-    if kind in ("csv", "tsv"):
-        return text.csv_gist(words, tabs=kind == "tsv")
-    describe = {
-        "html": text.html_gist,
-        "mail": text.mail_gist,
-        "yaml": text.yaml_gist,
-        "graphql": text.graphql_gist,
-    }
-    return describe[kind](words)
+    return _BY_TEXT[kind](words)
 
 
 def _guessed(content_type: str, data: bytes, size: int, *, complete: bool) -> str:

@@ -8,16 +8,7 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 
-from app.core.bodies.media_types import (
-    CSV,
-    JSON_LINES,
-    TSV,
-    is_json,
-    is_msgpack,
-    is_protobuf,
-    is_xml,
-    media_type,
-)
+from app.core.bodies.media_types import is_json, is_msgpack, is_protobuf, is_xml, media_type, text_language
 from app.core.gist.json_gist import NOT_JSON, object_gist
 from app.core.gist.words import one_line
 from app.core.record import Headers
@@ -25,26 +16,15 @@ from app.core.text import size_text
 
 log = logging.getLogger(__name__)
 
-_TYPES = {
-    **dict.fromkeys(JSON_LINES, "ndjson"),
-    **dict.fromkeys(CSV, "csv"),
-    **dict.fromkeys(TSV, "tsv"),
-    "application/x-www-form-urlencoded": "form",
-    "application/graphql": "graphql",
-    "text/html": "html",
-    "message/rfc822": "mail",
-    "application/yaml": "yaml",
-    "application/x-yaml": "yaml",
-    "text/yaml": "yaml",
-}
+_TYPES = {"application/x-www-form-urlencoded": "form", "text/html": "html", "message/rfc822": "mail"}
 
 
 @lru_cache(maxsize=256)
 def _kind(content_type: str) -> str:
-    """The kind of body a content type declares; empty for types without a description of their own."""
+    """The kind of body, or the text language, that a content type declares; empty for other types."""
     kind = media_type(content_type[:200])
-    if kind in _TYPES:
-        return _TYPES[kind]
+    if found := _TYPES.get(kind) or text_language(kind):
+        return found
     if is_json(kind):
         return "json"
     if is_xml(kind):

@@ -58,7 +58,7 @@ def graphql_gist(text: str) -> str:
     return f"GraphQL · {operation[1]} {operation[2]}".rstrip() if operation else text_gist(text, "GraphQL")
 
 
-def csv_gist(text: str, *, tabs: bool) -> str:
+def csv_gist(text: str, *, tabs: bool = False) -> str:
     """Takes the values of the first line for the names of columns."""
     line = text[:LINE_MAX].lstrip("\r\n").partition("\n")[0].rstrip("\r")
     separator = "\t" if tabs else max(",;\t", key=line.count)

@@ -10,7 +10,7 @@ from html import escape, unescape
 from typing import NamedTuple
 
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decode, part_of
-from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, media_type
+from app.core.bodies.media_types import is_json, is_xml, media_type, text_language
 from app.core.redaction.in_base64 import PACKED, holds_secrets
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
@@ -267,7 +267,7 @@ def _format(kind: str, text: str) -> str:
         return "multipart"
     if kind.startswith("message/") or _MAIL.match(text):
         return "mail"
-    if _JSON.match(text) or ((is_json(kind) or kind in JSON_LINES) and not _ENCODED_FORM.match(text)):
+    if _JSON.match(text) or ((is_json(kind) or text_language(kind) == "ndjson") and not _ENCODED_FORM.match(text)):
         return "json"
     if is_xml(kind) or _XML.match(text):
         return "xml"
@@ -285,7 +285,7 @@ def _is_unreadable(body: bytes, content_type: str) -> bool:
     text = body.decode("latin-1")
     if _format(kind, text) != "text":
         return False
-    if kind in CSV | TSV:
+    if text_language(kind) in ("csv", "tsv"):
         return _names_secret_column(text)
     return _is_unreadable_text(text) or (_is_binary(body, kind) and binary_may_name_secret(body))
 

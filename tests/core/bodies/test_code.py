@@ -32,6 +32,7 @@ SAMPLES = {
     "python": ("def f():\n    return 'a'\n", {"literal": "def", "key": "f", "string": "'a'"}),
     "shell": ('if true; then echo "a"; fi # b\n', {"string": '"a"', "punctuation": "# b"}),
     "diff": ("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n", {"string": "+new", "number": "-old"}),
+    "tsv": ('a\t"b\tc"\t12\n', {"string": '"b\tc"', "number": "12"}),
     "csv": ('a,"b, c",12\n', {"punctuation": ",", "string": '"b, c"', "number": "12"}),
 }
 SHAPES = st.text(st.sampled_from("\r\n\t \"'`/*\\{}[]()<>=:#-+,.;$aA01\x1b\u202e\ud800\U0001f600"), max_size=300)
@@ -81,7 +82,7 @@ def test_what_takes_long_goes_on_plain_and_whole() -> None:
 
 
 def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
-    broken = Language("x", "X", ("tests.core.bodies.test_code", "Broken"), frozenset(), frozenset())
+    broken = Language("x", "X", ("tests.core.bodies.test_code", "Broken"))
     shown = formatted(writer(broken), "one\ntwo\n")[0]
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 
@@ -109,6 +110,7 @@ def test_no_match_looks_further_than_its_bound() -> None:
         ("application/yaml", b"a: b", "YAML"),
         ("text/yaml", b'{"a": 1}', "JSON"),
         ("text/csv", b"a,b\n1,2\n", "CSV"),
+        ("application/vnd.yaml", b"a: b", "YAML"),
         ("text/css", bytes(range(20)), "Hex"),
         ("application/toml", b"[a]\nb = 1\n", "TOML"),
         ("text/markdown", b"[a](b)", "Markdown"),
@@ -133,7 +135,8 @@ def test_a_language_is_known_by_type_or_by_how_it_begins(content_type: str, body
 @pytest.mark.parametrize(
     ("said", "file_name", "type_"),
     [
-        ("", "deploy.YML", "text/vnd.yaml"),
+        ("", "deploy.YML", "text/yaml"),
+        ("", "rows.tsv", "text/tab-separated-values"),
         ("application/octet-stream", "a/b/page.html", "text/html"),
         ("text/plain", "data.json", "application/json"),
         ("application/json", "data.yml", "application/json"),

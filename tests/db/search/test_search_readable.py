@@ -64,6 +64,7 @@ SAMPLES = {
     "github": of(urlencode({"payload": json.dumps({"name": "Zoë"})}), FORM),
     "part qp": of(part(QP, quopri.encodestring("Zoë and soufflé".encode()).decode()), MULTIPART),
     "part base64": of(part(B64, base64.b64encode("Zoë, two words".encode()).decode()), MULTIPART),
+    "part sql": of(part(f"{B64}\r\nContent-Type: application/sql", "Wm/Dqw=="), MULTIPART),
     "file": of(part("; filename*=UTF-8''r%C3%A9sum%C3%A9.pdf", "%PDF"), MULTIPART),
     "picture": of(part("; filename=Zoë.png", "").encode() + b"\x89PNG\xff\xfe", MULTIPART),
     "mail": of(MAIL, "message/rfc822"),
@@ -75,7 +76,8 @@ SAMPLES = {
 }
 MAILS = ("mail", "mail in form", "mail in part", "mail in json")
 ZOES = (
-    *("python", "sns", "utf16", "gzip", "latin form", "github", "part qp", "part base64", "picture", "header"),
+    *("python", "sns", "utf16", "gzip", "latin form", "github", "part qp", "part base64", "part sql", "picture"),
+    "header",
     *MAILS,
 )
 FOUND = {

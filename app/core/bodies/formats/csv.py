@@ -143,7 +143,7 @@ def cells(row_text: str, delimiter: str, columns_max: int = 0) -> list[str]:
 
 def delimiter_of(sample: str, content_type: str, *, complete: bool = True) -> str:
     """The delimiter that gives the most rows the same number of cells."""
-    if media_types.media_type(content_type) in media_types.TSV:
+    if media_types.text_language(media_types.media_type(content_type)) == "tsv":
         return "\t"
     return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, complete))
 
@@ -164,7 +164,7 @@ def fit(kind: str, head: bytes) -> float:
     """Certain by type; offered for any text whose lines have the same number of cells."""
     if text_fit("", head) < 0.5 or head.lstrip()[:1] in (b"{", b"[", b"<"):
         return 0.0
-    if kind in media_types.CSV or kind in media_types.TSV:
+    if media_types.text_language(kind) in ("csv", "tsv"):
         return 0.97
     if kind not in media_types.GENERIC_TEXT:
         return 0.0

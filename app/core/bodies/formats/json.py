@@ -13,7 +13,7 @@ import msgspec
 from app.core.bodies.formats.text import add_text
 from app.core.bodies.formatter import Content, Formatted, position_at
 from app.core.bodies.lines import Kind
-from app.core.bodies.media_types import JSON_LINES, is_json
+from app.core.bodies.media_types import is_json, text_language
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
 _STRING = r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
@@ -223,7 +223,7 @@ def fit(media_type: str, head: bytes) -> float:
 def ndjson_fit(media_type: str, head: bytes) -> float:
     """Certain if declared, or if the first lines are an object or list each."""
     start = head.lstrip(b" \t\r\n\xef\xbb\xbf\x1e")
-    if media_type in JSON_LINES:
+    if text_language(media_type) == "ndjson":
         return 1.0 if start[:1] and start[:1] in b'{["-0123456789tfn' else 0.55
     first, line_end, rest = start.partition(b"\n")
     following = rest.lstrip(b" \t\r\n\x1e")[:1]

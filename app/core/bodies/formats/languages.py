@@ -1,4 +1,4 @@
-"""The languages with syntax colouring, and the types, file endings and first characters that identify each."""
+"""The languages with syntax colouring: the lexer of each, and how bodies without a type begin."""
 
 from __future__ import annotations
 
@@ -8,10 +8,40 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from app.core.bodies.formats import text
-from app.core.bodies.media_types import GENERIC_TEXT
+from app.core.bodies.media_types import GENERIC_TEXT, TEXT_LANGUAGES, text_language
 
 _OFTEN_JSON = frozenset({"javascript", "yaml"})
 """JSON is sent with these types too; the others can begin with a bracket that is not JSON's."""
+_LEXERS = {
+    "javascript": "pygments.lexers.javascript.JavascriptLexer",
+    "typescript": "pygments.lexers.javascript.TypeScriptLexer",
+    "css": "pygments.lexers.css.CssLexer",
+    "yaml": "pygments.lexers.data.YamlLexer",
+    "toml": "pygments.lexers.configs.TOMLLexer",
+    "ini": "pygments.lexers.configs.IniLexer",
+    "properties": "pygments.lexers.configs.PropertiesLexer",
+    "graphql": "pygments.lexers.graphql.GraphQLLexer",
+    "sql": "pygments.lexers.sql.SqlLexer",
+    "markdown": "pygments.lexers.markup.MarkdownLexer",
+    "python": "pygments.lexers.python.PythonLexer",
+    "shell": "pygments.lexers.shell.BashLexer",
+    "diff": "pygments.lexers.diff.DiffLexer",
+    "csv": "app.core.bodies.formats.csv_lexer.CsvLexer",
+    "tsv": "app.core.bodies.formats.csv_lexer.CsvLexer",
+}
+_START_PATTERNS = {
+    "javascript": rb"#![^\r\n]*\bnode\b",
+    "yaml": rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
+    "ini": rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
+    "graphql": rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
+    "sql": (
+        rb"(?:\s|--[^\n]*\n)*"
+        rb"(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b"
+    ),
+    "python": rb"#![^\r\n]*\bpython",
+    "shell": rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
+    "diff": rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
+}
 
 
 @dataclass(frozen=True)
@@ -21,122 +51,26 @@ class Language:
     name: str
     title: str
     lexer: tuple[str, str]
-    types: frozenset[str]
-    endings: frozenset[str]
     start_pattern: re.Pattern[bytes] | None = None
 
     def fit(self, media_type: str, head: bytes) -> float:
         """Certain by type, except where JSON is likely; likely by the first characters."""
         if text.fit("", head) < 0.5:
             return 0.0
-        if media_type in self.types:
+        if text_language(media_type) == self.name:
             return 0.85 if self.name in _OFTEN_JSON else 0.95
         return 0.92 if media_type in GENERIC_TEXT and self.start_pattern and self.start_pattern.match(head) else 0.0
 
 
-def _language(
-    name: str, title: str, lexer: str, *, types: str = "", endings: str = "", start_pattern: bytes | None = None
-) -> Language:
-    module, _, cls = lexer.rpartition(".")
-    named = {kind if "/" in kind else f"{group}/{kind}" for kind in types.split() for group in ("text", "application")}
-    pattern = re.compile(start_pattern) if start_pattern else None
-    return Language(name, title, (module, cls), frozenset(named), frozenset(endings.split()), pattern)
+def _language(name: str, title: str) -> Language:
+    module, _, cls = _LEXERS[name].rpartition(".")
+    pattern = _START_PATTERNS.get(name)
+    return Language(name, title, (module, cls), re.compile(pattern) if pattern else None)
 
 
-LANGUAGES = (
-    _language(
-        "javascript",
-        "JavaScript",
-        "pygments.lexers.javascript.JavascriptLexer",
-        types="javascript x-javascript ecmascript",
-        endings="js mjs cjs jsx",
-        start_pattern=rb"#![^\r\n]*\bnode\b",
-    ),
-    _language(
-        "typescript",
-        "TypeScript",
-        "pygments.lexers.javascript.TypeScriptLexer",
-        types="typescript x-typescript",
-        endings="ts tsx",
-    ),
-    _language("css", "CSS", "pygments.lexers.css.CssLexer", types="css", endings="css"),
-    _language(
-        "yaml",
-        "YAML",
-        "pygments.lexers.data.YamlLexer",
-        types="yaml x-yaml vnd.yaml",
-        endings="yaml yml",
-        start_pattern=rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
-    ),
-    _language("toml", "TOML", "pygments.lexers.configs.TOMLLexer", types="toml x-toml", endings="toml"),
-    _language(
-        "ini",
-        "INI",
-        "pygments.lexers.configs.IniLexer",
-        types="x-ini ini",
-        endings="ini cfg conf editorconfig",
-        start_pattern=rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
-    ),
-    _language(
-        "properties",
-        "Properties",
-        "pygments.lexers.configs.PropertiesLexer",
-        types="x-java-properties",
-        endings="properties env",
-    ),
-    _language(
-        "graphql",
-        "GraphQL",
-        "pygments.lexers.graphql.GraphQLLexer",
-        types="graphql",
-        endings="graphql gql",
-        start_pattern=rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
-    ),
-    _language(
-        "sql",
-        "SQL",
-        "pygments.lexers.sql.SqlLexer",
-        types="sql x-sql",
-        endings="sql",
-        start_pattern=rb"(?:\s|--[^\n]*\n)*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
-    ),
-    _language(
-        "markdown", "Markdown", "pygments.lexers.markup.MarkdownLexer", types="markdown x-markdown", endings="md"
-    ),
-    _language(
-        "python",
-        "Python",
-        "pygments.lexers.python.PythonLexer",
-        types="x-python x-script.python",
-        endings="py pyi",
-        start_pattern=rb"#![^\r\n]*\bpython",
-    ),
-    _language(
-        "shell",
-        "Shell",
-        "pygments.lexers.shell.BashLexer",
-        types="x-sh x-shellscript x-bash",
-        endings="sh bash",
-        start_pattern=rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
-    ),
-    _language(
-        "diff",
-        "Diff",
-        "pygments.lexers.diff.DiffLexer",
-        types="x-diff x-patch",
-        endings="diff patch",
-        start_pattern=rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
-    ),
-    _language(
-        "csv", "CSV", "app.core.bodies.formats.csv_lexer.CsvLexer", types="csv tab-separated-values", endings="csv tsv"
-    ),
-)
+LANGUAGES = tuple(_language(each.name, each.title) for each in TEXT_LANGUAGES if each.name in _LEXERS)
 
-_BY_ENDING = {
-    ending: f"text/{min(kind.partition('/')[2] for kind in each.types)}"
-    for each in LANGUAGES
-    for ending in each.endings
-}
+_BY_ENDING = {ending: each.types[0] for each in TEXT_LANGUAGES for ending in each.endings}
 # Not the system's table: a body must look the same on every computer.
 _TYPES = mimetypes.MimeTypes(filenames=())
 

@@ -15,7 +15,7 @@ from app.core.bodies.charset import detect
 from app.core.bodies.formats.form import NAMED
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, declared_boundary, part_of
-from app.core.bodies.media_types import media_type
+from app.core.bodies.media_types import media_type, text_language
 from app.core.search.readable.notations import (
     ENCODED_WORDS,
     JSON_ESCAPES,
@@ -39,7 +39,7 @@ _ENCODING = re.compile(r"content-transfer-encoding[ \t]*:[ \t]*\"?(?:base64|quot
 _ENCODING_MAX = 80
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/= \t\r\n]")
 _TEXTS = ("text/", "message/", "multipart/")
-_TEXT_ENDINGS = ("json", "xml", "javascript", "x-www-form-urlencoded", "yaml")
+_TEXT_ENDINGS = ("json", "xml", "yaml", "x-www-form-urlencoded")
 
 Event = tuple[str, str]
 """("begin", content type) of a part, ("text", a piece of its text), or ("end", "")."""
@@ -198,7 +198,7 @@ class _Part:
 
 def _is_text(part: Part) -> bool:
     kind = type_of(media_type(part.content_type), part.file_name)
-    return not kind or kind.startswith(_TEXTS) or kind.endswith(_TEXT_ENDINGS)
+    return not kind or bool(text_language(kind)) or kind.startswith(_TEXTS) or kind.endswith(_TEXT_ENDINGS)
 
 
 JSON_LEVELS = 3
