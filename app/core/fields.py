@@ -54,6 +54,9 @@ class Field(Record, frozen=True):
         if self.low is None or self.high is None or value is None:
             return None
         if isinstance(value, str):
+            if len(value) < self.low:
+                verb = "must have" if value else "is required:"
+                return f"{self.title} {verb} {self.bounds_text()} characters."
             if len(value) > self.high:
                 return f"{self.title} can have at most {self.high:,} characters, not {len(value):,}."
             return unstorable_error(self.title, value)

@@ -61,14 +61,10 @@ def field_errors(record: Record, others: Mapping[str, str | None], within: str =
 
 def name_error(name: str) -> str | None:
     """A name is 1 to 100 characters after trimming, on one line."""
-    length = len(name.strip())
-    if all(char.isspace() or char in _JOINERS for char in name):
-        return f"Name is required: 1 to {NAME_MAX} characters."
-    if length > NAME_MAX:
-        return f"Name can have at most {NAME_MAX} characters, not {length}."
-    if not all(map(_is_allowed_in_name, name.strip())):
+    trimmed = "" if all(char.isspace() or char in _JOINERS for char in name) else name.strip()
+    if not all(map(_is_allowed_in_name, trimmed)):
         return "Name must be one line without control characters."
-    return None
+    return fields_of(EndpointDraft)["name"].error(trimmed)
 
 
 def _is_allowed_in_name(char: str) -> bool:

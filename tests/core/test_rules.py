@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core import rules
+from app.core.fields import Field
 from app.core.ids import new_slug
 from app.core.model import Auth, Forward, Plan, ResponseSettings
 from tests.factories import draft
@@ -47,6 +48,13 @@ def test_a_name_of_1_to_100_characters_is_taken(name: str) -> None:
 )
 def test_other_names_are_refused_in_words(name: str, part: str) -> None:
     assert part in (rules.name_error(name) or "")
+
+
+def test_a_text_has_its_least_length_too() -> None:
+    code = Field(title="Code", low=2, high=9)
+    assert code.error("") == "Code is required: 2 to 9 characters."
+    assert code.error("x") == "Code must have 2 to 9 characters."
+    assert code.error("xx") is None
 
 
 def test_description_ends_at_2000_characters() -> None:
