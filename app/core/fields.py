@@ -20,7 +20,8 @@ Unit = Literal["", "bytes", "days", "ms", "requests a second", "port", "file"]
 
 class Field(Record, frozen=True):
     """`low` and `high` bound a number, the characters of a text, or how many of a list, whose items are as
-    `item_pattern`, and `item_help` in words. `secret` values are shown to nobody but the user.
+    `item_pattern`, and `item_help` in words. `choices` are words for those of the type, in its order. `secret` values
+    are shown to nobody but the user.
 
     These are no bounds of msgspec's own, which refuses values without naming the field, and allows none on what may be
     None.
@@ -31,6 +32,7 @@ class Field(Record, frozen=True):
     low: float | None = None
     high: float | None = None
     unit: Unit = ""
+    choices: tuple[str, ...] = ()
     secret: bool = False
     item_pattern: str = ""
     item_help: str = ""
@@ -124,6 +126,11 @@ def choices_of(record: type[Record], name: str) -> tuple[str, ...]:
     """The values that a field can have, () unless they are named by its type."""
     kind = types_of(record)[name]
     return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def choice_words(record: type[Record], name: str) -> Mapping[str, str]:
+    """The values that a field can have, each with its words."""
+    return dict(zip(choices_of(record, name), fields_of(record)[name].choices, strict=True))
 
 
 def nullable(record: type[Record], name: str) -> bool:

@@ -93,7 +93,18 @@ class Forward(Record, frozen=True):
 class Auth(Record, frozen=True):
     """Credentials that senders need. `name` is the user (basic) or the header's name (header), and unused otherwise."""
 
-    kind: Literal["none", "basic", "bearer", "header"] = "none"
+    kind: Annotated[
+        Literal["none", "basic", "bearer", "header"],
+        Field(
+            title="Credentials",
+            choices=(
+                "None (anyone with the URL can send)",
+                "Basic: user name and password",
+                "Bearer token",
+                "A header with a secret value",
+            ),
+        ),
+    ] = "none"
     name: str = ""
     secret: Annotated[str, Field(title="Secret", secret=True)] = ""
 
@@ -134,6 +145,7 @@ class EndpointSettings(Record, frozen=True):
             title="When full",
             help="At its storage limit: delete its oldest requests, starred ones too, or stop capturing (senders get"
             " 503).",
+            choices=("Delete its oldest requests", "Stop capturing: senders get 503"),
         ),
     ] = "delete_oldest"
     active: bool = True

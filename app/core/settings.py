@@ -104,6 +104,7 @@ class Settings(Record, frozen=True):
         Field(
             title="When storage is full",
             help="Delete the oldest requests, starred ones too, or stop capturing: senders get 503.",
+            choices=("Delete oldest requests", "Stop capturing"),
         ),
     ] = "delete_oldest"
     response_limit: Annotated[
@@ -118,13 +119,16 @@ class Settings(Record, frozen=True):
     ] = GIB
     theme: Annotated[
         Literal["system", "light", "dark"],
-        Field(title="Theme", help="Match the system, or always light or dark."),
+        Field(
+            title="Theme", help="Match the system, or always light or dark.", choices=("Match system", "Light", "Dark")
+        ),
     ] = "system"
     on_close: Annotated[
         Literal["quit", "tray"],
         Field(
             title="When the window is closed",
             help="Quit, or keep capturing in the tray.",
+            choices=("Quit", "Keep running in the tray"),
         ),
     ] = "quit"
 

@@ -116,7 +116,11 @@ class TargetDraft(Record, frozen=True):
     ] = None
     host: Annotated[
         Literal["target", "sender"],
-        Field(title="Host", help="The Host header: the target's own, or the sender's."),
+        Field(
+            title="Host",
+            help="The Host header: the target's own, or the sender's.",
+            choices=("The target’s", "As the sender sent it"),
+        ),
     ] = "target"
     timeout_ms: Annotated[
         int, Field(title="Timeout", help="Maximum time for one attempt.", low=100, high=600_000, unit="ms")

@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core import rules
-from app.core.fields import Field
+from app.core.fields import Field, choice_words, choices_of, fields_of
 from app.core.ids import new_slug
-from app.core.model import Auth, Forward, Plan, ResponseSettings
+from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
+from app.core.record import Record
+from app.core.settings import Settings
+from app.core.target import TargetDraft
 from tests.factories import draft
 
 OWN = ("http://127.0.0.1:8787/catch/", "https://hooks.example.org/team/catch/", "http://127.0.0.1:8788/")
@@ -55,6 +58,12 @@ def test_a_text_has_its_least_length_too() -> None:
     assert code.error("") == "Code is required: 2 to 9 characters."
     assert code.error("x") == "Code must have 2 to 9 characters."
     assert code.error("xx") is None
+
+
+@pytest.mark.parametrize("record", [Settings, EndpointDraft, Auth, TargetDraft])
+def test_each_choice_has_words(record: type[Record]) -> None:
+    for name in fields_of(record):
+        assert tuple(choice_words(record, name)) == choices_of(record, name)
 
 
 def test_description_ends_at_2000_characters() -> None:

@@ -16,7 +16,6 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.format_json import FormatJsonButton
@@ -140,13 +139,6 @@ class _BodyField(QWidget):
         """A body has none."""
 
 
-_KINDS = {
-    "none": "None (anyone with the URL can send)",
-    "basic": "Basic: user name and password",
-    "bearer": "Bearer token",
-    "header": "A header with a secret value",
-}
-_WHEN_FULL = {"delete_oldest": "Delete its oldest requests", "stop_capturing": "Stop capturing: senders get 503"}
 FORWARDED = "Every captured request is forwarded there as it was received."
 OWN_TEXT = "Content-Length and those of the connection are set by Hookline itself."
 BODY_TEXT = "Your own text is sent as text/plain, unless the headers name another Content-Type."
@@ -258,7 +250,7 @@ class EndpointForm(Form):
         least = exact_size(self.declared("storage_limit").bounds[0])
         section.side_by_side(
             self.add("storage_limit", optional=True, help_text=f"{least} or more, such as 500 MiB."),
-            self.add("when_full", ChoiceField(_WHEN_FULL, self), help_text="Starred requests are deleted too."),
+            self.add("when_full", help_text="Starred requests are deleted too."),
         )
         self["storage_limit"].changed.connect(self._fit_limit)
         return section
@@ -304,15 +296,15 @@ class EndpointForm(Form):
     def _security(self) -> Section:
         """The credentials senders must provide."""
         section = Section("Security", self)
-        kind, secret = ChoiceField(_KINDS, self), _CredentialField(self)
+        secret = _CredentialField(self)
         secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
         text = "Senders with wrong credentials get 401 and are listed under Refused."
-        section.add(self.add("auth.kind", kind, title="Credentials", help_text=text))
+        section.add(self.add("auth.kind", help_text=text))
         section.side_by_side(
             self.add("auth.name", _CredentialField(self), title="User name"),
             self.add("auth.secret", secret, title="Password"),
         )
-        kind.changed.connect(self._fit_credentials)
+        self["auth.kind"].changed.connect(self._fit_credentials)
         return section
 
     def _url(self) -> Section:

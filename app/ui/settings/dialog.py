@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.events import SettingsChanged, Subscriptions
-from app.core.fields import fields_of
+from app.core.fields import choice_words, fields_of
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
 from app.core.settings import Settings, check, override_text
@@ -25,7 +25,7 @@ from app.ui.settings.network import NetworkSection
 from app.ui.settings.rows import SettingsForm, SettingsSection
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
 from app.ui.settings.section_list import SectionList
-from app.ui.settings.storage import WHEN_FULL, StorageSection
+from app.ui.settings.storage import StorageSection
 from app.ui.settings.window_section import WindowSection
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
@@ -64,7 +64,7 @@ def _value(key: str, value: Any) -> str:
         return str(value.capitalize())
     if fields_of(SavedSettings)[key].unit == "bytes":
         return exact_size(value)
-    return WHEN_FULL[value] if key == "when_full" else str(value)
+    return choice_words(SavedSettings, key).get(value, str(value))
 
 
 SECTIONS_WIDTH = 176

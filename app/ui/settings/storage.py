@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from app.core.backup import Backup, BackupContents, contents_text, damaged_text,
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.errors import HooklineError
-from app.core.model import PurgeReport, StorageSize, WhenFull
+from app.core.model import PurgeReport, StorageSize
 from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
 from app.core.store import BackupRepository
@@ -30,7 +29,6 @@ from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField, open_folder
 from app.ui.widgets.dialog import ask, result_of
-from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Space, hbox, vbox
 from app.ui.widgets.meter import Meter
@@ -269,10 +267,6 @@ def _documents() -> Path:
     return Path(place) if place and Path(place).is_dir() else Path.home()
 
 
-WHEN_FULL: Mapping[WhenFull, str] = {
-    "delete_oldest": "Delete oldest requests",
-    "stop_capturing": "Stop capturing",
-}
 COUNTED = (
     "Stored: bodies, headers and targets of requests, which the storage limit counts. On disk: the database’s files,"
     " with responses of targets, the search index, and space that the next cleanup gives back."
@@ -306,7 +300,7 @@ class StorageSection(SettingsSection):
         least = f"{exact_size(TOTAL_LIMIT_MIN)} or more"
         of_file = (
             form.row("storage_limit", example=f"{least}, such as 20 GiB."),
-            form.row("when_full", ChoiceField(WHEN_FULL, form)),
+            form.row("when_full"),
             form.row("disk_reserve"),
         )
         for row in (*of_file[:2], self.response_row, self.size_row, of_file[2]):

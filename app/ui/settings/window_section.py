@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
@@ -13,9 +11,8 @@ from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import Services
 from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection
 from app.ui.tasks import Tasks, in_thread
-from app.ui.theme.theme import Choice, Theme
+from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.switch import Switch
 
 NOTIFICATIONS_TEXT = f"Choose when to be notified with “{MENU}” in an endpoint’s menu."
@@ -44,8 +41,6 @@ class NotificationsRow(SettingsRow):
 
 COMMAND_SHOWN = 48
 """Characters of another command that are shown; the tooltip has all of them."""
-_THEMES: Mapping[Choice, str] = {"system": "Match system", "light": "Light", "dark": "Dark"}
-_ON_CLOSE = {"quit": "Quit", "tray": "Keep running in the tray"}
 
 
 class WindowSection(SettingsSection):
@@ -60,10 +55,10 @@ class WindowSection(SettingsSection):
     ) -> None:
         self.start = Switch(form.declared("start_at_sign_in").title, theme, form)
         self.start_row = form.row("start_at_sign_in", self.start, width=0)
-        rows = [form.row("theme", ChoiceField(_THEMES, form)), self.start_row]
+        rows = [form.row("theme"), self.start_row]
         if desktop is not None:
             self.notifications = NotificationsRow(theme, desktop, form)
-            self._closing = form.row("on_close", ChoiceField(_ON_CLOSE, form))
+            self._closing = form.row("on_close")
             rows += [self._closing, self.notifications]
         super().__init__("Window", form, *rows)
         self._autostart, self._desktop = services.autostart, desktop

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from app.core.fields import Field, declared_at, fields_of, nullable, types_of
+from app.core.fields import Field, choice_words, declared_at, fields_of, nullable, types_of
 from app.core.record import Record
 from app.core.rules import FieldError
 from app.ui.theme import metrics
-from app.ui.widgets.fields import CheckField, LabeledField
+from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.number_field import NumberField
@@ -129,6 +129,8 @@ class Form(QWidget):
         """The control of the field's type."""
         record, name = declared_at(self._record, path)
         declared = fields_of(record)[name]
+        if words := choice_words(record, name):
+            return ChoiceField(words, self)
         if types_of(record)[name] is not int:
             return TextField(self, optional=nullable(record, name), **options)
         if declared.unit == "bytes":

@@ -348,6 +348,8 @@ class TestSettings:
         assert changes_text(new, old) == "Saved. Public base URL: none. Storage limit: 20 GiB."
         other = SavedSettings(when_full="stop_capturing", body_limit=5 * MIB)
         assert changes_text(old, other) == ("Saved. Largest body: 5 MiB. When storage is full: Stop capturing.")
+        told = changes_text(old, SavedSettings(theme="dark", on_close="tray"))
+        assert told == "Saved. Theme: Dark. When the window is closed: Keep running in the tray."
         assert changes_text(replace(new, plan=Plan.PRO), other) == (
             "Saved 5 settings: Public base URL, Largest body, Storage limit, When storage is full, Plan."
         )

@@ -22,7 +22,7 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
+from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import IconLabel, label
@@ -332,10 +332,9 @@ class TargetForm(Form):
             field.header.addWidget(headers.views)
         removing = NameLines(64, self, placeholder="Authorization")
         removing.setAccessibleName("Headers to remove")
-        host = ChoiceField({"target": "The target’s", "sender": "As the sender sent it"}, self)
         section.side_by_side(
             self.add("remove_headers", removing, title="Remove", help_text="One name per line."),
-            self.add("host", host, help_text="A server with several sites uses this header to pick one."),
+            self.add("host", help_text="A server with several sites uses this header to pick one."),
         )
         section.add(
             self.add(
