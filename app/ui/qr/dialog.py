@@ -13,10 +13,11 @@ from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
+from app.ui.inspector.body.body_export import write_body
+from app.ui.inspector.body.body_source import of_bytes
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
@@ -113,10 +114,6 @@ BUSY = {
     TunnelState.STOPPING: "Stopping…",
 }
 PNG, SVG = "PNG picture (*.png)", "SVG drawing (*.svg)"
-
-
-class PictureError(HooklineError):
-    """The file could not be written."""
 
 
 def is_loopback(url: str) -> bool:
@@ -229,11 +226,8 @@ class QrDialog(Dialog):
         self.status.setText(f"Saved as {escape(path.name)}.")
 
     async def _write(self, path: Path) -> None:
-        url = self._services.capture_url(self._endpoint)
-        try:
-            await in_thread(lambda: path.write_bytes(file_of(url, kind_of(path))))
-        except OSError as error:
-            raise PictureError(f"The QR code could not be saved as {path}: {error.strerror or error}.") from error
+        picture = await in_thread(file_of, self._services.capture_url(self._endpoint), kind_of(path))
+        await write_body(of_bytes(picture, path.name), path, "QR code")
         await self._services.tunnels.copied(self._endpoint.id)
 
     @Slot()

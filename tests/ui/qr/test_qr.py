@@ -11,7 +11,8 @@ import segno
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, PictureError, QrDialog, is_loopback, modules_of
+from app.ui.inspector.body.body_export import SaveError
+from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL
@@ -110,8 +111,11 @@ class TestFiles:
 
     async def test_a_file_that_cannot_be_written_is_said(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path) as (desk, _, dialog):
-            with pytest.raises(PictureError, match="could not be saved as"):
+            with pytest.raises(SaveError, match="The QR code could not be saved as"):
                 await dialog.save_to(tmp_path / "missing" / "code.png")
+            (tmp_path / "link.png").symlink_to(tmp_path / "other.png")
+            with pytest.raises(SaveError, match="that is a symbolic link"):
+                await dialog.save_to(tmp_path / "link.png")
             assert desk.tunnels.called("copied") == []
 
     async def test_copying_the_url_is_noted(self, tmp_path: Path) -> None:
