@@ -42,20 +42,20 @@ async def rows_of(window: MainWindow, *endpoints: Endpoint) -> list[DashboardRow
     return [row for one in endpoints if (row := rows.row(one.id)) is not None]
 
 
-@pytest.mark.parametrize("size", [MINIMUM, (911, 512)])
 @pytest.mark.usefixtures("each_font")
-async def test_a_slug_is_whole_in_a_small_window(size: tuple[int, int], desk: Desk, window: MainWindow) -> None:
+async def test_a_slug_is_whole_in_a_small_window(desk: Desk, window: MainWindow) -> None:
     endpoint = await desk.endpoint(name="Plain", slug="q7w3e5r8t2y6u4i9o1p0a8s7")
     for _ in range(9):  # which make a scroll bar
         await desk.endpoint()
-    window.resize(*size)
-    (row,) = await rows_of(window, endpoint)
-    await settle()
-    url = UrlLine(row.contents.url, marked=False)
-    room = url.room(Columns.of(row.width(), HEIGHT).name)
-    text = url.fitting_text(room.width())
-    assert text.endswith(endpoint.slug)
-    assert QFontMetrics(mono_font()).horizontalAdvance(text) <= room.width()
+    for size in (MINIMUM, (911, 512)):
+        window.resize(*size)
+        (row,) = await rows_of(window, endpoint)
+        await settle()
+        url = UrlLine(row.contents.url, marked=False)
+        room = url.room(Columns.of(row.width(), HEIGHT).name)
+        text = url.fitting_text(room.width())
+        assert text.endswith(endpoint.slug), size
+        assert QFontMetrics(mono_font()).horizontalAdvance(text) <= room.width(), size
 
 
 async def test_all_rows_leave_out_the_same_of_their_urls(desk: Desk, window: MainWindow) -> None:

@@ -74,9 +74,8 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
     assert position_of_column([Line("")], 1) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("content_type", "sent", "told"),
-    [
+async def test_the_charset_of_a_text_is_told(shown: PageDesk) -> None:
+    for content_type, sent, told in (
         (
             "text/plain; charset=windows-1251",
             "\u041f\u0440\u0438".encode("cp1251"),
@@ -95,16 +94,12 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
             b'<?xml version="1.0" encoding="koi8-r"?><a/>',
             ("koi8-r · auto", "koi8-r, named in the text"),
         ),
-    ],
-)
-async def test_the_charset_of_a_text_is_told(
-    content_type: str, sent: bytes, told: tuple[str, str], shown: PageDesk
-) -> None:
-    await open_body(shown, sent, content_type)
-    assert shown.detail.body.facts.text().endswith(told[0])
-    assert facts(shown)["Charset"] == told[1]
-    await open_body(shown, b"\x00\x01\x02\xff" * 40, "application/octet-stream")
-    assert "Charset" not in facts(shown)
+    ):
+        await open_body(shown, sent, content_type)
+        assert shown.detail.body.facts.text().endswith(told[0])
+        assert facts(shown)["Charset"] == told[1]
+        await open_body(shown, b"\x00\x01\x02\xff" * 40, "application/octet-stream")
+        assert "Charset" not in facts(shown)
 
 
 def facts(shown: PageDesk) -> dict[str, str]:

@@ -204,19 +204,17 @@ async def test_a_picture_shows_a_ring_when_a_key_leads_to_it(shown: PageDesk) ->
     assert edge() == plain
 
 
-@pytest.mark.parametrize(
-    ("content_type", "note"),
-    [
+async def test_a_picture_is_named_as_what_it_is(shown: PageDesk) -> None:
+    body = shown.detail.body
+    for content_type, note in (
         ("image/png", ""),
         ("", ""),
         ("application/octet-stream", ""),
         ("application/json; charset=utf-8", "Sent as application/json, but this is a PNG image."),
         ("image/jpeg", "Sent as image/jpeg, but this is a PNG image."),
-    ],
-)
-async def test_a_picture_is_named_as_what_it_is(content_type: str, note: str, shown: PageDesk) -> None:
-    await open_body(shown, picture("PNG"), content_type)
-    body = shown.detail.body
-    assert body.stack.currentWidget() is body.image
-    await until(lambda: body.facts.text().startswith("PNG image \u00b7 "))
-    assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note))
+    ):
+        await open_body(shown, picture("PNG"), content_type)
+        assert body.stack.currentWidget() is body.image, content_type
+        await until(lambda: body.facts.text().startswith("PNG image \u00b7 "))
+        assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note)), content_type
+        await open_body(shown, b"a", "text/plain")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
@@ -44,13 +43,13 @@ def check(window: MainWindow) -> None:
         assert interface.text(QAccessible.Text.Name), stop
 
 
-@pytest.mark.parametrize("page", [DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL])
-async def test_of_a_page(tmp_path: Path, page: str) -> None:
+async def test_of_each_page(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=2) as (desk, window):
         await desk.capture(desk.store.endpoints.all()[0])
-        window.show_page(page)
-        await settle()
-        check(window)
+        for page in (DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL):
+            window.show_page(page)
+            await settle()
+            check(window)
 
 
 async def test_a_state_that_is_made_late_has_its_place(tmp_path: Path) -> None:
@@ -86,14 +85,16 @@ async def test_of_a_replay(tmp_path: Path) -> None:
         check(window)
 
 
-@pytest.mark.parametrize("tab", [BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO])
-async def test_of_a_request(tmp_path: Path, tab: int) -> None:
+async def test_of_each_tab_of_a_request(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
-        capture = await desk.capture(desk.store.endpoints.all()[0])
-        window.show_endpoint(capture.endpoint_id)
-        window.requests.detail.show_tab_of(capture.id, tab)
-        window.requests.open_request(capture.id)
-        await until(lambda: window.requests.request.summary is not None)
-        await settle(5)
-        assert window.requests.detail.tabs.currentIndex() == tab
-        check(window)
+        endpoint = desk.store.endpoints.all()[0]
+        window.show_endpoint(endpoint.id)
+        page = window.requests
+        for tab in (BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO):
+            capture = await desk.capture(endpoint)
+            page.detail.show_tab_of(capture.id, tab)
+            page.open_request(capture.id)
+            await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
+            await settle(5)
+            assert page.detail.tabs.currentIndex() == tab
+            check(window)
