@@ -129,7 +129,7 @@ def check_deleting_and_coming_back(program: Program, url: str, body: bytes) -> s
     return {before}
 
 
-@pytest.mark.parametrize("size", [600, 200_000, 5_000_000])
+@pytest.mark.parametrize("size", [600, pytest.param(200_000, marks=pytest.mark.long), 5_000_000])
 def test_captures_stop_in_time_and_come_back_after_deleting(folder: Path, size: int) -> None:
     with Program(folder) as program:
         url = make_endpoint(program)

@@ -48,7 +48,7 @@ def test_a_full_disk_refuses_with_503_and_recovers_without_a_restart(tmp_path: P
     assert stored == set(acknowledged)
 
 
-@pytest.mark.parametrize("room", [0, 8, 100, 4_000, 30_000])
+@pytest.mark.parametrize("room", [0, *(pytest.param(room, marks=pytest.mark.long) for room in (8, 100, 4_000)), 30_000])
 def test_a_start_without_room_is_refused_in_one_line(tmp_path: Path, room: int) -> None:
     """`room` bytes per file: what is written first at a start, and what is written last, may not fit."""
     command = [sys.executable, "-m", "hookline", "serve", "--port", "0", "--api-port", "0", "--data-dir", str(tmp_path)]

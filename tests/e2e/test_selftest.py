@@ -61,7 +61,7 @@ def test_it_passes_without_a_window_and_tells_each_check_on_a_line(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [("--headless",), ()])
+@pytest.mark.parametrize("arguments", [("--headless",), pytest.param((), marks=pytest.mark.long)])
 def test_a_body_that_cannot_be_stored_fails_by_name(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """As on a full disk: no file may grow beyond 600,000 bytes."""
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.smoke
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
 
 
-@pytest.mark.parametrize("event_loop", ["", "qasync"])
+@pytest.mark.parametrize("event_loop", ["", pytest.param("qasync", marks=pytest.mark.long)])
 def test_the_window_program_captures_and_answers_the_command_line(tmp_path: Path, event_loop: str) -> None:
     made = json.loads(hookline(tmp_path, "endpoint", "add", "Desk", "--json").stdout)
     with Program(tmp_path, command=(), HOOKLINE_EVENT_LOOP=event_loop, **OFFSCREEN) as program:

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("width", "height", "scale", "logical"),
     [
-        (1366, 768, "1", [1366, 768]),
+        pytest.param(1366, 768, "1", [1366, 768], marks=pytest.mark.long),  # larger than the next
         (1920, 1080, "1.5", [1280, 720]),
         (1920, 1080, "2", [960, 540]),
     ],

@@ -47,7 +47,8 @@ else:
 @pytest.mark.parametrize(
     ("loop", "mode"),
     [
-        *((loop, "leaves children") for loop in ("asyncio", "window", "qasync")),
+        *((loop, "leaves children") for loop in ("asyncio", "window")),
+        pytest.param("qasync", "leaves children", marks=pytest.mark.long),
         pytest.param("asyncio", "hides children", marks=pytest.mark.long),
     ],
 )
