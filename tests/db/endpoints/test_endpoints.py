@@ -36,24 +36,19 @@ async def test_a_slug_is_made_when_none_is_given(store: Store) -> None:
     assert all(len(slug) == 24 for slug in slugs)
 
 
-@pytest.mark.parametrize(
-    ("draft", "field"),
-    [
+async def test_a_broken_rule_names_its_field(store: Store, events: list[Event]) -> None:
+    for draft, field in (
         (EndpointDraft(name=" "), "name"),
         (EndpointDraft(name="n", retention_days=0), "retention_days"),
         (EndpointDraft(name="n", retention_days=91), "retention_days"),
         (EndpointDraft(name="n", slug="-a-"), "slug"),
         (EndpointDraft(name="n", forward_url="ftp://x"), "forward_url"),
-    ],
-)
-async def test_a_broken_rule_names_its_field(
-    store: Store, events: list[Event], draft: EndpointDraft, field: str
-) -> None:
-    with pytest.raises(InvalidFieldsError) as caught:
-        await store.endpoints.create(draft)
-    assert [error.field for error in caught.value.errors] == [field]
-    assert store.endpoints.all() == ()
-    assert events == []
+    ):
+        with pytest.raises(InvalidFieldsError) as caught:
+            await store.endpoints.create(draft)
+        assert [error.field for error in caught.value.errors] == [field]
+        assert store.endpoints.all() == ()
+        assert events == []
 
 
 async def test_forwarding_to_oneself_is_refused(open_store: OpenStore) -> None:
@@ -233,14 +228,14 @@ async def test_a_moved_endpoint_keeps_its_place_and_new_ones_come_last(
     await again.close()
 
 
-@pytest.mark.parametrize("position", [0, -1, 3, 2**70])
-async def test_a_position_beyond_the_list_is_refused(store: Store, events: list[Event], position: int) -> None:
+async def test_a_position_beyond_the_list_is_refused(store: Store, events: list[Event]) -> None:
     made = [(await store.endpoints.create(factories.draft())).id for _ in range(2)]
     events.clear()
-    with pytest.raises(InvalidFieldsError) as caught:
-        await store.endpoints.move(made[0], position)
-    assert [error.field for error in caught.value.errors] == ["position"]
-    assert "from 1 to 2" in caught.value.errors[0].message
-    with pytest.raises(NotFoundError):
-        await store.endpoints.move(99, 1)
-    assert ([endpoint.id for endpoint in store.endpoints.all()], events) == (made, [])
+    for position in (0, -1, 3, 2**70):
+        with pytest.raises(InvalidFieldsError) as caught:
+            await store.endpoints.move(made[0], position)
+        assert [error.field for error in caught.value.errors] == ["position"], position
+        assert "from 1 to 2" in caught.value.errors[0].message
+        with pytest.raises(NotFoundError):
+            await store.endpoints.move(99, 1)
+        assert ([endpoint.id for endpoint in store.endpoints.all()], events) == (made, [])

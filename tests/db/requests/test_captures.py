@@ -37,18 +37,16 @@ async def test_a_description_has_what_the_body_says_without_its_secrets(store: S
     assert "hunter2" not in described.gist
 
 
-@pytest.mark.parametrize(
-    "size", [0, 1, PART_SIZE - 1, PART_SIZE, PART_SIZE + 1, 2 * PART_SIZE, 3 * PART_SIZE + 7], ids=str
-)
-async def test_a_body_of_any_size_comes_back_byte_for_byte(store: Store, endpoint: Endpoint, size: int) -> None:
-    body = random.Random(size).randbytes(size)
-    capture = await store_request(store.captures, factories.capture(body, endpoint_id=endpoint.id), body)
-    assert await store.captures.body(capture.id) == body
-    for offset in {0, 1, PART_SIZE - 1, PART_SIZE, size - 1, size, size + 10}:
-        if offset >= 0:
-            for length in (0, 1, 2, PART_SIZE, None):
-                end = None if length is None else offset + length
-                assert await store.captures.body(capture.id, offset, length) == body[offset:end], (offset, length)
+async def test_a_body_of_any_size_comes_back_byte_for_byte(store: Store, endpoint: Endpoint) -> None:
+    for size in (0, 1, PART_SIZE - 1, PART_SIZE, PART_SIZE + 1, 2 * PART_SIZE, 3 * PART_SIZE + 7):
+        body = random.Random(size).randbytes(size)
+        capture = await store_request(store.captures, factories.capture(body, endpoint_id=endpoint.id), body)
+        assert await store.captures.body(capture.id) == body
+        for offset in {0, 1, PART_SIZE - 1, PART_SIZE, size - 1, size, size + 10}:
+            if offset >= 0:
+                for length in (0, 1, 2, PART_SIZE, None):
+                    end = None if length is None else offset + length
+                    assert await store.captures.body(capture.id, offset, length) == body[offset:end], (offset, length)
 
 
 async def test_a_tail_that_ends_on_a_part_adds_no_empty_one(store: Store, endpoint: Endpoint, place: Place) -> None:

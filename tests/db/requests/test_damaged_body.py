@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -26,25 +27,29 @@ async def stored(store: Store, size: int) -> Capture:
     return await store_request(store.captures, capture, body, endpoint.targets)
 
 
-@pytest.mark.parametrize("harm", [damage.change_body, damage.lose_body])
-@pytest.mark.parametrize(
-    ("size", "part"), [(10, 0), (TINY_BODY + 1, 0), (SHORT_BODY + 1, 0), (PART_SIZE, 0), (2 * PART_SIZE + 5, 1)]
-)
-async def test_a_damaged_body_is_never_served_as_the_received_one(
-    store: Store, place: Place, size: int, part: int, harm: Damage
-) -> None:
-    capture = await stored(store, size)
-    assert await store.captures.body(capture.id) == b"a" * size
-    await store.captures.check_body(capture)
-    harm(place, capture.id, part)
-    with pytest.raises(DamagedBodyError, match="does not match the SHA-256"):
-        await store.captures.body(capture.id)
-    with pytest.raises(DamagedBodyError):
+async def test_a_damaged_body_is_never_served_as_the_received_one(store: Store, place: Place) -> None:
+    for (size, part), harm in product(
+        (
+            (10, 0),
+            (TINY_BODY + 1, 0),
+            (SHORT_BODY + 1, 0),
+            (PART_SIZE, 0),
+            (2 * PART_SIZE + 5, 1),
+        ),
+        (damage.change_body, damage.lose_body),
+    ):
+        capture = await stored(store, size)
+        assert await store.captures.body(capture.id) == b"a" * size
         await store.captures.check_body(capture)
-    (target,) = store.endpoints.all()[0].targets
-    (queued,) = await store.deliveries.queued(target.id, 10)
-    assert queued.body is None, "whoever sends it reads it then, and gets the error"
-    assert (await store.deliveries.requests([capture.id]))[capture.id][1] is None
+        harm(place, capture.id, part)
+        with pytest.raises(DamagedBodyError, match="does not match the SHA-256"):
+            await store.captures.body(capture.id)
+        with pytest.raises(DamagedBodyError):
+            await store.captures.check_body(capture)
+        (target,) = store.endpoints.all()[-1].targets
+        (queued,) = await store.deliveries.queued(target.id, 10)
+        assert queued.body is None, "whoever sends it reads it then, and gets the error"
+        assert (await store.deliveries.requests([capture.id]))[capture.id][1] is None
 
 
 async def test_a_part_of_a_damaged_body_can_be_read(store: Store, place: Place) -> None:

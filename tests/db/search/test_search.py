@@ -7,6 +7,7 @@ import gzip
 import json
 import zlib
 from contextlib import aclosing
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -184,24 +185,25 @@ async def test_newest_first_over_all_endpoints_or_one(store: Store, endpoint: En
     assert await search(store, "needle", other.id) == []
 
 
-@pytest.mark.parametrize("text", ["needle", "method:POST", "needle method:POST"])
-@pytest.mark.parametrize("everywhere", [True, False])
-async def test_pages_meet_and_end(store: Store, endpoint: Endpoint, text: str, everywhere: bool) -> None:
+async def test_pages_meet_and_end(store: Store, endpoint: Endpoint) -> None:
     """Also where many share one microsecond."""
     now = now_us()
     bodies = [b"needle" if number % 3 else b"hay" for number in range(300)]
     made = await asyncio.gather(
         *(add(store, endpoint.id, body, received_at=now + at // 40) for at, body in enumerate(bodies))
     )
-    endpoint_id = None if everywhere else endpoint.id
-    pages: list[Summary] = []
-    before: PageKey | None = None
-    while page := await search(store, text, endpoint_id, before=before, limit=37):
-        pages += page
-        before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
-        assert len(page) <= 37
-    wanted = [one for number, one in enumerate(made) if number % 3 or text == "method:POST"]
-    assert [one.id for one in pages] == sorted((one.id for one in wanted), reverse=True)
+    for endpoint_id, text in product(
+        (None, endpoint.id),
+        ("needle", "method:POST", "needle method:POST"),
+    ):
+        pages: list[Summary] = []
+        before: PageKey | None = None
+        while page := await search(store, text, endpoint_id, before=before, limit=37):
+            pages += page
+            before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
+            assert len(page) <= 37
+        wanted = [one for number, one in enumerate(made) if number % 3 or text == "method:POST"]
+        assert [one.id for one in pages] == sorted((one.id for one in wanted), reverse=True), text
 
 
 async def test_results_come_before_the_search_is_through(store: Store, endpoint: Endpoint) -> None:
@@ -250,28 +252,25 @@ async def test_a_body_is_searched_to_its_end(store: Store, endpoint: Endpoint, p
     assert [one.id for one in await search(store, "-late")] != [whole.id]
 
 
-@pytest.mark.parametrize(
-    ("body", "coding"),
-    [
-        (b"\x00\xffneedle", "gzip"),
-        (gzip.compress(b"needle and more" * 100, mtime=0)[:60], "gzip"),
-        (b"needle", "br"),
-        (b"[" * 100_000 + b"needle", ""),
-        (b'{"a": 1' + b"0" * 5000 + b', "b": "needle"}', ""),
-        ("needle".encode("utf-16"), ""),
-    ],
-)
-async def test_bodies_that_lie_are_searched_as_they_can_be(
-    store: Store, endpoint: Endpoint, body: bytes, coding: str
-) -> None:
-    await add(store, endpoint.id, body, headers=(("Content-Encoding", coding),))
-    assert len(await search(store, "needle")) == 1
-    await search(store, "json:a>1")
+async def test_bodies_that_lie_are_searched_as_they_can_be(store: Store, endpoint: Endpoint) -> None:
+    for number, (body, coding) in enumerate(
+        (
+            (b"\x00\xffneedle", "gzip"),
+            (gzip.compress(b"needle and more" * 100, mtime=0)[:60], "gzip"),
+            (b"needle", "br"),
+            (b"[" * 100_000 + b"needle", ""),
+            (b'{"a": 1' + b"0" * 5000 + b', "b": "needle"}', ""),
+            ("needle".encode("utf-16"), ""),
+        )
+    ):
+        await add(store, endpoint.id, body, headers=(("Content-Encoding", coding),))
+        assert len(await search(store, "needle")) == number + 1
+        await search(store, "json:a>1")
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\0b", "%_", "*", "x" * 1999, "path:\udfff", "header:\ud800=\0"])
-async def test_odd_words_find_nothing_and_break_nothing(store: Store, samples: list[Capture], text: str) -> None:
-    assert await search(store, text) == []
+async def test_odd_words_find_nothing_and_break_nothing(store: Store, samples: list[Capture]) -> None:
+    for text in ("\ud800", "a\0b", "%_", "*", "x" * 1999, "path:\udfff", "header:\ud800=\0"):
+        assert await search(store, text) == []
 
 
 WORDS = ("alpha", "beta", "gamma delta", "Größe", 'quo"te', "e\u0301")
