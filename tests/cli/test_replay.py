@@ -135,9 +135,8 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
     assert len(run("replays").out.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
+def test_what_cannot_be_replayed_says_why(run: Run, ids: list[str]) -> None:
+    for words, code, told in (
         ("", 2, "Name requests, or use --endpoint"),
         ("@last --endpoint orders", 2, "Name requests, or use --endpoint"),
         ("@last -q x", 2, "-q only works with --endpoint"),
@@ -171,13 +170,11 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
         ("@last --header Content-Length:5", 2, "--header: Content-Length is set by Hookline itself."),
         ("@last --body-file /none", 3, "cannot be read from /none"),
         ("@last 019a1b2c", 1, "No request has the ID '019a1b2c'"),
-    ],
-)
-def test_what_cannot_be_replayed_says_why(run: Run, ids: list[str], words: str, code: int, told: str) -> None:
-    done = run("replay", *words.split())
-    assert (done.code, done.out) == (code, "")
-    assert told in done.err
-    assert done.err.count("\n") == 1
+    ):
+        done = run("replay", *words.split())
+        assert (done.code, done.out) == (code, ""), words
+        assert told in done.err, words
+        assert done.err.count("\n") == 1, words
     assert run("replays", "--json").json == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ def _nothing() -> AbstractAsyncContextManager[ApiClient]:
     raise AssertionError("a refused call asks Hookline nothing")
 
 
+@cache
 def _server() -> MCPServer:
     """With every tool."""
     from app.cli.mcp.server import build_server

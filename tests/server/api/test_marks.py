@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from app.core.events import Bus, Event, RequestNoted, RequestsChanged, RequestsStarred
 from tests.server.api.conftest import Desk, fields, problem
 
@@ -52,9 +50,11 @@ async def test_marks_are_told_and_counted(desk: Desk, bus: Bus) -> None:
     assert (await desk.client.get("/endpoints/one")).json()["unread_count"] == 0
 
 
-@pytest.mark.parametrize(
-    ("patch", "named"),
-    [
+async def test_wrong_patches_change_nothing(desk: Desk) -> None:
+    path = f"/requests/{(await desk.capture(await desk.endpoint())).id}"
+    await desk.client.patch(path, json={"note": "before"})
+    before = (await desk.client.get(path)).json()
+    for patch, named in (
         ({"note": "n" * 2001}, ["note"]),
         ({"note": "nul \0"}, ["note"]),
         ({"note": 7}, ["note"]),
@@ -62,14 +62,9 @@ async def test_marks_are_told_and_counted(desk: Desk, bus: Bus) -> None:
         ({"starred": "yes"}, ["starred"]),
         ({"method": "PUT"}, ["method"]),
         ({"id": "x"}, ["id"]),
-    ],
-)
-async def test_wrong_patches_change_nothing(desk: Desk, patch: dict[str, Any], named: list[str]) -> None:
-    path = f"/requests/{(await desk.capture(await desk.endpoint())).id}"
-    await desk.client.patch(path, json={"note": "before"})
-    before = (await desk.client.get(path)).json()
-    assert fields(await desk.client.patch(path, json={"read": True, "starred": True, **patch})) == named
-    assert (await desk.client.get(path)).json() == before
+    ):
+        assert fields(await desk.client.patch(path, json={"read": True, "starred": True, **patch})) == named, patch
+        assert (await desk.client.get(path)).json() == before, patch
 
 
 async def test_half_a_surrogate_pair_is_no_text(desk: Desk) -> None:

@@ -7,7 +7,6 @@ import base64
 from typing import Any
 
 import httpx
-import pytest
 from msgspec.structs import replace
 
 from app.core.model import Capture, Endpoint
@@ -132,9 +131,9 @@ async def test_who_waits_is_told_when_hookline_closes(desk: Desk) -> None:
         assert "closing" in problem(await waiting, 409, "cannot-replay")["detail"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
+async def test_a_wrong_replay_of_a_request_names_its_field(desk: Desk) -> None:
+    _, (made,) = await orders(desk)
+    for wrong, named in (
         ({"resign": True}, ["resign"]),
         ({"url": "ftp://x"}, ["url"]),
         ({"url": "http://127.0.0.1:8787/catch/orders"}, ["url"]),
@@ -145,12 +144,9 @@ async def test_who_waits_is_told_when_hookline_closes(desk: Desk) -> None:
         ({"body": "x", "body_base64": "eA=="}, ["body_base64"]),
         ({"body_base64": "?"}, ["body_base64"]),
         ({}, ["url"]),
-    ],
-)
-async def test_a_wrong_replay_of_a_request_names_its_field(desk: Desk, wrong: dict[str, Any], named: list[str]) -> None:
-    _, (made,) = await orders(desk)
-    assert fields(await desk.client.post(f"/requests/{made.id}/replay", json=wrong)) == named
-    assert (await desk.client.get("/replays")).json() == {"items": [], "next": None}
+    ):
+        assert fields(await desk.client.post(f"/requests/{made.id}/replay", json=wrong)) == named, wrong
+        assert (await desk.client.get("/replays")).json() == {"items": [], "next": None}, wrong
 
 
 async def test_what_does_not_exist_cannot_be_replayed(desk: Desk) -> None:
@@ -225,9 +221,9 @@ TO = {"url": "http://localhost:9"}
 ID = "019a0000-0000-7000-8000-000000000000"
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
+async def test_a_wrong_replay_names_its_fields(desk: Desk) -> None:
+    await orders(desk)
+    for wrong, named in (
         ({"endpoint": "orders"}, ["url"]),
         ({"ids": [], **TO}, ["ids"]),
         ({"ids": ["x"], **TO}, ["ids[0]"]),
@@ -249,11 +245,8 @@ ID = "019a0000-0000-7000-8000-000000000000"
         ({"edit": {"method": "PUT"}, **TO}, ["edit"]),
         ({"ids": [ID], "edit": {"method": "A B", "url": "x"}, **TO}, ["edit.method", "edit.url"]),
         ({"ids": [ID], "edit": {"body": "", "body_base64": ""}, **TO}, ["edit.body_base64"]),
-    ],
-)
-async def test_a_wrong_replay_names_its_fields(desk: Desk, wrong: dict[str, Any], named: list[str]) -> None:
-    await orders(desk)
-    assert fields(await desk.client.post("/replays", json=wrong)) == named
+    ):
+        assert fields(await desk.client.post("/replays", json=wrong)) == named, wrong
 
 
 async def test_a_wrong_search_says_where(desk: Desk) -> None:

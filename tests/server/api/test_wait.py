@@ -195,9 +195,9 @@ async def test_a_stop_ends_the_wait_at_once(desk: Desk) -> None:
     problem(await waiting, 503, "stopping")
 
 
-@pytest.mark.parametrize("timeout", ["-1", "301", "soon", "nan", "inf", "", "1e400", "٣"])
-async def test_wrong_timeouts(desk: Desk, timeout: str) -> None:
-    assert fields(await wait(desk, timeout=timeout), 400, "invalid-parameter") == ["timeout"]
+async def test_wrong_timeouts(desk: Desk) -> None:
+    for timeout in ("-1", "301", "soon", "nan", "inf", "", "1e400", "٣"):
+        assert fields(await wait(desk, timeout=timeout), 400, "invalid-parameter") == ["timeout"]
 
 
 async def test_other_wrong_calls(desk: Desk) -> None:
