@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QWheelEvent
@@ -15,7 +13,7 @@ from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.number_field import NumberField
-from tests.ui.desk import Desk, open_desk
+from tests.ui.desk import Desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
 
@@ -147,13 +145,8 @@ SETTINGS = [
 
 
 class TestInTheForm:
-    @pytest.mark.parametrize("case", FORM)
-    async def test_out_of_range_is_shown_and_saves_nothing(
-        self, window: QWidget, tmp_path: Path, case: tuple[str, str, str]
-    ) -> None:
-        path, typed, message = case
-
-        async with open_desk(tmp_path) as desk:
+    async def test_out_of_range_is_shown_and_saves_nothing(self, window: QWidget, desk: Desk) -> None:
+        for path, typed, message in FORM:
             dialog = open_dialog(desk, window)
             dialog.form.show_more(True)
             QTest.keyClicks(dialog.form["name"], "Orders")
@@ -196,13 +189,8 @@ class TestInTheForm:
 
 
 class TestInTheSettings:
-    @pytest.mark.parametrize("case", SETTINGS)
-    async def test_out_of_range_is_shown_and_saves_nothing(
-        self, window: QWidget, tmp_path: Path, case: tuple[str, str, str]
-    ) -> None:
-        key, typed, message = case
-
-        async with open_desk(tmp_path) as desk:
+    async def test_out_of_range_is_shown_and_saves_nothing(self, window: QWidget, desk: Desk) -> None:
+        for key, typed, message in SETTINGS:
             dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
             field = dialog.form[key]

@@ -114,20 +114,18 @@ class TestForm:
         await until(lambda: not isValid(dialog))
         assert desk.store.endpoints.all() == ()
 
-    @pytest.mark.parametrize("leave", WAYS)
-    async def test_without_a_change_it_closes_unasked(
-        self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
-    ) -> None:
-        made = await desk.endpoint(name="Orders", retention_days=30)
-        for endpoint in (None, made):
-            dialog = open_dialog(desk, window, endpoint)
-            dialog.form.show_more(True)
-            QTest.keyClicks(dialog.form["forward_url"], "x")
-            assert dialog.has_changes()
-            QTest.keyClick(dialog.form["forward_url"], Qt.Key.Key_Backspace)
-            leave(dialog)
-            await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
-        assert questions(window) == []
+    async def test_without_a_change_it_closes_unasked(self, window: QWidget, desk: Desk) -> None:
+        for leave in WAYS:
+            made = await desk.endpoint(name="Orders", retention_days=30)
+            for endpoint in (None, made):
+                dialog = open_dialog(desk, window, endpoint)
+                dialog.form.show_more(True)
+                QTest.keyClicks(dialog.form["forward_url"], "x")
+                assert dialog.has_changes(), leave
+                QTest.keyClick(dialog.form["forward_url"], Qt.Key.Key_Backspace)
+                leave(dialog)
+                await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
+            assert questions(window) == [], leave
 
     async def test_every_field_counts_and_so_does_what_is_wrong(self, window: QWidget, desk: Desk) -> None:
         made = await desk.endpoint(name="Orders")
