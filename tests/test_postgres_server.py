@@ -87,7 +87,9 @@ def test_peewee_takes_the_url(postgres_url: str) -> None:
 
 
 @pytest.mark.usefixtures("postgres_server")  # skips where there is none
-@pytest.mark.parametrize("how", ["told", "interrupted", "terminated", "killed"])
+@pytest.mark.parametrize(
+    "how", ["told", *(pytest.param(how, marks=pytest.mark.long) for how in ("interrupted", "terminated")), "killed"]
+)
 def test_it_ends_with_the_process_that_started_it(how: str) -> None:
     process = started("input(); server.close()")
     assert process.stdout is not None

@@ -66,9 +66,9 @@ def check_files(place: Place, *others: set[str]) -> None:
         assert set(files(place)) in ({"hookline.db"}, *others)
 
 
-async def test_closing_fifty_times_leaves_no_file_and_no_thread_behind(open_store: OpenStore, place: Place) -> None:
+async def test_closing_twenty_times_leaves_no_file_and_no_thread_behind(open_store: OpenStore, place: Place) -> None:
     descriptors, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
-    for round_ in range(50):
+    for round_ in range(20):
         store = await open_store()
         if not round_:
             await store.endpoints.create(factories.draft())
@@ -81,7 +81,7 @@ async def test_closing_fifty_times_leaves_no_file_and_no_thread_behind(open_stor
         check_files(place)
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert threading.active_count() == threads
-    assert query(place, "SELECT count(*) FROM capture") == [(50,)]
+    assert query(place, "SELECT count(*) FROM capture") == [(20,)]
 
 
 async def test_after_close_nothing_is_stored_or_read(store: Store, endpoint: object) -> None:
