@@ -638,7 +638,7 @@ async def test_an_endpoint_that_was_off_stays_off(desk: Desk, window: MainWindow
     endpoint = await desk.endpoint(active=False)
     await delete_endpoint(window, endpoint)
     await undo(window)
-    assert window.services.store.endpoints.by_id(endpoint.id) is not None
+    await until(lambda: window.services.store.endpoints.by_id(endpoint.id) is not None)
     assert not desk.store.endpoints.by_id(endpoint.id).active
 
 
