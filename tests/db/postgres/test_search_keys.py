@@ -91,26 +91,23 @@ async def test_all_keys_of_a_range_are_not_compared_with_those_of_each_request(
     assert len(await search(store, "-json:amount<5", limit=96)) == 96
 
 
-@pytest.mark.parametrize(
-    ("text", "found", "by_text"),
-    [
-        *(("method:PUT pear", 1, False), ("method:POST pear", 40, True), ("method:GET pear", 0, False)),
-        *(("json:a>5 pear", 1, False), ("json:a<5 pear", 40, True), ("json:*>5 pear", 1, True)),
-        *(("-json:a<5 pear", 1, False), ("-json:a>5 pear", 40, True), ("-json:a<5 (pear OR plum)", 1, False)),
-        ("json:a<5 json:a>5 pear", 0, False),
-    ],
-)
 async def test_the_index_of_texts_is_not_asked_where_few_requests_have_the_keys(
-    store: Store, endpoint: Endpoint, text: str, found: int, by_text: bool
+    store: Store, endpoint: Endpoint
 ) -> None:
     for number in range(120):
         await add(store, endpoint.id, b'{"a": 1, "b": "%s"}' % (b"plum" if number % 3 else b"pear"))
         if number == 70:
             await add(store, endpoint.id, b'{"a": 7, "b": "pear"}', method="PUT")
     await idle(store._index._worker)
-    query = to_index_query(parse(text).terms)
-    assert query is not None
-    groups = await store._readers.run(partial(read_groups, query=query))
-    conditions = [to_sql(query, group.facts)[0] for group in groups if group.facts is not None and group.facts.counts]
-    assert any("LIKE" in condition for condition in conditions) is by_text
-    assert len(await search(store, text, limit=100)) == found
+    for text, found, by_text in (
+        *(("method:PUT pear", 1, False), ("method:POST pear", 40, True), ("method:GET pear", 0, False)),
+        *(("json:a>5 pear", 1, False), ("json:a<5 pear", 40, True), ("json:*>5 pear", 1, True)),
+        *(("-json:a<5 pear", 1, False), ("-json:a>5 pear", 40, True), ("-json:a<5 (pear OR plum)", 1, False)),
+        ("json:a<5 json:a>5 pear", 0, False),
+    ):
+        query = to_index_query(parse(text).terms)
+        assert query is not None
+        groups = await store._readers.run(partial(read_groups, query=query))
+        facts = [group.facts for group in groups if group.facts is not None and group.facts.counts]
+        assert any("LIKE" in to_sql(query, known)[0] for known in facts) is by_text, text
+        assert len(await search(store, text, limit=100)) == found, text
