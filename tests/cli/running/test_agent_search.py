@@ -64,9 +64,9 @@ async def test_no_list_of_an_agent_shows_what_the_body_is_withheld_for(program: 
     async with reader(program.folder) as client:
         found = await result(client, "search_requests", endpoint="orders")
         assert [one["summary"] for one in found["requests"]] == [
-            *("order.paid · JSON · password, type", "Text · 17 B", "Text · 26 B", "cbor · 18 B")
+            *("order.paid · JSON · password, type", "TSV · 17 B", "TSV · 26 B", "cbor · 18 B")
         ]
         waited = await result(client, "wait_for_request", endpoint="orders", after=found["requests"][-1]["id"])
-        assert waited["request"]["summary"] == "Text · 26 B"
+        assert waited["request"]["summary"] == "TSV · 26 B"
         for sought, count in (("hunter", 0), ("token", 1)):
             assert len((await result(client, "list_endpoints", name=sought))["endpoints"]) == count
