@@ -24,6 +24,8 @@ class ListColumn(QWidget):
     def __init__(self, header: EndpointHeader, activity: ActivityStrip, parent: QWidget) -> None:
         super().__init__(parent)
         self._header, self._activity, self._empty = header, activity, False
+        self._least_height: int | None = None
+        """Since the last layout: the layouts around ask a dozen times for each endpoint that is shown."""
 
     def set_empty(self, empty: bool) -> None:
         if empty != self._empty:
@@ -32,12 +34,16 @@ class ListColumn(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Without what gives way."""
-        height = self._header_height(whole=False) + self._below(ROWS_MIN)
-        return QSize(super().minimumSizeHint().width(), height)
+        if self._least_height is None:
+            self._least_height = self._header_height(whole=False) + self._below(ROWS_MIN)
+        return QSize(super().minimumSizeHint().width(), self._least_height)
 
     def event(self, event: QEvent) -> bool:
+        laid_out = event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest)
+        if laid_out:
+            self._least_height = None
         done = super().event(event)
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+        if laid_out:
             self._fit()
         return done
 
