@@ -216,6 +216,7 @@ class RequestList(QListView):
 
     def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self.setViewport(QWidget())  # to find out what its own is, PySide would load all classes of widgets: 10 ms
         self._feed = feed
         self._extending = False
         self._moved_to: Summary | None = None
