@@ -47,7 +47,6 @@ from app.ui.garbage_collector import GuiCollector
 from app.ui.gui_application import GuiApplication
 from app.ui.loop import run
 from app.ui.messages import Message, MessageAction, Messages
-from app.ui.single_instance import ask
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
@@ -57,6 +56,7 @@ from app.ui.widgets.dialog import DialogOption, choose
 
 if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow
+    from app.window_session import WindowSession
 
 
 def post_restored(messages: Messages, replaced: Path) -> None:
@@ -293,7 +293,7 @@ class GuiProgram:
             log.warning("hookline: No font is installed, so text cannot be shown. %s", how_to_install_fonts())
         if on_ready is not None:
             on_ready(Ready(self._application, session.window, self._theme, self._messages))
-        tasks.start(self._load_rest(), "load the rest")
+        tasks.start(self._load_rest(session), "load the rest")
         if installation.is_bundle():
             tasks.start(self._watch_program(), "program file")
         self._reopening.clear()
@@ -302,11 +302,12 @@ class GuiProgram:
         finally:
             await session.close()
 
-    async def _load_rest(self) -> None:
-        """What the start left out: what answers callers of the local API, and what the user will need first, so that
-        nothing waits for it then."""
+    async def _load_rest(self, session: WindowSession) -> None:
+        """What the start left out: what answers callers of the local API and later starts, and what the user will need
+        first, so that nothing waits for it then."""
         await asyncio.sleep(PAINTED_S)
         await self._application.serve_api()
+        session.answer_starts()
         await asyncio.sleep(REST_S)
         await asyncio.to_thread(self._application.prepare)
         await asyncio.to_thread(import_module, BODY_FORMATS)
@@ -372,6 +373,8 @@ class GuiProgram:
 
     async def _hand_over(self, error: FolderInUseError) -> int:
         """Another Hookline has the folder: pass the request on to its window, or report that it has none."""
+        from app.ui.single_instance import ask  # start-up time: it loads QtNetwork
+
         loop = asyncio.get_running_loop()
         folder, end = self._application.folder, loop.time() + STARTING_S
         while not ask(folder, LaunchRequest(__version__, self._options.launch_action)):

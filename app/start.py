@@ -176,13 +176,15 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     if lacking := why_no_qt():
         return _tell(lacking)
     # Only a start with a display may import Qt, and one that finds an open window needs only this part.
+    from app.data_folder import runtime_file
     from app.ui.plain_imports import load_qt
 
     load_qt()
-    from app.ui.single_instance import ask  # after it
+    if runtime_file.is_there(options.data_dir):
+        from app.ui.single_instance import ask  # after it
 
-    if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
-        return 0
+        if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
+            return 0
     _load_aiohttp()
     from app.gui import run_window  # start-up time, see above
 

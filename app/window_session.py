@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app import __version__
 from app.application import Application
@@ -23,10 +24,12 @@ from app.ui.gui_application import GuiApplication
 from app.ui.services import Services
 from app.ui.shell.deep_links import DeepLinks
 from app.ui.shell.main_window import MainWindow
-from app.ui.single_instance import SingleInstance
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from hookline.running import usual_folder
+
+if TYPE_CHECKING:
+    from app.ui.single_instance import SingleInstance
 
 
 def _do_nothing(*_: object) -> None:
@@ -102,13 +105,12 @@ class WindowSession:
         restart_restored: Callable[[], None],
         reopen: Callable[[StoreChoice | None], None],
     ) -> None:
-        self._app, self._tasks = app, tasks
-        self._instance = SingleInstance(application.folder, __version__)
+        self._app, self._tasks, self._folder = app, tasks, application.folder
+        self._instance: SingleInstance | None = None
         services = services_of(application, restart_restored, reopen)
         with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
         self._deep_links = DeepLinks(self.window.services, tasks, self.window)
-        self._instance.launch_requested.connect(self._deep_links.handle_launch)
         self.window.desktop.launch_requested.connect(self._deep_links.handle)
 
     def show(self, options: WindowOptions) -> None:
@@ -120,10 +122,18 @@ class WindowSession:
             self._deep_links.handle(options.launch_action)
         self._app.set_link_handler(self._deep_links.open_text)
 
+    def answer_starts(self) -> None:
+        """From now on; until then, later starts of the program wait."""
+        from app.ui.single_instance import SingleInstance  # start-up time: it loads QtNetwork
+
+        self._instance = SingleInstance(self._folder, __version__)
+        self._instance.launch_requested.connect(self._deep_links.handle_launch)
+
     async def close(self) -> None:
         """Stop listening for other starts, then end what it does."""
         self._app.set_link_handler(None)
-        self._instance.close()
+        if self._instance is not None:
+            self._instance.close()
         self.window.stop()
         self.window.hide()
         await self.window.pending.close()
