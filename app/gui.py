@@ -39,6 +39,7 @@ from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
 from app.db.sqlite.backup.restore import restore_staged
 from app.server.addresses import LOOPBACK
+from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
@@ -117,6 +118,7 @@ def run_window(
 
     `on_question` receives the text of a question at the start, instead of the user; the program then quits.
     """
+    raise_file_limit()  # before there are threads, and Qt may have some
     app = GuiApplication(sys.argv[:1])
     app.setApplicationName("Hookline")
     app.setApplicationVersion(__version__)
