@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -121,29 +121,15 @@ def _loading() -> Iterator[None]:
     before, enabled = len(sys.modules), gc.isenabled()
     gc.disable()
     try:
-        _load_aiohttp()
+        from app.server.api.server import load_site  # start-up time, as in `_serve`
+
+        load_site()
         yield
     finally:
         if len(sys.modules) > before:
             gc.freeze()
         if enabled:
             gc.enable()
-
-
-def _load_aiohttp() -> None:
-    """Its client makes two TLS contexts when it is loaded, and to read the system's authorities into them takes a fifth
-    of the processor time of a start. Hookline uses its server alone: the contexts trust nobody.
-    """
-    import ssl  # start-up time, as in `_serve`
-
-    context: Any = ssl.SSLContext
-    load = context.load_default_certs
-    context.load_default_certs = context.set_default_verify_paths = lambda *_: None
-    try:
-        import aiohttp  # noqa: F401
-    finally:
-        context.load_default_certs = load
-        del context.set_default_verify_paths
 
 
 def _serve(options: ServeOptions) -> int:
@@ -185,7 +171,6 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
 
         if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
             return 0
-    _load_aiohttp()
     from app.gui import run_window  # start-up time, see above
 
     return run_window(options, on_ready)

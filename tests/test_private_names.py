@@ -27,16 +27,6 @@ from app.ui.loop import QEventLoop, QtEventLoop
 
 ROOT = Path(__file__).parents[1]
 
-AIOHTTP = (
-    "_buffer_paused",
-    "_drain_helper",
-    "_loop",
-    "_pause_reading_for_buffer",
-    "_pause_transport_reading",
-    "_paused",
-    "_reading_paused",
-    "_resume_reading_for_buffer",
-)
 ASYNCIO = ("_call_soon", "_csock", "_ready", "_run_once", "_scheduled", "_stopping", "_thread_id")
 REBUILT_BY_QASYNC = ("_add_callback", "_add_reader", "_add_writer", "_remove_reader", "_remove_writer")
 ARGPARSE = {
@@ -51,7 +41,6 @@ USED: dict[str, tuple[str, ...]] = {
     "app/db/search/scan.py": ("_meta",),  # peewee
     "app/db/store_copy/rows.py": ("_meta",),  # peewee
     "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp
-    "app/server/capture/connection.py": AIOHTTP,
     "app/server/listening.py": ("_sockets",),  # asyncio
     "app/ui/loop.py": (*ASYNCIO, *REBUILT_BY_QASYNC),
     **ARGPARSE,
@@ -134,33 +123,12 @@ def parameters(function: object) -> list[str]:
 
 
 class TestAiohttp:
-    async def test_the_protocol_knows_its_loop_and_what_holds_reading_and_writing_up(self) -> None:
-        protocol = BaseProtocol(asyncio.get_running_loop())
-        assert protocol._loop is asyncio.get_running_loop()
-        assert (protocol._paused, protocol._reading_paused, protocol._buffer_paused) == (False, False, False)
-        protocol.pause_writing()
-        assert protocol._paused
-
-    async def test_reading_is_held_up_for_each_reason_on_its_own(self) -> None:
-        protocol = BaseProtocol(asyncio.get_running_loop())
-        protocol._pause_reading_for_buffer()
-        assert (protocol._buffer_paused, protocol._reading_paused) == (True, False)
-        protocol.resume_reading(resume_parser=False)
-        assert protocol._buffer_paused
-        protocol._resume_reading_for_buffer()
-        assert not protocol._buffer_paused
-        assert parameters(protocol._pause_transport_reading) == []
-
     def test_a_connection_that_is_idle_for_too_long_is_ended_by_one_method(self) -> None:
         assert parameters(RequestHandler._process_keepalive) == ["self"]
         assert {"_next_keepalive_close_time", "_parser", "_waiter"} <= {
             *RequestHandler.__slots__,
             *BaseProtocol.__slots__,
         }
-
-    def test_a_full_transport_is_waited_for_by_a_coroutine(self) -> None:
-        assert inspect.iscoroutinefunction(BaseProtocol._drain_helper)
-        assert parameters(BaseProtocol._drain_helper) == ["self"]
 
 
 class TestAsyncio:

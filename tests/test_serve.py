@@ -66,11 +66,19 @@ with _loading():
     import app.serve
 """
 WINDOW = """
+import asyncio
 from pathlib import Path
 from app.cli.options import WindowOptions
 from app.start import show_window
 
-show_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), lambda ready: ready.window.close())
+
+async def close(ready):
+    await ready.application.serve_api()
+    ready.window.close()
+
+begun = []
+options = WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0)
+show_window(options, lambda ready: begun.append(asyncio.get_running_loop().create_task(close(ready))))
 """
 AUTHORITIES = """
 import ssl

@@ -538,7 +538,7 @@ SHOWN_LATER = (
     "app.ui.widgets.form",
 )
 """What the window imports when it first shows it."""
-LATER = ("aiohttp.web", "app.server.api.web_application", "app.ui.single_instance")
+LATER = ("aiohttp", "app.server.api.web_application", "app.ui.single_instance")
 """What answers the callers of the local API and later starts, who wait until the window is shown."""
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.http import HttpVersion, RawRequestMessage
-from aiohttp.streams import StreamReader
+from aiohttp.streams import EmptyStreamReader, StreamReader
 from aiohttp.web_protocol import ERROR, MAX_MSG_QUEUE_SIZE, RequestHandler
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
@@ -26,6 +26,27 @@ _ORIGIN = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 """Which server is asked: yarl refuses hosts that the reader takes. It is looked for at the beginning alone: a query may
 have a URL, and a target of 60,000 letters, tried at each, held up all else for ten seconds."""
 Message = tuple[RawRequestMessage, StreamReader]
+Request = Incoming[StreamReader]
+_READ_BUFFER = 256 * 1024
+
+
+class WholeBody(EmptyStreamReader):
+    """A body that came with its head, or none."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.total_bytes = len(data)
+
+    def read_nowait(self, n: int = -1) -> bytes:
+        """All of it at once, then nothing."""
+        data, self._data = self._data, b""
+        return data
+
+    async def readany(self) -> bytes:
+        """The same."""
+        return self.read_nowait()
 
 
 class UnknownMethodError(Exception):
@@ -41,8 +62,8 @@ class RequestParser:
 
     def __init__(self, protocol: RequestHandler, loop: asyncio.AbstractEventLoop) -> None:
         self._protocol, self._loop = protocol, loop
-        self._reader = RequestReader(protocol, loop, LIMITS.head_bytes)
-        self._request: Incoming | None = None
+        self._reader = RequestReader(self._begin_body, LIMITS.head_bytes)
+        self._request: Request | None = None
         self._waiting = 0
         self._discarded: StreamReader | None = None
         self._timed_out = False
@@ -95,7 +116,7 @@ class RequestParser:
         if self._discarded is not None:
             self._discarded.feed_eof()
 
-    def _next(self, data: bytes) -> Incoming | None:
+    def _next(self, data: bytes) -> Request | None:
         """The next request, if the one before it is complete, and `data` or what followed that completes its head."""
         reader, request = self._reader, self._request
         if self._timed_out:
@@ -111,7 +132,10 @@ class RequestParser:
             reader.keep(data)
         return self._begin(b"") if reader.following and self._waiting < MAX_MSG_QUEUE_SIZE else None
 
-    def _begin(self, data: bytes) -> Incoming | None:
+    def _begin_body(self, whole: bytes | None) -> StreamReader:
+        return WholeBody(whole) if whole is not None else StreamReader(self._protocol, _READ_BUFFER, loop=self._loop)
+
+    def _begin(self, data: bytes) -> Request | None:
         self._request = self._reader.read_head(data)
         if self._request is not None:
             if self._request.head.method not in METHODS:
@@ -119,13 +143,13 @@ class RequestParser:
             self._check_framing(self._request)
         return self._request
 
-    def _check_framing(self, request: Incoming) -> None:
+    def _check_framing(self, request: Request) -> None:
         if request.framing_error is not None:
             self.refusal = web.RequestPayloadError(request.framing_error)
             request.payload.set_exception(self.refusal)
 
 
-def _message(request: Incoming) -> RawRequestMessage:
+def _message(request: Request) -> RawRequestMessage:
     """As aiohttp's parser would give it."""
     head = request.head
     target = _ORIGIN.sub("", quote(_text(head.target), _ASCII, errors="surrogateescape"))

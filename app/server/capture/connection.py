@@ -1,7 +1,7 @@
 """One sender's connection: passes complete requests to the handler one at a time, and sends the bytes of responses.
 
-Stream and flow control are aiohttp's. Its request handler is not used, because that creates a task for each request,
-loses a request whose successor is malformed, and discards what was received of a body that ends early.
+aiohttp's request handler is not used, because that creates a task for each request, loses a request whose successor is
+malformed, and discards what was received of a body that ends early.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from operator import itemgetter
 from typing import Any, cast
-
-from aiohttp.base_protocol import BaseProtocol
-from aiohttp.streams import StreamReader
 
 from app.core.clock import now_us
 from app.core.model import REFUSED_RAW_MAX
@@ -25,6 +23,7 @@ from app.server.capture.client import Client
 from app.server.capture.eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError, request_line
 from app.server.capture.limits import Limits
+from app.server.capture.payload import Payload, wake
 from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
 from app.server.refused import RefusedLog
@@ -33,7 +32,10 @@ HEADER_BYTES = 450
 """Bytes that one header takes in memory besides its text."""
 
 
-class Connection(BaseProtocol):
+Request = Incoming[Payload]
+
+
+class Connection(asyncio.Protocol):
     """The protocol object that asyncio feeds. One task serves its requests, in order.
 
     `turns` is held while a request is handled that was sent before the response to the one before it.
@@ -42,10 +44,16 @@ class Connection(BaseProtocol):
     def __init__(
         self, limits: Limits, turns: asyncio.Semaphore, refused: RefusedLog, loop: asyncio.AbstractEventLoop
     ) -> None:
-        super().__init__(loop)
-        self._reader = RequestReader(self, loop, limits.head_bytes)
+        self._loop = loop
+        self._reader = RequestReader(partial(Payload, self), limits.head_bytes)
         self._limits, self._turns, self._refused = limits, turns, refused
-        self._request: Incoming | None = None
+        self.transport: asyncio.Transport | None = None
+        """None before the sender connected and after it disconnected."""
+        self._request: Request | None = None
+        self._body_full = self._held = False
+        """Why nothing is read from the sender: the body's bytes wait to be read, or something else has to be done."""
+        self._drained: asyncio.Future[None] | None = None
+        """While the sender does not read what was written: until it did, or disconnected."""
         self._waiter: asyncio.Future[None] | None = None
         self._delay: asyncio.Future[None] | None = None
         self._deadline = math.inf
@@ -70,7 +78,7 @@ class Connection(BaseProtocol):
     # -- what asyncio calls ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        self.transport = cast(asyncio.Transport, transport)
         cast(Any, transport).max_size = READ_MOST  # without effect on Windows, where it is 64 KiB
         peer = transport.get_extra_info("peername")
         if peer:
@@ -90,11 +98,14 @@ class Connection(BaseProtocol):
         elif data:
             self._reader.keep(data)
         if self._reader.following:
-            self._pause_reading_for_buffer()
+            self._hold()
 
-    def pause_reading(self) -> None:
-        self._reading_paused = True
-        self._pause_transport_reading()
+    def pause_writing(self) -> None:
+        self._drained = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        wake(self._drained)
+        self._drained = None
 
     def eof_received(self) -> bool:
         """A sender may close its side and still wait for the response; then the connection stays open until that is
@@ -106,16 +117,28 @@ class Connection(BaseProtocol):
         return self._request is not None
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        super().connection_lost(exc)
+        self.transport = None
         self.closing = self._skip_delays = True
         self.end_body(Break.GONE)
-        _wake(self._waiter)
-        _wake(self._delay)
+        wake(self._waiter)
+        wake(self._delay)
+        wake(self._drained)
         self._end_if_done()
+
+    # -- what a body calls ----------------------------------------------------------------------------------------
+
+    def pause_reading(self) -> None:
+        self._body_full = True
+        if self.transport is not None:
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._body_full = False
+        self._read_on()
 
     # -- what the handler calls -----------------------------------------------------------------------------------
 
-    async def read(self, payload: StreamReader) -> bytes:
+    async def read(self, payload: Payload) -> bytes:
         """The next bytes of the body; none at its end, or where it broke off."""
         if payload.is_eof():
             return payload.read_nowait()
@@ -138,12 +161,13 @@ class Connection(BaseProtocol):
     @contextmanager
     def paused_reading(self) -> Iterator[None]:
         """Leave what the sender sends in the system's buffers meanwhile, until they are full and the sender waits."""
-        self._pause_reading_for_buffer()
+        self._hold()
         try:
             yield
         finally:
             if not self._reader.following:
-                self._resume_reading_for_buffer()
+                self._held = False
+                self._read_on()
 
     def send(self, data: bytes) -> bool:
         """Write `data`; False when the sender disconnected."""
@@ -153,18 +177,22 @@ class Connection(BaseProtocol):
         transport.write(data)
         return True
 
+    @property
+    def writing_paused(self) -> bool:
+        """Whether the sender has not read what was written."""
+        return self._drained is not None
+
     async def flush(self) -> None:
         """Wait until a slow sender has read what was written."""
-        if not self.writing_paused:
+        drained = self._drained
+        if drained is None:
             return
         self._end_turn()
         self._deadline = self._loop.time() + self._limits.body_idle_s
         if self.transport is not None:
             self.unread_grew(self.transport.get_write_buffer_size())
         try:
-            await self._drain_helper()
-        except ConnectionError:  # the sender disconnected
-            self.closing = True
+            await drained
         finally:
             self._deadline = math.inf
             self.unread_grew(-self.unread)
@@ -175,9 +203,9 @@ class Connection(BaseProtocol):
             return
         self._end_turn()
         self._delay, self._delayed_since = delay, _ = self._loop.create_future(), self._loop.time()
-        timer = self._loop.call_later(seconds, _wake, delay)
+        timer = self._loop.call_later(seconds, wake, delay)
         if until is not None:
-            until.add_done_callback(lambda _: _wake(delay))
+            until.add_done_callback(lambda _: wake(delay))
         try:
             await self._delay
         finally:
@@ -186,7 +214,7 @@ class Connection(BaseProtocol):
 
     # -- what the server calls ------------------------------------------------------------------------------------
 
-    def serve(self, handle: Callable[[Connection, Incoming], Awaitable[None]]) -> None:
+    def serve(self, handle: Callable[[Connection, Request], Awaitable[None]]) -> None:
         """Pass the requests to `handle`, one after the other."""
         self._deadline = self._loop.time() + self._limits.head_s
         self.task = self._loop.create_task(
@@ -232,7 +260,7 @@ class Connection(BaseProtocol):
             return (EvictionStage.PIPELINING, 0.0) if self._reader.following and not self.closing else None
         if self._draining:
             return EvictionStage.ANSWERED, deadline
-        if self._paused or self.transport.is_closing():
+        if self.writing_paused or self.transport.is_closing():
             return EvictionStage.UNREAD, deadline
         if request is not None:
             return None if request.payload.is_eof() else (EvictionStage.BODY, self._slow_since)
@@ -246,7 +274,7 @@ class Connection(BaseProtocol):
     def drain(self) -> None:
         """Accept no further request. The current one still gets its response, but without the delay."""
         self.closing = self._skip_delays = True
-        _wake(self._delay)
+        wake(self._delay)
         if self._request is None or self._draining:
             self._close()
 
@@ -264,7 +292,7 @@ class Connection(BaseProtocol):
         Closing at once, with bytes of the sender unread, would reset the connection and lose the response.
         """
         self.closing = True
-        _wake(self._waiter)
+        wake(self._waiter)
         transport = self.transport
         if transport is None or transport.is_closing() or self._draining:
             return
@@ -279,8 +307,8 @@ class Connection(BaseProtocol):
         except OSError:  # the sender disconnected already
             transport.abort()
             return
-        self._reading_paused = False
-        self._resume_reading_for_buffer()
+        self._body_full = self._held = False
+        self._read_on()
 
     # -- what the server wants to know ----------------------------------------------------------------------------
 
@@ -297,7 +325,7 @@ class Connection(BaseProtocol):
 
     # -- within ---------------------------------------------------------------------------------------------------
 
-    async def _serve(self, handle: Callable[[Connection, Incoming], Awaitable[None]]) -> None:
+    async def _serve(self, handle: Callable[[Connection, Request], Awaitable[None]]) -> None:
         try:
             while True:
                 if self._request is None:
@@ -325,6 +353,17 @@ class Connection(BaseProtocol):
         finally:
             self._end_turn()
 
+    def _hold(self) -> None:
+        """Read nothing from the sender until `_held` is False again."""
+        self._held = True
+        if self.transport is not None:
+            self.transport.pause_reading()
+
+    def _read_on(self) -> None:
+        """Read from the sender, unless there is still a reason not to."""
+        if not self._body_full and not self._held and self.transport is not None:
+            self.transport.resume_reading()
+
     async def _wait_for_turn(self) -> None:
         """Before a request that was sent before the response to the last one: those must not hold up all others."""
         await asyncio.sleep(0)
@@ -343,8 +382,9 @@ class Connection(BaseProtocol):
         if self._reader.following:
             self._receive_head()
         # What follows would otherwise grow by a read with each request, if its sender sends on and reads no response.
-        if self._buffer_paused and not self._reader.following:
-            self._resume_reading_for_buffer()
+        if self._held and not self._reader.following:
+            self._held = False
+            self._read_on()
         if self._ended and not self._draining:
             self._receive_eof()
             if self._request is None:
@@ -400,7 +440,7 @@ class Connection(BaseProtocol):
             # It is kept as received, for the list of refused requests, and as headers.
             size = 2 * request.head_size + HEADER_BYTES * len(request.head.headers)
             self.head_grew(size - self.head_memory_used)
-        _wake(self._waiter)
+        wake(self._waiter)
 
     def _receive_eof(self) -> None:
         """The sender closed its side: what is incomplete now stays so."""
@@ -408,8 +448,3 @@ class Connection(BaseProtocol):
             self.end_body(Break.GONE)
         elif self._reader.head:
             self.reject(admission.malformed("the connection ended within the request's head"), self._reader.head)
-
-
-def _wake(waiter: asyncio.Future[None] | None) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(None)

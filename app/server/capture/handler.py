@@ -23,9 +23,9 @@ from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body_memory import PART_LEAST, BodyMemory
 from app.server.capture.client import Client, client_of
-from app.server.capture.connection import Connection
+from app.server.capture.connection import Connection, Request
 from app.server.capture.limits import Limits
-from app.server.capture.reader import Break, Incoming
+from app.server.capture.reader import Break
 from app.server.capture.responses import Response
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
@@ -48,7 +48,7 @@ class BodyTooLargeError(Exception):
     """The body is larger than the limit; stored parts of it have to be deleted."""
 
 
-def read_small_body(request: Incoming, limit: int) -> Body | None:
+def read_small_body(request: Request, limit: int) -> Body | None:
     """The body if it is small and was received with the head, as most are; otherwise None."""
     payload = request.payload
     if not payload.is_eof() or payload.total_bytes > min(limit, PART_SIZE) or request.broken:
@@ -67,7 +67,7 @@ class BodyBuffer:
         self._stored = self._tail_size = 0
         self._key: int | None = None
 
-    async def receive(self, connection: Connection, request: Incoming, limit: int) -> Body:
+    async def receive(self, connection: Connection, request: Request, limit: int) -> Body:
         """Read to the end of the body, or to where it broke off; then everything except the tail is stored.
 
         Nothing is read while something has to be stored first. Raises BodyTooLargeError as soon as `limit` bytes are
@@ -159,7 +159,7 @@ class Handler:
         self._captures, self._endpoints = store.captures, store.endpoints
         self._settings, self._addresses, self._identify = settings, addresses, identify
 
-    async def handle(self, connection: Connection, request: Incoming) -> None:
+    async def handle(self, connection: Connection, request: Request) -> None:
         """Respond to `request` in any case; an internal error is logged, and the response is 500."""
         try:
             limit = self._settings.now.body_limit
@@ -184,7 +184,7 @@ class Handler:
             await connection.flush()
 
     async def _decide_again(
-        self, request: Incoming, limit: int, before: Rejection | None = None
+        self, request: Request, limit: int, before: Rejection | None = None
     ) -> CaptureConfig | Rejection | Response:
         """After a look whether another node has changed the endpoint, or created it; if it has not, `before`."""
         slug = slug_of(request.head.target)
@@ -197,7 +197,7 @@ class Handler:
     # -- one admitted request -------------------------------------------------------------------------------------
 
     async def _capture(
-        self, connection: Connection, request: Incoming, config: CaptureConfig, limit: int
+        self, connection: Connection, request: Request, config: CaptureConfig, limit: int
     ) -> Rejection | None:
         """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
         buffer, expected, seq = None, None, None
@@ -244,7 +244,7 @@ class Handler:
         await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
         return None
 
-    def _client(self, connection: Connection, request: Incoming) -> Client:
+    def _client(self, connection: Connection, request: Request) -> Client:
         addresses = self._addresses
         return client_of(connection.peer, request.head.headers, addresses.client_header, addresses.proxies)
 
@@ -265,7 +265,7 @@ class Handler:
             return None
         return responses.from_target(*expected.result())
 
-    def _send_continue(self, connection: Connection, request: Incoming) -> None:
+    def _send_continue(self, connection: Connection, request: Request) -> None:
         """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
         head, payload = request.head, request.payload
         waits = head.version >= "1.1" and (head.first("expect") or "").lower() == "100-continue"
@@ -282,7 +282,7 @@ class Handler:
     async def _respond(
         self,
         connection: Connection,
-        request: Incoming,
+        request: Request,
         config: CaptureConfig,
         response: Response,
         *,
@@ -297,20 +297,20 @@ class Handler:
 
     # -- responses ------------------------------------------------------------------------------------------------
 
-    def _send(self, connection: Connection, request: Incoming, response: Response, capture_id: str = "") -> bool:
+    def _send(self, connection: Connection, request: Request, response: Response, capture_id: str = "") -> bool:
         head = request.head
         kept = responses.KEEP if head.version >= "1.1" else responses.KEEP_OLD
         line = responses.CLOSE if connection.closing else kept
         request.responded = True
         return connection.send(response.compose(capture_id, line, head.method == "HEAD"))
 
-    def _respond_only(self, connection: Connection, request: Incoming, response: Response) -> None:
+    def _respond_only(self, connection: Connection, request: Request, response: Response) -> None:
         """Respond to what is neither captured nor listed. A body is not read."""
         if not request.payload.is_eof():
             connection.closing = True
         self._send(connection, request, response)
 
-    async def _refuse(self, connection: Connection, request: Incoming, rejected: Rejection) -> None:
+    async def _refuse(self, connection: Connection, request: Request, rejected: Rejection) -> None:
         head = request.head
         if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
@@ -327,7 +327,7 @@ def _cancel(expected: asyncio.Future[tuple[Attempt, bytes]] | None) -> None:
         expected.cancel()
 
 
-def _may_be_skipped(request: Incoming) -> bool:
+def _may_be_skipped(request: Request) -> bool:
     """Whether a refused request's body may be discarded and its connection kept.
 
     That depends on the head alone, not on how much of the body was received with it.
@@ -346,7 +346,7 @@ def _rejection_of(error: Exception, limit: int) -> Rejection:
     return rejection(str(error), 503, "storage_unavailable", RETRY_AFTER)
 
 
-def _broken(request: Incoming) -> Response:
+def _broken(request: Request) -> Response:
     if request.framing_error is not None:
         return admission.malformed(request.framing_error).response
     assert request.broken is not None
@@ -354,7 +354,7 @@ def _broken(request: Incoming) -> Response:
 
 
 def _record(
-    request: Incoming, config: CaptureConfig, body: Body, client: Client, *, status: int, identify: Identify
+    request: Request, config: CaptureConfig, body: Body, client: Client, *, status: int, identify: Identify
 ) -> Capture:
     head, complete = request.head, request.broken is None
     content_type = head.first("content-type") or ""

@@ -5,14 +5,11 @@ The same bytes give the same result however they are cut into packets, and nothi
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Callable
 from enum import Enum
-
-from aiohttp.base_protocol import BaseProtocol
-from aiohttp.streams import EmptyStreamReader, StreamReader
+from typing import Generic, Protocol, TypeVar
 
 from app.core.clock import now_us
 from app.core.model import REFUSED_RAW_MAX
@@ -130,24 +127,15 @@ def _line(data: bytes, at: int, limit: int, too_long: str) -> bytes:
     return line
 
 
-class WholeBody(EmptyStreamReader):
-    """A body that came with its head, as most do, or none. It is read as both ports read a stream, which would cost
-    a capture 3.5 microseconds more."""
+class Stream(Protocol):
+    """A body as it arrives: `Payload` for the capture port, aiohttp's `StreamReader` for the local API."""
 
-    __slots__ = ("_data",)
+    def feed_data(self, data: bytes, /) -> object: ...
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.total_bytes = len(data)
+    def feed_eof(self) -> None: ...
 
-    def read_nowait(self, n: int = -1) -> bytes:
-        """All of it at once, then nothing."""
-        data, self._data = self._data, b""
-        return data
 
-    async def readany(self) -> bytes:
-        """The same."""
-        return self.read_nowait()
+B = TypeVar("B", bound=Stream)
 
 
 class Break(Enum):
@@ -161,7 +149,7 @@ class Break(Enum):
     STOPPED = "Hookline was stopped"
 
 
-class Incoming:
+class Incoming(Generic[B]):
     """A request whose head was read. `payload` is the body received so far; `broken` says why it ended early.
 
     `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
@@ -183,7 +171,7 @@ class Incoming:
         "trailers",
     )
 
-    def __init__(self, head: Head, head_size: int, payload: StreamReader) -> None:
+    def __init__(self, head: Head, head_size: int, payload: B) -> None:
         self.head, self.head_size, self.payload = head, head_size, payload
         self.raw = b""
         self.received_at = now_us()
@@ -198,19 +186,19 @@ class Incoming:
         return (time.perf_counter() - self._started) * 1000
 
 
-_READ_BUFFER = 256 * 1024
 _HEAD_END = b"\r\n\r\n"
 _NO_LINE_END = re.compile(rb"[^\r\n]")
 
 
-class RequestReader:
-    """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on.
+class RequestReader(Generic[B]):
+    """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on. `begin_body`
+    makes a request's body: of the bytes that came with its head, or (None) one that is still to come.
 
     What follows the request is kept, in one piece however many requests it has: `read_head()` continues there.
     """
 
-    def __init__(self, protocol: BaseProtocol, loop: asyncio.AbstractEventLoop, head_max: int) -> None:
-        self._protocol, self._loop, self._head_max = protocol, loop, head_max
+    def __init__(self, begin_body: Callable[[bytes | None], B], head_max: int) -> None:
+        self._begin_body, self._head_max = begin_body, head_max
         self._scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
         self._body_remaining = 0
@@ -221,7 +209,7 @@ class RequestReader:
         self.head = b""
         """The received part of a head that is incomplete, or was rejected."""
 
-    def read_head(self, data: bytes = b"") -> Incoming | None:
+    def read_head(self, data: bytes = b"") -> Incoming[B] | None:
         """The request whose head `data`, or what followed the last request, completes, with the part of its body that
         was received; None while the head is incomplete.
 
@@ -255,29 +243,29 @@ class RequestReader:
         self.head, self._scan = b"", None
         return self._begin(head, data, at, end)
 
-    def _begin(self, head: Head, data: bytes, at: int, end: int) -> Incoming:
+    def _begin(self, head: Head, data: bytes, at: int, end: int) -> Incoming[B]:
         """The request whose head is `data[at:end]`, with what has come of its body."""
         self._chunks = ChunkedBody() if head.chunked else None
         following_at = end + head.length
         if head.chunked or following_at > len(data):
-            request = Incoming(head, end - at, StreamReader(self._protocol, _READ_BUFFER, loop=self._loop))
+            request = Incoming(head, end - at, self._begin_body(None))
             self._body_remaining = head.length
             following_at = self._read_body(request, data, end)
         else:
-            request = Incoming(head, end - at, WholeBody(data[end:following_at]))
+            request = Incoming(head, end - at, self._begin_body(data[end:following_at]))
         if following_at < len(data):
             self._follow(data, following_at)
         request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
         return request
 
-    def read_body(self, request: Incoming, data: bytes) -> None:
+    def read_body(self, request: Incoming[B], data: bytes) -> None:
         """Pass the body's bytes in `data` to `request.payload`, and keep what follows the body.
 
         Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
         """
         self._follow(data, self._read_body(request, data, 0))
 
-    def _read_body(self, request: Incoming, data: bytes, at: int) -> int:
+    def _read_body(self, request: Incoming[B], data: bytes, at: int) -> int:
         """Pass on the body's bytes in `data` from `at` on; returns where they end."""
         chunks, payload = self._chunks, request.payload
         if chunks is None:
