@@ -18,7 +18,6 @@ from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
-from app.system.autostart.autostart import autostart_for
 from app.team_store import check as check_team_store
 from app.ui.gui_application import GuiApplication
 from app.ui.services import Services
@@ -29,6 +28,7 @@ from app.ui.theme.theme import Theme
 from hookline.running import usual_folder
 
 if TYPE_CHECKING:
+    from app.system.autostart.autostart import Autostart
     from app.ui.single_instance import SingleInstance
 
 
@@ -51,6 +51,11 @@ def services_of(
             return None
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def autostart() -> Autostart:
+        from app.system.autostart.autostart import autostart_for  # start-up time: the settings alone show it
+
+        return autostart_for(application.folder if application.folder != usual_folder() else None)
 
     address = application.current_settings.store
     return Services(
@@ -83,7 +88,7 @@ def services_of(
             troubles=application.troubles,
             uptime_s=application.uptime_s,
         ),
-        autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
+        autostart=autostart,
         data_folder=application.folder,
         version=__version__,
     )

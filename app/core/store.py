@@ -42,7 +42,7 @@ from app.core.target_text import TargetTrouble
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 
 if TYPE_CHECKING:
-    from app.core.comparison.compared_request import ResponsePairs
+    from app.core.comparison.response_pairs import ResponsePairs
 
 
 class EndpointRepository(Protocol):

@@ -69,7 +69,7 @@ class Services:
     change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]
     send_test: Callable[[Endpoint], Awaitable[SentTest]]
     about: About
-    autostart: Autostart
+    autostart: Callable[[], Autostart]
     data_folder: Path
     version: str
 

@@ -110,7 +110,7 @@ class Desk:
             change_settings=self.change_settings,
             send_test=self.send_test,
             about=DeskAbout(self.base_url),
-            autostart=DesktopEntry(self.folder / "autostart", StartCommand(["/usr/bin/hookline"])),
+            autostart=lambda: DesktopEntry(self.folder / "autostart", StartCommand(["/usr/bin/hookline"])),
             data_folder=self.folder,
             version="1.2.3",
         )

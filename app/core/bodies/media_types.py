@@ -54,7 +54,8 @@ _PROTOBUF = ("protobuf", "x-protobuf", "vnd.google.protobuf", "x-google-protobuf
 GRPC = frozenset({f"application/{name}" for name in ("grpc", "grpc+proto", "grpc-web", "grpc-web+proto")})
 GENERIC_TEXT = frozenset({"", "text/plain", "application/octet-stream"})
 """Types that name no text format."""
-GENERIC_BINARY = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-www-form-urlencoded"})
+FORM = "application/x-www-form-urlencoded"
+GENERIC_BINARY = frozenset({"", "application/octet-stream", "binary/octet-stream", FORM})
 """Types that name no binary format; curl sends the last one unless told otherwise."""
 
 _MSGPACK_TYPES = frozenset({f"application/{name}" for name in ("msgpack", "x-msgpack", "vnd.msgpack", "messagepack")})
@@ -106,7 +107,7 @@ def is_protobuf(media_type: str) -> bool:
 _HINTS = {
     **{kind: language.title for language in TEXT_LANGUAGES for kind in language.types},
     "application/json": "JSON",
-    "application/x-www-form-urlencoded": "Form",
+    FORM: "Form",
     "multipart/form-data": "Multipart",
     "text/plain": "Text",
     "text/html": "HTML",

@@ -5,33 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from app.core.comparison.response_comparison import (
-    ComparedResponse,
-    IgnoredFields,
-    ResponseComparison,
-    compare_responses,
-)
-from app.core.model import PageKey, Summary
+from app.core.comparison.response_comparison import IgnoredFields, ResponseComparison, compare_responses
+from app.core.comparison.response_pairs import ResponsePair
+from app.core.model import Summary
 from app.core.record import Record
-
-
-class ResponsePair(Record, frozen=True):
-    """What two targets responded to a request: the last attempt of the latest ended delivery to each."""
-
-    request: Summary
-    first_delivery: str
-    second_delivery: str
-    first: ComparedResponse
-    second: ComparedResponse
-
-
-class ResponsePairs(Record, frozen=True):
-    """Pairs, newest request first. `examined` counts the requests looked at; the list continues after the key `next`,
-    None at its end."""
-
-    pairs: tuple[ResponsePair, ...]
-    examined: int
-    next: PageKey | None
 
 
 class ComparisonResult(StrEnum):

@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from app.core.comparison.body_comparison import Difference, aligned, body_differences, compared_body, difference, quoted
 from app.core.comparison.json_path import JsonPath
+from app.core.comparison.response_pairs import ComparedResponse
 from app.core.record import Headers, Record
 
 DIFFERENCES_MAX = 200
@@ -19,20 +20,6 @@ IGNORED_HEADERS = (
 )
 """Headers that differ between two responses of the same program: times, ids of the request, and framing and digests
 of the body, which is compared itself and can differ only in what is ignored."""
-
-
-class ComparedResponse(Record, frozen=True):
-    """A response, its body as sent; or without one, `status` is None and `failure` says why.
-
-    `complete`: the body is all there. `ms` is how long the attempt took.
-    """
-
-    status: int | None
-    headers: Headers = ()
-    body: bytes = b""
-    complete: bool = True
-    failure: str | None = None
-    ms: float | None = None
 
 
 class IgnoredFields(Record, frozen=True):

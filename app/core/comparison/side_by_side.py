@@ -23,7 +23,8 @@ from app.core.comparison.body_comparison import (
     text_of,
 )
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
-from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields, ignored_paths
+from app.core.comparison.response_comparison import IgnoredFields, ignored_paths
+from app.core.comparison.response_pairs import ComparedResponse
 from app.core.record import Headers, Record
 from app.core.text import count_of
 

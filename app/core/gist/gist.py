@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 
-from app.core.bodies.media_types import is_json, is_msgpack, is_protobuf, is_xml, media_type, text_language
+from app.core.bodies.media_types import FORM, is_json, is_msgpack, is_protobuf, is_xml, media_type, text_language
 from app.core.gist.json_gist import NOT_JSON, object_gist
 from app.core.gist.words import one_line
 from app.core.record import Headers
@@ -16,7 +16,7 @@ from app.core.text import size_text
 
 log = logging.getLogger(__name__)
 
-_TYPES = {"application/x-www-form-urlencoded": "form", "text/html": "html", "message/rfc822": "mail"}
+_TYPES = {FORM: "form", "text/html": "html", "message/rfc822": "mail"}
 
 
 @lru_cache(maxsize=256)

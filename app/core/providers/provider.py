@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -98,6 +97,8 @@ def read_folder(folder: Path) -> list[Provider]:
 
 def read_provider(file: str, text: str) -> Provider:
     """Raises CatalogueError for an invalid file."""
+    import tomllib  # start-up time: a window needs it once it is painted
+
     try:
         fields = tomllib.loads(text)
         provider = convert({**fields, "id": file.removesuffix(".toml")}, Provider)

@@ -10,7 +10,7 @@ from html import escape, unescape
 from typing import NamedTuple
 
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decode, part_of
-from app.core.bodies.media_types import is_json, is_xml, media_type, text_language
+from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
 from app.core.redaction.in_base64 import PACKED, holds_secrets
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
@@ -271,7 +271,7 @@ def _format(kind: str, text: str) -> str:
         return "json"
     if is_xml(kind) or _XML.match(text):
         return "xml"
-    form = _FORM if kind == "application/x-www-form-urlencoded" else _ENCODED_FORM
+    form = _FORM if kind == FORM else _ENCODED_FORM
     return "form" if form.match(text) else "text"
 
 

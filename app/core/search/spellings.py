@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from app.core.bodies.formats.form import NAMED
-from app.core.bodies.media_types import media_type
+from app.core.bodies.media_types import FORM, media_type
 
 Encoding = Literal["json", "percent", "form", "mail"]
 """JSON escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""
@@ -29,7 +28,7 @@ _SIGNS = {"json": "\\", "percent": "%", "form": "%+", "mail": "="}
 def encodings_of(content_type: str, views: Iterable[str] = ()) -> tuple[Encoding, ...]:
     """The possible encodings in a body of this type in these views; JSON can be anywhere."""
     kind, names = media_type(content_type), frozenset(views)
-    if kind == NAMED or "form" in names:
+    if kind == FORM or "form" in names:
         return ("json", "form")
     return ("json", "mail") if kind.startswith(("multipart/", "message/")) or "multipart" in names else ("json",)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Literal
@@ -236,6 +235,8 @@ def read_folder(folder: Path) -> dict[str, ProgramSpec]:
 
 def read_spec(file: str, text: str) -> ProgramSpec:
     """Raises TunnelCatalogueError for an invalid file."""
+    import tomllib  # start-up time: a tunnel needs it
+
     try:
         fields = tomllib.loads(text)
         described = {name: fields.pop(name) for name in TunnelProgram.__struct_fields__ if name in fields}

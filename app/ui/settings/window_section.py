@@ -61,7 +61,7 @@ class WindowSection(SettingsSection):
             self._closing = form.row("on_close")
             rows += [self._closing, self.notifications]
         super().__init__("Window", form, *rows)
-        self._autostart, self._desktop = services.autostart, desktop
+        self._autostart, self._desktop = services.autostart(), desktop
         self.starts = False
         """Whether signing in starts Hookline, as last read."""
         if desktop is not None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from app.core.comparison.body_comparison import DECODED_MAX, QUOTED_MAX
 from app.core.comparison.response_comparison import (
     DIFFERENCES_MAX,
-    ComparedResponse,
     IgnoredFields,
     ResponseComparison,
     compare_responses,
 )
+from app.core.comparison.response_pairs import ComparedResponse
 from app.core.record import Headers
 
 JSON = (("Content-Type", "application/json"),)

@@ -222,7 +222,7 @@ class TestStartAtSignIn:
         return dialog
 
     async def test_it_is_saved_with_the_settings_and_read_afresh(self, window: QWidget, desk: Desk) -> None:
-        entry = desk.services.autostart
+        entry = desk.services.autostart()
         for on, word in ((True, "on"), (False, "off")):
             dialog = await self.opened(desk, window)
             start = dialog.window_section.start
@@ -257,7 +257,7 @@ class TestStartAtSignIn:
         dialog.save_button.click()
         await until(dialog.is_idle)
         assert row.error() == ""
-        assert desk.services.autostart.enabled()
+        assert desk.services.autostart().enabled()
         assert desk.messages.waiting() == ()
         dialog.reject()
 
@@ -265,7 +265,7 @@ class TestStartAtSignIn:
         self, window: QWidget, tmp_path: Path, desk: Desk
     ) -> None:
         entry = HeldEntry(tmp_path / "autostart", StartCommand(["hookline"]))
-        desk.services = desk.with_services(autostart=entry)
+        desk.services = desk.with_services(autostart=lambda: entry)
         dialog = await self.opened(desk, window)
         dialog.window_section.start.click()
         dialog.save_button.click()
@@ -280,7 +280,7 @@ class TestStartAtSignIn:
     async def test_where_it_cannot_be_the_reason_stands_beside_it(
         self, window: QWidget, tmp_path: Path, desk: Desk
     ) -> None:
-        desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
+        desk.services = desk.with_services(autostart=lambda: Portable(tmp_path / "hookline.portable"))
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
         start, row = dialog.window_section.start, dialog.window_section.start_row

@@ -193,7 +193,7 @@ class TestSettings:
         assert not desk.theme.is_dark
         await settle()
         assert desk.settings == Settings()
-        assert not desk.services.autostart.enabled()
+        assert not desk.services.autostart().enabled()
 
     async def test_discard_keeps_what_was_saved(self, window: QWidget, desk: Desk) -> None:
         dialog = await open_settings(desk, window)

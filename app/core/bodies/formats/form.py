@@ -14,9 +14,9 @@ from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, write_indented
 from app.core.bodies.lines import Kind
+from app.core.bodies.media_types import FORM
 
 INDENT = 2
-NAMED = "application/x-www-form-urlencoded"
 
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
 _STRAY = re.compile("([\udc80-\udcff]+)")
@@ -89,9 +89,9 @@ def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
 def fit(media_type: str, head: bytes) -> float:
     """Certain if type and text agree; likely if the beginning of the text consists of fields. Unless told otherwise,
     curl declares any data as a form."""
-    if media_type == NAMED and has_controls(head):
+    if media_type == FORM and has_controls(head):
         return 0.05
-    if media_type == NAMED:
+    if media_type == FORM:
         return 1.0 if b"=" in head and head[:1] not in b'{[<"' and head[:1].strip() else 0.45
     if media_type in ("", "text/plain", "application/octet-stream"):
         return 0.7 if _LIKELY.match(head) else 0.0

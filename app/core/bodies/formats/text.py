@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.core.bodies.formatter import Content, Formatted, Write
 from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.media_types import FORM
 
 PIECE = 64 * 1024
 """Characters of a line written in one step."""
@@ -40,7 +41,7 @@ def fit(media_type: str, head: bytes) -> float:
     """Good if the first bytes are text, poor if many of them are control bytes."""
     if has_controls(head):
         return 0.1
-    textual = media_type.startswith("text/") or media_type == "application/x-www-form-urlencoded"
+    textual = media_type.startswith("text/") or media_type == FORM
     return 0.6 if textual else 0.5
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from app.core.bodies.charset import detect
-from app.core.bodies.formats.form import NAMED
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, declared_boundary, part_of
-from app.core.bodies.media_types import media_type, text_language
+from app.core.bodies.media_types import FORM, media_type, text_language
 from app.core.search.readable.notations import (
     ENCODED_WORDS,
     JSON_ESCAPES,
@@ -373,4 +372,4 @@ def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -
     kind = media_type(content_type)
     if kind.startswith("multipart/"):
         return UTF8_AS_LATIN1 if codec == "latin-1" else None
-    return form_notation(content_type, kind, text) if guess or kind == NAMED else None
+    return form_notation(content_type, kind, text) if guess or kind == FORM else None
