@@ -305,11 +305,11 @@ class GuiProgram:
             await session.close()
 
     async def _load_rest(self, session: WindowSession) -> None:
-        """What the start left out: what answers callers of the local API and later starts, and what the user will need
+        """What the start left out: what answers later starts and callers of the local API, and what the user will need
         first, so that nothing waits for it then."""
         await asyncio.sleep(PAINTED_S)
-        await self._application.serve_api()
         session.answer_starts()
+        await self._application.serve_api()
         await asyncio.sleep(REST_S)
         await asyncio.to_thread(self._application.prepare)
         await asyncio.to_thread(import_module, BODY_FORMATS)
