@@ -257,7 +257,6 @@ class MainWindow(QMainWindow):
         if self.desktop.close_to_tray() or not confirm_discard(self, self.quit):
             event.ignore()
         else:
-            event.accept()
             self.quit()
 
     def _show_last_page(self) -> None:

@@ -236,8 +236,10 @@ class TestRows:
         page.filters.set_state(FAILED)
         await until(page.empty.button.isVisible)
         assert page.empty.title.text() == "No deliveries match"
+        assert not page.table.isVisible()
         page.empty.button.click()
         await until(lambda: states(window) == ["Delivered"])
+        await until(page.table.isVisible)
 
     async def test_what_was_not_sent_has_its_reason_and_is_retried_only_when_selected(
         self, desk: Desk, window: MainWindow

@@ -93,6 +93,29 @@ async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> No
         await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
 
 
+async def test_an_attempt_keeps_the_url_that_it_was_sent_to(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        made = attempt(delivery, **STATUS_500)
+        (target,) = shown.endpoint.targets
+        await shown.desk.store.targets.update(target.id, TargetDraft(url="http://127.0.0.1:9/moved"))
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
+        await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
+        assert tab.pane.copy_url.text_to_copy == made.url != delivery.request_url(tab._target(target.id))
+
+
+async def test_the_attempts_of_a_delivery_below_many_are_read_when_it_is_selected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.inspector.tabs.deliveries_tab.LOADED_MAX", 0)
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
+        await until(lambda: words(tab)[0].startswith("Failed"))
+        assert len(words(tab)) == 1
+        tab.list.setCurrentIndex(tab.list.attempts.index(-1, -1))
+        tab.list.select_row(0)
+        await until(lambda: len(words(tab)) == 2)
+
+
 @pytest.mark.usefixtures("each_font")
 async def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(tmp_path: Path) -> None:
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:

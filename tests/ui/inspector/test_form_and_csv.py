@@ -67,6 +67,7 @@ async def test_a_form_is_a_table_with_groups(tmp_path: Path) -> None:
         user = model.index(0, 0)
         assert user.siblingAtColumn(1).data() == "2 fields"
         assert view.isExpanded(user)
+        assert (view.currentIndex().row(), view.selectedIndexes()) == (0, [])  # the keys begin at the first
         name = model.index(0, 1, user)
         assert (name.data(), name.siblingAtColumn(2).data()) == ("Ann Lee", "user[name]=Ann+Lee")
         assert model.index(4, 1).data() == "%ff%zz"

@@ -76,7 +76,6 @@ class ImageView(QWidget):
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""
-        self._latest.stop()
         self._show(DecodedImage("Loading…"))  # A drawing is drawn by another process, which takes a moment.
         self._latest.run(partial(self._load, source))
 

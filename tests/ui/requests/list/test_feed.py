@@ -324,6 +324,13 @@ async def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_los
             await shown.reload()
         else:
             await until(lambda: set(shown.ids()) >= {one.id for one in came})  # noqa: B023 - awaited here
+    shown.feed.tail()
+    await until(lambda: not shown.model.at_head)
+    late = await shown.add()
+    await until(lambda: shown.feed.new_count == 1)
+    shown.page.go_to(sent[-1])
+    await until(lambda: late.id in shown.ids())
+    assert shown.feed.new_count == 0  # it is among the rows
 
 
 async def test_another_endpoint_shown_meanwhile_is_not_disturbed(shown: PageDesk) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 
 from app.ui.requests.selection import select_all as bulk_module
 from app.ui.widgets.dialog import Question
+from app.ui.widgets.toast import Toast
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import settle, until
 
@@ -18,6 +19,10 @@ SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModi
 
 def chosen(shown: PageDesk) -> list[str]:
     return [summary.id for summary in shown.list.selected()]
+
+
+def said(shown: PageDesk) -> list[str]:
+    return [toast._text.text() for toast in shown.page.findChildren(Toast) if toast.isVisible()]
 
 
 async def test_clicks_and_keys_choose_many_and_the_detail_keeps_what_it_shows(shown: PageDesk) -> None:
@@ -67,10 +72,13 @@ async def test_shift_and_an_arrow_choose_one_more(shown: PageDesk) -> None:
     assert shown.detail.capture_id == first
 
 
-async def test_the_bars_buttons_mark_star_and_clear(shown: PageDesk) -> None:
+async def test_the_bars_buttons_mark_star_and_clear_and_say_what_was_done_to_several(shown: PageDesk) -> None:
     ids = await filled(shown, 6)
     shown.list.select_row(0)
     await until(lambda: shown.model.summary(0).read)
+    QTest.keyClick(shown.list, Qt.Key.Key_S)
+    await until(lambda: shown.model.summary(0).starred)
+    assert said(shown) == []
     click_row(shown, 2, SHIFT)
     await until(shown.page.list_footer.bar.isVisible)
     _, read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
@@ -78,14 +86,17 @@ async def test_the_bars_buttons_mark_star_and_clear(shown: PageDesk) -> None:
     QTest.mouseClick(read, Qt.MouseButton.LeftButton)
     await until(lambda: all(shown.model.summary(row).read for row in range(3)))
     await until(lambda: unread.isEnabled() and not read.isEnabled())
+    assert said(shown) == ["Marked 3 requests read."]
     QTest.mouseClick(unread, Qt.MouseButton.LeftButton)
     await until(lambda: not any(shown.model.summary(row).read for row in range(3)))
     QTest.mouseClick(star, Qt.MouseButton.LeftButton)
     await until(lambda: all(shown.model.summary(row).starred for row in range(3)))
     assert not shown.model.summary(3).starred
+    await until(lambda: said(shown) == ["Starred 3 requests."])
     await until(lambda: "Remove 3 stars" in star.accessibleName())
     QTest.mouseClick(star, Qt.MouseButton.LeftButton)
     await until(lambda: not any(shown.model.summary(row).starred for row in range(3)))
+    await until(lambda: said(shown) == ["3 stars removed."])
     assert delete.accessibleName() == "Delete 3 requests…"
     QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
     await until(lambda: not shown.page.list_footer.bar.isVisible())
