@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
-    QPushButton,
     QSizePolicy,
     QSplitter,
     QStackedWidget,
@@ -147,12 +146,10 @@ class ReplayEditor(EditDialog):
             self._tasks.start(self._send(self.spec()), "replay: send edited")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter sends from the fields of one line, and presses the button that has the focus."""
+        """Enter sends from the fields of one line."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
-        elif isinstance(focused := self.focusWidget(), QPushButton):
-            focused.click()
-        elif focused in (self.url, self.method, self.method.lineEdit()):
+        elif self.focusWidget() in (self.url, self.method, self.method.lineEdit()):
             self.submit()
 
     def done(self, result: int) -> None:
@@ -258,7 +255,6 @@ class ReplayEditor(EditDialog):
         self.close_button.clicked.connect(self.reject)
         self.send.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
-        self.send.setToolTip("Send (Ctrl+Enter)")
         self.send.setAutoDefault(False)
 
     @Slot(bool)

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.replay.spec import OneUrl, OwnTargets, ReplaySpec, replay_errors
@@ -93,11 +93,9 @@ class ReplayManyDialog(Dialog):
         return done
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter presses the button that has the focus, and starts nothing from a field."""
+        """Enter starts nothing from a field."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
-        elif isinstance(focused := self.focusWidget(), QPushButton):
-            focused.click()
 
     def done(self, result: int) -> None:
         """The count is no longer needed."""

@@ -128,6 +128,11 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp
         editor.headers.reset.click()
         editor.body_editor.reset.click()
         assert editor.spec().edit is None
+        assert editor.send.toolTip() == "Send (Ctrl+Enter)"
+        editor.send.setFocus()
+        QTest.keyClick(editor.send, Qt.Key.Key_Return)
+        await until(lambda: len(received.requests) == 2)
+        assert received.requests[1].endswith(b'\r\n\r\n{"a": 1}\r\n')
         editor.reject()
 
 
