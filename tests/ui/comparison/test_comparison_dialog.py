@@ -84,6 +84,32 @@ async def test_what_differs_in_one_line_each(tmp_path: Path) -> None:
         assert [text.partition(":")[0] for text in listed(dialog)] == ["Different", "Same"]
 
 
+async def test_it_says_that_it_compares_and_can_be_stopped_and_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await deliveries.two_targets(desk.store)
+        for number in (1, 2):
+            await answered(desk, endpoint, b'{"id":1}', b'{"id":%d}' % number)
+        goes_on, read = asyncio.Event(), desk.store.response_pairs.page
+
+        async def held(*arguments: Any, **named: Any) -> Any:
+            await goes_on.wait()
+            return await read(*arguments, **named)
+
+        monkeypatch.setattr(desk.store.response_pairs, "page", held)
+        window.endpoint_actions.compare(endpoint)
+        dialog = window.findChildren(ComparisonDialog)[-1]
+        await until(lambda: dialog.progress.text() == "Comparing… Nothing compared yet")
+        assert dialog.more.text() == "Stop"
+        dialog.more.click()
+        assert (dialog.more.text(), dialog.progress.text()) == ("Compare older requests", "Nothing compared yet")
+        goes_on.set()
+        dialog.more.click()
+        await until(lambda: dialog.progress.text() == "2 requests: 1 different · 1 same")
+        await until(lambda: not dialog.more.isVisible())
+
+
 async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path) -> None:
     async with comparison(tmp_path, (b'{"id":1,"ok":true}', b'{"ok":true,"new":null}')) as (_, _, dialog):
         await until(lambda: dialog.right.currentWidget() is dialog.responses)
