@@ -56,6 +56,11 @@ def size_text(size: int) -> str:
     raise AssertionError("the last unit has no upper limit")
 
 
+def dimensions_text(width: float, height: float) -> str:
+    """`1,200×800`, as short as a row needs it."""
+    return f"{width:,.0f}×{height:,.0f}"
+
+
 def use_text(used: int, limit: int | None) -> str:
     """`1.1 GiB of 20 GiB`; without a limit `1.1 GiB`."""
     return size_text(used) if limit is None else f"{size_text(used)} of {exact_size(limit)}"

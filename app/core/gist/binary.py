@@ -10,7 +10,7 @@ from app.core.bodies.formats.image import image_kind, image_name, image_size
 from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
 from app.core.bodies.media_types import type_hint
 from app.core.gist.words import names, with_detail
-from app.core.text import count_of, size_text
+from app.core.text import count_of, dimensions_text, size_text
 
 ENTRIES_MAX = 4
 FIELDS_READ = 64
@@ -41,7 +41,7 @@ def picture_gist(data: bytes) -> str | None:
         return None
     size = image_size(kind, data)
     name = image_name(kind)
-    return f"{name} {size[0]}×{size[1]}" if size else name
+    return f"{name} {dimensions_text(*size)}" if size else name
 
 
 def zip_entries(data: bytes) -> list[str]:

@@ -11,6 +11,7 @@ from itertools import islice
 
 from app.core.bodies.formats import jwt
 from app.core.gist.words import NAMES_MAX, first_words, names, with_detail
+from app.core.text import dimensions_text
 
 TEXT_SCAN = 16 * 1024
 LINE_MAX = 8 * 1024
@@ -81,7 +82,9 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,400})", re.IGNORECASE)
 _HIDDEN_TEXT = re.compile(r"<(script|style)\b.*?</\1[^<>]*>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _SIZE = re.compile(r"""(?:^|\s)(width|height)\s*=\s*["']\s*(\d{1,6}(?:\.\d{1,4})?)(?:px)?\s*["']""")
-_VIEW = re.compile(r"""(?:^|\s)viewBox\s*=\s*["'][-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]{1,10})[\s,]+([\d.]{1,10})""")
+_VIEW = re.compile(
+    r"""(?:^|\s)viewBox\s*=\s*["'][-\d.]+[\s,]+[-\d.]+[\s,]+(\d{1,9}(?:\.\d{0,9})?)[\s,]+(\d{1,9}(?:\.\d{0,9})?)"""
+)
 _SKIPPED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 
 
@@ -116,7 +119,7 @@ def drawing_size(attributes: str) -> str:
     width, height = given.get("width"), given.get("height")
     if (width is None or height is None) and view:
         width, height = view[1], view[2]
-    return f"{width}×{height}" if width and height else ""
+    return dimensions_text(float(width), float(height)) if width and height else ""
 
 
 def _children(elements: Iterator[tuple[str, str, str]], parent: str | None = None) -> list[str]:

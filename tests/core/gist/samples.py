@@ -165,6 +165,8 @@ KINDS = (
         type="image/svg+xml",
     ),
     Kind("SVG 64×32", b'<svg viewBox="0 0 64 32"><path/></svg>', type="image/svg+xml"),
+    Kind("SVG 1,200×80", b'<svg viewBox="0,0,1200.,80.25"><path/></svg>', type="image/svg+xml"),
+    Kind("SVG", b'<svg viewBox="0 0 1.2.3 4.5.6"><path/></svg>', type="image/svg+xml"),
     Kind("HTML · Fish & chips", b"<!DOCTYPE html><html><title>Fish &amp;\n chips</title><p>x", type="text/html"),
     Kind("HTML · Hello you", b"<html><style>p {}</style><p>Hello <b>you</b>", type=""),
     Kind("CSV · id, full name, total", b'id,"full name",total\r\n1,a,2\r\n', type="text/csv"),

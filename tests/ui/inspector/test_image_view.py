@@ -64,23 +64,23 @@ def png(width: int, height: int) -> bytes:
 @pytest.mark.parametrize(("kind", "title"), [("png", "PNG"), ("jpeg", "JPEG"), ("bmp", "BMP"), ("webp", "WebP")])
 def test_each_kind_is_decoded_and_its_size_told(kind: str, title: str) -> None:
     found = decoded(picture(kind))
-    assert found.words == f"{title} \u00b7 30 \u00d7 20 pixels"
+    assert found.words == f"{title} \u00b7 30×20 pixels"
     assert found.image is not None
     assert (found.image.width(), found.image.height()) == (30, 20)
 
 
 def test_a_gif_is_decoded() -> None:
-    assert decoded(GIF).words == "GIF \u00b7 1 \u00d7 1 pixels"
+    assert decoded(GIF).words == "GIF \u00b7 1×1 pixels"
 
 
 def test_limits_are_told_before_anything_is_decoded() -> None:
     found = decoded(png(100_000, 100_000))
     assert found.image is None
-    assert "100,000 \u00d7 100,000 pixels, more than 50 megapixels" in found.words
+    assert "100,000×100,000 pixels, more than 50 megapixels" in found.words
     assert PIXELS_MAX < 100_000 * 100_000
     wide = decoded(picture("png", SIDE_MAX * 2, 3))
     assert wide.image is not None
-    assert (wide.image.width(), wide.words) == (SIDE_MAX, "PNG \u00b7 8,192 \u00d7 3 pixels")
+    assert (wide.image.width(), wide.words) == (SIDE_MAX, "PNG \u00b7 8,192×3 pixels")
 
 
 @pytest.mark.parametrize("data", [png(10, 10)[:40], picture("jpeg")[:30], b"\x89PNG\r\n\x1a\n" + SVG, png(0, 0)])
@@ -111,7 +111,7 @@ def test_a_picture_that_breaks_off_says_so() -> None:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     assert noise.save(buffer, "jpeg")
     whole = bytes(data.data())
-    assert decoded(whole).words == "JPEG \u00b7 200 \u00d7 200 pixels"
+    assert decoded(whole).words == "JPEG \u00b7 200×200 pixels"
     cut = decoded(whole[: len(whole) // 2])
     assert cut.image is not None
     assert "cut off" in cut.words
@@ -138,7 +138,7 @@ async def test_a_picture_is_previewed_and_other_bodies_offer_none(shown: PageDes
         await open_body(shown, data, "image/png", headers=headers)
         assert body.views.current() == "preview"
         assert body.stack.currentWidget() is body.image
-        await until(lambda: body.image.caption.text() == "PNG \u00b7 30 \u00d7 20 pixels")
+        await until(lambda: body.image.caption.text() == "PNG \u00b7 30×20 pixels")
         assert body.image.canvas.picture_rect().width() == 30
         caption = body.image.caption
         assert caption.geometry().top() > body.image.canvas.geometry().bottom()

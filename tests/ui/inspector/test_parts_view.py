@@ -139,7 +139,7 @@ async def test_each_part_is_a_card_with_its_facts_and_its_beginning(shown: PageD
         ]
         await until(cards[1].picture.isVisible)
         assert [seen(cards[number]) for number in range(5)] == [["hello"], [], ["let a"], ["{", '  "a": 1', "}"], []]
-        assert cards[1].remarks.text() == "PNG · 30 × 20 pixels"
+        assert cards[1].remarks.text() == "PNG · 30×20 pixels"
         assert cards[3].remarks.text() == "Sent as base64, decoded here and when it is saved."
         assert not any(cards[number].more.isVisible() for number in range(5))
 

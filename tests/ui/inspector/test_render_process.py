@@ -206,7 +206,7 @@ async def test_drawings_and_pages_are_previewed(tmp_path: Path, monkeypatch: pyt
             await open_body(shown, SVG, "image/svg+xml")
             assert body.views.current() == "pretty"
             body.views.activated.emit("preview")
-            await until(lambda: body.image.caption.text().startswith("SVG · 40 × 20 pixels"))
+            await until(lambda: body.image.caption.text().startswith("SVG · 40×20 pixels"))
             assert NOT_LOADED in body.image.caption.text()
             assert body.stack.currentWidget() is body.image
             assert body.image.canvas.picture_rect().size() == QSize(40, 20)

@@ -20,6 +20,7 @@ from app.core.bodies.media_types import media_type
 from app.core.errors import HooklineError
 from app.core.file_names import kind_unless_file
 from app.core.model import PART_SIZE
+from app.core.text import dimensions_text
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
@@ -115,7 +116,7 @@ async def copy_picture(source: BodySource) -> str:
         return picture.words
     QGuiApplication.clipboard().setImage(picture.image)
     smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
-    size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
+    size = f"{dimensions_text(picture.image.width(), picture.image.height())} pixels"
     return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QSi
 from PySide6.QtGui import QImage, QImageReader
 
 from app.core.bodies.formats.image import image_kind, png_damage
-from app.core.text import size_text
+from app.core.text import dimensions_text, size_text
 
 BYTES_MAX = 64 * 1024 * 1024
 """Maximum bytes of a picture (unpacked) that are read for its preview."""
@@ -54,7 +54,7 @@ def decoded(data: bytes) -> DecodedImage:
     size = reader.size()
     if not size.isValid():
         return DecodedImage(f"This {title} image is damaged: its size cannot be read.")
-    dimensions = f"{size.width():,} \u00d7 {size.height():,} pixels"
+    dimensions = f"{dimensions_text(size.width(), size.height())} pixels"
     if size.width() * size.height() > PIXELS_MAX:
         return DecodedImage(
             f"Too large to preview: {dimensions}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to view it."

@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
 
 from app.core.bodies.charset import detect
 from app.core.bodies.formats import html_sanitizer, svg_sanitizer
+from app.core.text import dimensions_text
 
 LARGEST = 2_048
 """Maximum pixels of a drawing's longer side."""
@@ -54,7 +55,7 @@ def _drawing(data: bytes, ratio: float) -> Drawn:
     image = reader.read()
     if image.isNull():
         return Drawn("Cannot preview this SVG. Save it to view it.")
-    size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
+    size = f"{dimensions_text(drawing.width, drawing.height)} pixels"
     return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.removed), image)
 
 
