@@ -131,7 +131,7 @@ class WindowSession:
         """From now on; until then, later starts of the program wait."""
         from app.ui.single_instance import SingleInstance  # start-up time: it loads QtNetwork
 
-        self._instance = SingleInstance(self._folder, __version__)
+        self._instance = SingleInstance(self._folder, __version__, self.window)
         self._instance.launch_requested.connect(self._deep_links.handle_launch)
 
     async def close(self) -> None:
