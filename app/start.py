@@ -121,9 +121,9 @@ def _loading() -> Iterator[None]:
     before, enabled = len(sys.modules), gc.isenabled()
     gc.disable()
     try:
-        from app.server.api.server import load_site  # start-up time, as in `_serve`
+        from app.server.api.server import load_web_application  # start-up time, as in `_serve`
 
-        load_site()
+        load_web_application()
         yield
     finally:
         if len(sys.modules) > before:

@@ -89,7 +89,7 @@ class RequestParser:
         messages: list[Message] = []
         try:
             while self.refusal is None and (request := self._next(data)) is not None:
-                messages.append((_message(request), request.payload))
+                messages.append((_message(request), request.body))
                 self._waiting += 1
                 data = b""
         except (MalformedError, UnknownMethodError, HeadTimeoutError) as error:
@@ -121,10 +121,10 @@ class RequestParser:
         reader, request = self._reader, self._request
         if self._timed_out:
             raise HeadTimeoutError
-        if request is not None and not request.payload.is_eof():
+        if request is not None and not request.body.is_eof():
             reader.read_body(request, data)
             self._check_framing(request)
-            if not request.payload.is_eof():
+            if not request.body.is_eof():
                 return None
         elif reader.head:
             return self._begin(data) if data else None
@@ -146,7 +146,7 @@ class RequestParser:
     def _check_framing(self, request: Request) -> None:
         if request.framing_error is not None:
             self.refusal = web.RequestPayloadError(request.framing_error)
-            request.payload.set_exception(self.refusal)
+            request.body.set_exception(self.refusal)
 
 
 def _message(request: Request) -> RawRequestMessage:

@@ -94,10 +94,10 @@ class ApiServer:
         async with self._turn:
             if self._runner is not None or not self._listening:
                 return
-            site = await asyncio.to_thread(load_site)
-            self._runner = await site.running(self._services, self._token, self._host)
-            connections = site.ApiConnections(affordable_connections(), self._descriptors)
-            self._protocol = site.protocol_of(self._runner, connections)
+            loaded = await asyncio.to_thread(load_web_application)
+            self._runner = await loaded.running(self._services, self._token, self._host)
+            connections = loaded.ApiConnections(affordable_connections(), self._descriptors)
+            self._protocol = loaded.protocol_of(self._runner, connections)
             for server in self._listening:
                 await server.start_serving()
 
@@ -116,7 +116,7 @@ class ApiServer:
                 await runner.cleanup()
 
 
-def load_site() -> ModuleType:
+def load_web_application() -> ModuleType:
     """What answers the callers.
 
     aiohttp's client makes two TLS contexts when it is loaded, and to read the system's authorities into them takes a

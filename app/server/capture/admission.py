@@ -17,7 +17,7 @@ from app.core.store import EndpointRepository
 from app.core.target import Target
 from app.server.capture import responses
 from app.server.capture.client import Client
-from app.server.capture.payload import Payload
+from app.server.capture.incoming_body import IncomingBody
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
 from app.server.probe_key import ProbeKey
@@ -106,7 +106,7 @@ class Admission:
         self._instance_id = instance_id
         self._configs: dict[str, CaptureConfig] = {}
 
-    def decide(self, request: Incoming[Payload], limit: int) -> CaptureConfig | Rejection | Response:
+    def decide(self, request: Incoming[IncomingBody], limit: int) -> CaptureConfig | Rejection | Response:
         """How to continue with a request whose head was received. `limit` is the largest body in bytes.
 
         A response by itself is one to Hookline's own probe, which is neither captured nor refused.

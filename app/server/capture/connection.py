@@ -22,8 +22,8 @@ from app.server.capture.body_memory import READ_MOST
 from app.server.capture.client import Client
 from app.server.capture.eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError, request_line
+from app.server.capture.incoming_body import IncomingBody, wake
 from app.server.capture.limits import Limits
-from app.server.capture.payload import Payload, wake
 from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
 from app.server.refused import RefusedLog
@@ -32,7 +32,7 @@ HEADER_BYTES = 450
 """Bytes that one header takes in memory besides its text."""
 
 
-Request = Incoming[Payload]
+Request = Incoming[IncomingBody]
 
 
 class Connection(asyncio.Protocol):
@@ -45,7 +45,7 @@ class Connection(asyncio.Protocol):
         self, limits: Limits, turns: asyncio.Semaphore, refused: RefusedLog, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._loop = loop
-        self._reader = RequestReader(partial(Payload, self), limits.head_bytes)
+        self._reader = RequestReader(partial(IncomingBody, self), limits.head_bytes)
         self._limits, self._turns, self._refused = limits, turns, refused
         self.transport: asyncio.Transport | None = None
         """None before the sender connected and after it disconnected."""
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         if request is None:
             if data:
                 self._receive_head(data)
-        elif not request.payload.is_eof():
+        elif not request.body.is_eof():
             self._reader.read_body(request, data)
             if request.framing_error is not None:
                 self.end_body(Break.MALFORMED)
@@ -138,20 +138,20 @@ class Connection(asyncio.Protocol):
 
     # -- what the handler calls -----------------------------------------------------------------------------------
 
-    async def read(self, payload: Payload) -> bytes:
+    async def read(self, body: IncomingBody) -> bytes:
         """The next bytes of the body; none at its end, or where it broke off."""
-        if payload.is_eof():
-            return payload.read_nowait()
+        if body.is_eof():
+            return body.read_nowait()
         self._end_turn()
         limits, began = self._limits, self._loop.time()
         idle = began + limits.body_idle_s
-        slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
-        if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then does not count as progress
-            self._counted, self._stalled = payload.total_bytes, 0.0
+        slow = began + limits.body_s + body.total_bytes / limits.body_rate - self._waited
+        if body.total_bytes - self._counted >= limits.body_rate:  # a byte now and then does not count as progress
+            self._counted, self._stalled = body.total_bytes, 0.0
         self._slow_since = began - self._stalled
         self._deadline, self._timeout_reason = min((idle, Break.IDLE), (slow, Break.SLOW), key=itemgetter(0))
         try:
-            return await payload.readany()
+            return await body.readany()
         finally:
             self._deadline = math.inf
             took = self._loop.time() - began  # time spent storing does not count against the sender
@@ -263,7 +263,7 @@ class Connection(asyncio.Protocol):
         if self.writing_paused or self.transport.is_closing():
             return EvictionStage.UNREAD, deadline
         if request is not None:
-            return None if request.payload.is_eof() else (EvictionStage.BODY, self._slow_since)
+            return None if request.body.is_eof() else (EvictionStage.BODY, self._slow_since)
         return (EvictionStage.HEAD if self._reader.head or not self._served else EvictionStage.IDLE), deadline
 
     def close_idle(self) -> None:
@@ -281,10 +281,10 @@ class Connection(asyncio.Protocol):
     def end_body(self, why: Break) -> None:
         """End an incomplete body; the handler gets what was received, and `why`."""
         request = self._request
-        if request is not None and not request.payload.is_eof():
+        if request is not None and not request.body.is_eof():
             request.broken = why
             self.closing = True
-            request.payload.feed_eof()
+            request.body.feed_eof()
 
     def close_gracefully(self) -> None:
         """After the last response: close our side, and let the sender read before the connection is closed.
@@ -394,7 +394,7 @@ class Connection(asyncio.Protocol):
         """Close after the last response, at once if no bytes of the sender can be unread."""
         request = self._request
         if self._draining or (
-            request is not None and (request.broken or not request.payload.is_eof() or self._reader.following)
+            request is not None and (request.broken or not request.body.is_eof() or self._reader.following)
         ):
             self.close_gracefully()
         else:
@@ -408,7 +408,7 @@ class Connection(asyncio.Protocol):
     def _end_if_done(self, _: object = None) -> None:
         """End once the sender has disconnected and nothing remains to be done, such as storing what was received."""
         if self.transport is None and (self.task is None or self.task.done()):
-            # Connection, parser and payload refer to each other: without this their data would stay until garbage is
+            # Connection, parser and body refer to each other: without this their data would stay until garbage is
             # collected.
             self._request = None
             self._reader.close()
@@ -436,7 +436,7 @@ class Connection(asyncio.Protocol):
             self.closing = True
         if request.framing_error is not None:
             self.end_body(Break.MALFORMED)
-        if not request.payload.is_eof():  # its head stays in memory until the body is received
+        if not request.body.is_eof():  # its head stays in memory until the body is received
             # It is kept as received, for the list of refused requests, and as headers.
             size = 2 * request.head_size + HEADER_BYTES * len(request.head.headers)
             self.head_grew(size - self.head_memory_used)

@@ -50,10 +50,10 @@ class BodyTooLargeError(Exception):
 
 def read_small_body(request: Request, limit: int) -> Body | None:
     """The body if it is small and was received with the head, as most are; otherwise None."""
-    payload = request.payload
-    if not payload.is_eof() or payload.total_bytes > min(limit, PART_SIZE) or request.broken:
+    body = request.body
+    if not body.is_eof() or body.total_bytes > min(limit, PART_SIZE) or request.broken:
         return None
-    data = payload.read_nowait()
+    data = body.read_nowait()
     return Body(data, None, len(data), sha256(data).hexdigest())
 
 
@@ -74,7 +74,7 @@ class BodyBuffer:
         exceeded, StorageUnavailableError or StorageLimitError when they cannot be stored.
         """
         digest, size = sha256(), 0
-        while data := await connection.read(request.payload):
+        while data := await connection.read(request.body):
             size += len(data)
             if size > limit:
                 raise BodyTooLargeError
@@ -267,9 +267,9 @@ class Handler:
 
     def _send_continue(self, connection: Connection, request: Request) -> None:
         """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
-        head, payload = request.head, request.payload
+        head, body = request.head, request.body
         waits = head.version >= "1.1" and (head.first("expect") or "").lower() == "100-continue"
-        if waits and not payload.total_bytes and not payload.is_eof():
+        if waits and not body.total_bytes and not body.is_eof():
             connection.send(responses.CONTINUE)
 
     async def _drop(self, buffer: BodyBuffer | None) -> None:
@@ -306,7 +306,7 @@ class Handler:
 
     def _respond_only(self, connection: Connection, request: Request, response: Response) -> None:
         """Respond to what is neither captured nor listed. A body is not read."""
-        if not request.payload.is_eof():
+        if not request.body.is_eof():
             connection.closing = True
         self._send(connection, request, response)
 
@@ -318,7 +318,7 @@ class Handler:
         client = self._client(connection, request)
         refusal = rejected.refusal(client, request.received_at, head.method, head.target)
         self.refused.add(refusal, request.raw)
-        while not connection.closing and await connection.read(request.payload):
+        while not connection.closing and await connection.read(request.body):
             pass
 
 

@@ -127,15 +127,15 @@ def _line(data: bytes, at: int, limit: int, too_long: str) -> bytes:
     return line
 
 
-class Stream(Protocol):
-    """A body as it arrives: `Payload` for the capture port, aiohttp's `StreamReader` for the local API."""
+class AnyBody(Protocol):
+    """A body as it arrives: `IncomingBody` for the capture port, aiohttp's `StreamReader` for the local API."""
 
     def feed_data(self, data: bytes, /) -> object: ...
 
     def feed_eof(self) -> None: ...
 
 
-B = TypeVar("B", bound=Stream)
+B = TypeVar("B", bound=AnyBody)
 
 
 class Break(Enum):
@@ -150,7 +150,7 @@ class Break(Enum):
 
 
 class Incoming(Generic[B]):
-    """A request whose head was read. `payload` is the body received so far; `broken` says why it ended early.
+    """A request whose head was read. `body` is its body, as far as it was received; `broken` says why it ended early.
 
     `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
     only the head, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
@@ -160,19 +160,19 @@ class Incoming(Generic[B]):
 
     __slots__ = (
         "_started",
+        "body",
         "broken",
         "framing_error",
         "head",
         "head_size",
-        "payload",
         "raw",
         "received_at",
         "responded",
         "trailers",
     )
 
-    def __init__(self, head: Head, head_size: int, payload: B) -> None:
-        self.head, self.head_size, self.payload = head, head_size, payload
+    def __init__(self, head: Head, head_size: int, body: B) -> None:
+        self.head, self.head_size, self.body = head, head_size, body
         self.raw = b""
         self.received_at = now_us()
         self._started = time.perf_counter()
@@ -259,7 +259,7 @@ class RequestReader(Generic[B]):
         return request
 
     def read_body(self, request: Incoming[B], data: bytes) -> None:
-        """Pass the body's bytes in `data` to `request.payload`, and keep what follows the body.
+        """Pass the body's bytes in `data` to `request.body`, and keep what follows the body.
 
         Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
         """
@@ -267,20 +267,20 @@ class RequestReader(Generic[B]):
 
     def _read_body(self, request: Incoming[B], data: bytes, at: int) -> int:
         """Pass on the body's bytes in `data` from `at` on; returns where they end."""
-        chunks, payload = self._chunks, request.payload
+        chunks, body = self._chunks, request.body
         if chunks is None:
             end = min(len(data), at + self._body_remaining)
             self._body_remaining -= end - at
-            payload.feed_data(data[at:end])
+            body.feed_data(data[at:end])
             if not self._body_remaining:
-                payload.feed_eof()
+                body.feed_eof()
             return end
-        body, end = chunks.feed(data, at)
-        payload.feed_data(body)
+        part, end = chunks.feed(data, at)
+        body.feed_data(part)
         request.framing_error = chunks.framing_error
         if chunks.done:
             request.trailers = chunks.trailers
-            payload.feed_eof()
+            body.feed_eof()
         return end
 
     def keep(self, data: bytes) -> None:

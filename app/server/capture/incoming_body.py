@@ -17,7 +17,7 @@ class Flow(Protocol):
     def resume_reading(self) -> None: ...
 
 
-class Payload:
+class IncomingBody:
     """What has come of a body and was not read. `total_bytes` counts all that has come."""
 
     __slots__ = ("_ended", "_flow", "_pieces", "_unread", "_waiter", "total_bytes")
