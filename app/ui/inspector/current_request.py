@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred, Subscriptions
 from app.core.model import Summary
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.pending_updates import PendingUpdates
 
 
 class CurrentRequest(QObject):
@@ -23,7 +22,6 @@ class CurrentRequest(QObject):
         super().__init__(parent)
         self.summary: Summary | None = None
         self._detail = detail
-        self._updates = PendingUpdates()
         detail.was_deleted.connect(self._deleted)
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
@@ -44,7 +42,7 @@ class CurrentRequest(QObject):
     @Slot()
     def _opened(self) -> None:
         capture = self._detail.capture
-        self._set_summary(self._updates.updated(capture.summary()) if capture else None)
+        self._set_summary(capture.summary() if capture else None)
 
     @Slot()
     def _deleted(self) -> None:
@@ -59,9 +57,7 @@ class CurrentRequest(QObject):
         current = self.summary
         if event.ids is not None:
             self._change(event.ids, read=event.read)
-            return
-        self._updates.forget("read")
-        if current is not None and current.endpoint_id in event.endpoint_ids:
+        elif current is not None and current.endpoint_id in event.endpoint_ids:
             self._set_summary(replace(current, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:
@@ -71,8 +67,6 @@ class CurrentRequest(QObject):
         self._change((event.id,), note=event.note, noted_by=event.by)
 
     def _change(self, ids: Sequence[str], **fields: Any) -> None:
-        for name in ids:
-            self._updates.change(name, **fields)
         if self.summary is not None and self.summary.id in ids:
             self._set_summary(replace(self.summary, **fields))
 

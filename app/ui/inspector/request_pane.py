@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,18 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.core.clock import DAY_US
-from app.core.events import EndpointRemoved, Purged, RequestsIdentified, RequestsRemoved, Subscriptions
+from app.core.events import (
+    DeliveriesQueued,
+    DeliveryChanged,
+    EndpointRemoved,
+    Purged,
+    RequestNoted,
+    RequestsChanged,
+    RequestsIdentified,
+    RequestsRemoved,
+    RequestsStarred,
+    Subscriptions,
+)
 from app.core.model import Capture
 from app.core.text import count_of
 from app.ui.inspector.tabs.tabs import DELIVERIES, RequestTabs
@@ -164,8 +175,18 @@ class RequestPane(QFrame):
         self._deletion = DeletionWatcher(services, tasks, self)
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
+        self._outdated = False
+        """Whether the request changed, or may have been deleted, since it began to be read."""
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(RequestsIdentified, self._identified)
+        self._subscriptions.add(DeliveryChanged, lambda event: self._outdate((event.delivery.capture_id,)))
+        self._subscriptions.add(DeliveriesQueued, lambda event: self._outdate(event.shown))
+        self._subscriptions.add(RequestNoted, lambda event: self._outdate((event.id,)))
+        self._subscriptions.add(RequestsStarred, lambda event: self._outdate(event.ids))
+        self._subscriptions.add(RequestsChanged, lambda event: self._outdate(event.ids))
+        self._subscriptions.add(RequestsRemoved, lambda event: self._outdate(event.ids))
+        self._subscriptions.add(EndpointRemoved, lambda _: self._outdate(None))
+        self._subscriptions.add(Purged, lambda _: self._outdate(None))
 
     @property
     def view(self) -> RequestView:
@@ -286,7 +307,10 @@ class RequestPane(QFrame):
             self.view.open_find()
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
-        capture = await self._services.store.captures.get(capture_id)
+        self._outdated = True
+        while self._outdated:
+            self._outdated = False
+            capture = await self._services.store.captures.get(capture_id)
         if capture is None:
             self.clear(lost=not self._reopened)
             return
@@ -307,7 +331,12 @@ class RequestPane(QFrame):
             self._focus_when_loaded = False
             self.take_focus()
 
+    def _outdate(self, ids: Collection[str] | None) -> None:
+        """These requests changed; None: any of them."""
+        self._outdated = self._outdated or ids is None or self._capture_id in ids
+
     def _identified(self, event: RequestsIdentified) -> None:
+        self._outdate([name for name, _, _ in event.senders])
         if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
             self._tasks.start(self._load_sender(self._capture), "detail: sender", self)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 import pytest
+from peewee import Database
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -15,16 +17,19 @@ from PySide6.QtTest import QTest
 from app.core.bodies.body_reader import FORMATTED_MAX
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.model import PART_SIZE, DeliveryState
+from app.core.events import RequestsIdentified
+from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.text import clock_time, day_text, full_time
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_capture
+from app.ui.inspector.request_pane import NOT_STORED
 from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.replay.editable_request import load_request
 from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
-from tests import damage
-from tests.deliveries import STATUS_500, finish
+from tests import damage, factories
+from tests.deliveries import STATUS_500, URL, deliver, finish
 from tests.factories import attempt
+from tests.stored import store_request
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import Heart, notice, settle, until
 
@@ -240,6 +245,57 @@ async def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_befo
         assert body.code.toPlainText().startswith("second\n")
         assert "first" not in body.code.toPlainText()
         shown.desk.messages.withdraw(message.key)  # by now all that read it have said so
+
+
+async def delivered(shown: PageDesk, capture: Capture) -> None:
+    (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+    await deliver(shown.desk.store, delivery)
+
+
+async def deleted(shown: PageDesk, capture: Capture) -> None:
+    await shown.desk.store.captures.delete([capture.id])
+
+
+async def noted(shown: PageDesk, capture: Capture) -> None:
+    await shown.desk.store.captures.set_note(capture.id, "Look here")
+
+
+async def identified(shown: PageDesk, capture: Capture) -> None:
+    def store(database: Database) -> None:
+        database.connection().execute("UPDATE capture SET provider = 'stripe' WHERE id = ?", (capture.id,))
+
+    await shown.desk.store._writer.run(store)
+    shown.desk.bus.publish(RequestsIdentified(senders=((capture.id, "stripe", None),)))
+
+
+MEANWHILE: dict[Callable[[PageDesk, Capture], Awaitable[None]], Callable[[PageDesk], bool]] = {
+    delivered: lambda shown: shown.detail.header.state.text() == "Delivered",
+    deleted: lambda shown: shown.detail.placeholder.title.text() == NOT_STORED,
+    noted: lambda shown: shown.detail.header.note.text.toPlainText() == "Look here",
+    identified: lambda shown: "Stripe" in shown.detail.header.title.text(),
+}
+"""What happens while a request is read, and how its pane shows it."""
+
+
+@pytest.mark.parametrize("happens", MEANWHILE, ids=lambda one: one.__name__)
+async def test_what_happens_while_a_request_is_read_is_shown(
+    tmp_path: Path, happens: Callable[[PageDesk, Capture], Awaitable[None]]
+) -> None:
+    async with open_page(tmp_path, forward_url=URL) as shown:
+        captures = shown.desk.store.captures
+        get = captures.get
+
+        async def late(capture_id: str) -> Capture | None:
+            found = await get(capture_id)
+            captures.get = get  # type: ignore[method-assign]
+            assert found is not None
+            await happens(shown, found)
+            return found
+
+        captures.get = late  # type: ignore[method-assign]
+        capture = factories.capture(endpoint_id=shown.endpoint.id, delivery=DeliveryState.QUEUED)
+        await store_request(captures, capture, b"{}", shown.endpoint.targets)  # opened as the first
+        await until(lambda: captures.get is get and MEANWHILE[happens](shown))
 
 
 async def test_an_empty_body_and_a_request_that_is_gone(shown: PageDesk) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from app.core.bodies.escape import escape
@@ -18,7 +18,6 @@ from app.core.text import count_of, size_text, span_text
 from app.core.worst_state import State, delivery_state
 from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import title_of
-from app.ui.pending_updates import PendingUpdates
 
 MINUTE = 60_000_000
 
@@ -56,6 +55,35 @@ def _age(received_at: int) -> str:
     if passed < 2_000_000:
         return "just now"
     return f"{count_of(passed // 1_000_000, 'second') if passed < MINUTE else span_text(passed)} ago"
+
+
+UPDATES_KEPT = 2_000
+"""The number of requests whose changes are remembered; fewer than that change while one is being read."""
+
+
+class PendingUpdates:
+    """The last changes of recently changed requests, by ID: a summary read from the store meanwhile may be older. All
+    changes are reported, so the last one applies.
+    """
+
+    def __init__(self) -> None:
+        self._recent: dict[str, dict[str, Any]] = {}
+
+    def change(self, capture_id: str, **fields: Any) -> None:
+        """These fields of its `Summary` have changed to these values."""
+        self._recent[capture_id] = {**self._recent.pop(capture_id, {}), **fields}
+        if len(self._recent) > UPDATES_KEPT:
+            del self._recent[next(iter(self._recent))]
+
+    def forget(self, field: str) -> None:
+        """The field changed for requests that were not listed."""
+        for fields in self._recent.values():
+            fields.pop(field, None)
+
+    def updated(self, read: Summary) -> Summary:
+        """The summary with the known changes applied."""
+        fields = self._recent.get(read.id)
+        return replace(read, **fields) if fields else read
 
 
 MAX_ROWS = 5_000
@@ -206,12 +234,12 @@ class RequestModel(QAbstractListModel):
         chosen = set(endpoint_ids)
         self._updates.forget("read")
         self._items = [
-            msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
+            replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
             for item in self._items
         ]
         for name, item in self.kept.items():
             if item.endpoint_id in chosen:
-                self.kept[name] = msgspec.structs.replace(item, read=read)
+                self.kept[name] = replace(item, read=read)
         self.kept_changed.emit()
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
@@ -228,12 +256,12 @@ class RequestModel(QAbstractListModel):
         """Update these fields of a request's `Summary`, now or once it is inserted."""
         self._updates.change(capture_id, **fields)
         if capture_id in self.kept:
-            self.kept[capture_id] = msgspec.structs.replace(self.kept[capture_id], **fields)
+            self.kept[capture_id] = replace(self.kept[capture_id], **fields)
             self.kept_changed.emit()
         row = self.row_of(capture_id)
         if row is not None:
             at = len(self._items) - 1 - row
-            self._items[at] = msgspec.structs.replace(self._items[at], **fields)
+            self._items[at] = replace(self._items[at], **fields)
             self.dataChanged.emit(self.index(row), self.index(row))
 
     def _insert_late(self, item: Summary) -> None:
