@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
@@ -24,7 +24,8 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.dialog import Dialog, result_of
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.file_dialog import FileDialog
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox
 
@@ -113,7 +114,7 @@ BUSY = {
     TunnelState.RESTARTING: "Starting…",
     TunnelState.STOPPING: "Stopping…",
 }
-PNG, SVG = "PNG picture (*.png)", "SVG drawing (*.svg)"
+FILES = ("PNG picture (*.png)", "SVG drawing (*.svg)")
 
 
 def is_loopback(url: str) -> bool:
@@ -209,16 +210,10 @@ class QrDialog(Dialog):
         self._tasks.start(self._save(), "save a QR code")
 
     async def _save(self) -> None:
-        dialog = QFileDialog(self, "Save QR code as", str(Path.home() / f"{self._endpoint.slug}.png"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilters([PNG, SVG])
-        accepted = await result_of(dialog) == QDialog.DialogCode.Accepted
-        path = Path(dialog.selectedFiles()[0]) if accepted else None
-        suffix = ".svg" if dialog.selectedNameFilter() == SVG else ".png"
-        dialog.deleteLater()
+        place = Path.home() / f"{self._endpoint.slug}.png"
+        path = await FileDialog(self, "Save QR code as", place, FILES, save=True).chosen()
         if path is not None:
-            await self.save_to(path if path.suffix else path.with_suffix(suffix))
+            await self.save_to(path)
 
     async def save_to(self, path: Path) -> None:
         """Save the code as PNG, or as SVG if the file's name ends in `.svg`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
@@ -22,6 +22,7 @@ from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.file_dialog import FileDialog
 from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import FittingLabel, label, show_or_hide
@@ -157,14 +158,12 @@ class BodyEditor(QWidget):
 
     @Slot()
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, "Choose a file to send as the body")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self._file_chosen)
-        dialog.open()
+        self._tasks.start(self._use_chosen(), "replay: read the file", self)
 
-    @Slot(str)
-    def _file_chosen(self, path: str) -> None:
-        self._tasks.start(self.use_file(Path(path)), "replay: read the file", self)
+    async def _use_chosen(self) -> None:
+        path = await FileDialog(self, "Choose a file to send as the body", Path.home()).chosen()
+        if path is not None:
+            await self.use_file(path)
 
     @Slot()
     def _reset(self) -> None:

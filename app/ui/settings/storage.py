@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QStandardPaths, QTimer, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from app.core.backup import Backup, BackupContents, contents_text, damaged_text, progress_text, start_text
 from app.core.clock import now_us
@@ -28,7 +28,8 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField, open_folder
-from app.ui.widgets.dialog import ask, result_of
+from app.ui.widgets.dialog import ask
+from app.ui.widgets.file_dialog import ALL_FILES, FileDialog
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Space, hbox, vbox
 from app.ui.widgets.meter import Meter
@@ -37,7 +38,7 @@ BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capt
 RESTORE_TEXT = (
     "Replace all endpoints and requests with those in a backup. Hookline restarts, and keeps the old database."
 )
-FILES = "Hookline backups (*.db);;All files (*)"
+FILES = ("Hookline backups (*.db)", ALL_FILES)
 FOLLOW_MS = 100
 _STEPS = 1_000
 
@@ -242,24 +243,12 @@ def _result_text(backup: Backup) -> str:
 async def choose_target(over: QWidget) -> Path | None:
     """The file to write; None if the user cancelled."""
     name = f"hookline-{date.today().isoformat()}.db"  # noqa: DTZ011 - the user's own day
-    dialog = QFileDialog(over, "Back up as", str(_documents() / name), FILES)
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-    dialog.setDefaultSuffix("db")
-    return await _chosen(dialog)
+    return await FileDialog(over, "Back up as", _documents() / name, FILES, save=True).chosen()
 
 
 async def choose_backup(over: QWidget) -> Path | None:
     """The file to restore; None if the user cancelled."""
-    dialog = QFileDialog(over, "Restore a backup", str(_documents()), FILES)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-    return await _chosen(dialog)
-
-
-async def _chosen(dialog: QFileDialog) -> Path | None:
-    accepted = await result_of(dialog) == QDialog.DialogCode.Accepted
-    dialog.deleteLater()
-    return Path(dialog.selectedFiles()[0]) if accepted else None
+    return await FileDialog(over, "Restore a backup", _documents(), FILES).chosen()
 
 
 def _documents() -> Path:

@@ -17,6 +17,7 @@ from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import Question
+from app.ui.widgets.file_dialog import FileDialog
 from app.ui.widgets.header_grid import NAME, VALUE
 from app.ui.widgets.headers_field import TEXT
 from app.ui.widgets.segmented import Segmented
@@ -277,7 +278,12 @@ async def test_a_binary_body_is_replaced_by_a_file(tmp_path: Path) -> None:
         assert editor.body_editor._pages.currentWidget() is editor.body_editor.hex
         file = tmp_path / "other.bin"
         file.write_bytes(b"\xff\xfe")
-        await editor.body_editor.use_file(file)
+        editor.body_editor.choose.click()
+        asked = await wait_for_widget(FileDialog, editor)
+        asked.setDirectory(str(tmp_path))
+        asked.selectFile(file.name)
+        asked.accept()
+        await until(lambda: "2 bytes" in editor.body_editor.facts.text())
         editor.submit()
         await until(lambda: received.requests)
         assert received.requests[0].endswith(b"\r\n\r\n\xff\xfe")

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QGridLayout, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QScrollArea, QStackedWidget, QWidget
 
 from app.core.rules import DELIVERY_HEADERS, FieldError
 from app.core.target import Target, TargetDraft
@@ -23,6 +23,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.fields import CheckField, LabeledField
+from app.ui.widgets.file_dialog import ALL_FILES, FileDialog
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import IconLabel, label
@@ -40,7 +41,7 @@ class FileField(QWidget):
     def __init__(self, name: str, kind: str, theme: Theme, parent: QWidget) -> None:
         """`kind` names the files, and their extensions, in the system's dialog."""
         super().__init__(parent)
-        self._name, self._filters = name, kind
+        self._name, self._kind = name, kind
         self.path = TextField(self, placeholder="None", optional=True, mono=True)
         self.path.setAccessibleName(name[0].upper() + name[1:])
         self.browse = Button("Choose…", theme, self)
@@ -64,10 +65,8 @@ class FileField(QWidget):
     def choose(self) -> None:
         """Open the system's file dialog."""
         start = Path(self.value() or Path.home())
-        dialog = QFileDialog(self.window(), f"Choose {self._name}", str(start.parent if start.is_file() else start))
+        dialog = FileDialog(self.window(), f"Choose {self._name}", start, (self._kind, ALL_FILES))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self._filters, "All files (*)"])
         dialog.fileSelected.connect(self.path.setText)
         dialog.open()
 

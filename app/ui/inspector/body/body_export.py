@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.bodies.body_reader import body_text
 from app.core.bodies.formats.text import is_binary
@@ -25,7 +25,7 @@ from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.dialog import result_of
+from app.ui.widgets.file_dialog import FileDialog
 from app.ui.widgets.toast import Toast
 
 COPY_MAX = 8 * 1024 * 1024
@@ -50,15 +50,9 @@ def too_large(what: str) -> str:
 
 async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path | None:
     """Ask for a path and save the body there as it was sent; None if the user cancelled."""
-    dialog = QFileDialog(over, f"Save {what} as", str(Path.home() / file_name(source)))
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-    if await result_of(dialog) != QDialog.DialogCode.Accepted:
-        dialog.deleteLater()
-        return None
-    path = Path(dialog.selectedFiles()[0])
-    dialog.deleteLater()
-    await write_body(source, path, what)
+    path = await FileDialog(over, f"Save {what} as", Path.home() / file_name(source), save=True).chosen()
+    if path is not None:
+        await write_body(source, path, what)
     return path
 
 
