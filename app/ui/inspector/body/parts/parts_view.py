@@ -29,7 +29,8 @@ from app.ui.widgets.toast import Toast
 
 PACKED_MAX = 64 * 1024 * 1024
 """Bytes of a compressed body that are decompressed and kept."""
-GAP = metrics.SPACE_2
+LEFT, GAP = metrics.SPACE_3, metrics.SPACE_2
+"""Pixels to the left of the cards, where the bar above begins, and around them elsewhere."""
 STEP = 48
 """Pixels that an arrow of the scroll bar scrolls."""
 
@@ -143,8 +144,8 @@ class PartCards(QAbstractScrollArea):
         for number in missing:
             self.cards[number] = self._make(number)
         for number, card in self.cards.items():
-            width = self.viewport().width() - 2 * GAP
-            card.setGeometry(GAP, self._tops[number] - top, width, self._heights[number])
+            width = self.viewport().width() - LEFT - GAP
+            card.setGeometry(LEFT, self._tops[number] - top, width, self._heights[number])
         if missing:
             self.cards[self.current].set_tab_stop(True)
             self._order()
@@ -189,7 +190,7 @@ class PartCards(QAbstractScrollArea):
         self._keep_place()
 
     def _height(self, card: PartCard) -> int:
-        return card.height_for(self.viewport().width() - 2 * GAP, self.viewport().height() - 2 * GAP)
+        return card.height_for(self.viewport().width() - LEFT - GAP, self.viewport().height() - 2 * GAP)
 
     def _number(self, card: PartCard) -> int:
         return next(number for number, one in self.cards.items() if one is card)
