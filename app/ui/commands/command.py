@@ -94,8 +94,9 @@ class CommandGroup(StrEnum):
 class _Action(QAction):
     def event(self, event: QEvent) -> bool:
         """While a menu is open, keys do nothing in the widget behind it that has the focus."""
-        menu_open = QApplication.activePopupWidget() is not None
-        return (event.type() == QEvent.Type.Shortcut and menu_open) or super().event(event)
+        if event.type() == QEvent.Type.Shortcut and QApplication.activePopupWidget() is not None:
+            return True
+        return super().event(event)
 
 
 class Command(_Action):

@@ -136,7 +136,8 @@ class ElidedLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         """A few characters."""
-        return QSize(min(self.sizeHint().width(), 24), self.sizeHint().height())
+        whole = self.sizeHint()
+        return QSize(min(whole.width(), 24), whole.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw what fits; the tooltip is set only if something was cut."""
