@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +31,21 @@ async def until(predicate: Callable[[], object], timeout: float = 45.0) -> None:
     while not predicate():
         assert loop.time() < end, f"still not so after {timeout:g} s"
         await asyncio.sleep(0.005)
+
+
+def while_read(
+    owner: Any, name: str, happens: Callable[[], Awaitable[object]], **given: object
+) -> Callable[[], object]:
+    """The next time that `owner` reads by its method `name`, with these arguments at least, what it returns is from
+    before `happens`; returns what is true from then on."""
+    read, done = getattr(owner, name), asyncio.Event()
+
+    async def late(*arguments: Any, **named: Any) -> Any:
+        found = await read(*arguments, **named)
+        if not done.is_set() and given.items() <= named.items():
+            done.set()
+            await happens()
+        return found
+
+    setattr(owner, name, late)
+    return done.is_set

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.delivery import Delivery, DeliveryFilter
@@ -59,6 +60,8 @@ class DeliveryPager(QObject):
         self.ready = False
         """Whether the first page of this filter was read."""
         self._watched = False
+        self._changes: list[DeliveryChanged] = []
+        """Since a page began to be read, which may not know of them."""
         self._reading = Latest(self, tasks, "deliveries: list")
         self._counting = Latest(self, tasks, "deliveries: count")
         self._again = Throttle(MERGE_MS, self)
@@ -100,17 +103,19 @@ class DeliveryPager(QObject):
 
     async def _read_older(self) -> None:
         oldest = self.model.oldest()
+        self._changes.clear()
         rows = await self._deliveries.page(self.filter, before=oldest, limit=PAGE)
         if oldest == self.model.oldest():
             self.at_end = len(rows) < PAGE
             self.model.append(rows)
-            self.loaded.emit()
+            self._listed()
 
     async def _read_again(self) -> None:
         """Read the rows from the newest on, as far as they are listed, but at most `CHECKED`."""
         began = asyncio.get_running_loop().time()
         which, had = self.filter, self.model.rowCount()
         wanted = min(max(PAGE, had), CHECKED)
+        self._changes.clear()
         rows = await self._deliveries.page(which, limit=wanted)
         complete = len(rows) < wanted
         above = None if complete else rows[-1][0] - 1
@@ -123,6 +128,12 @@ class DeliveryPager(QObject):
         self.ready = True
         took_ms = (asyncio.get_running_loop().time() - began) * 1000
         self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
+        self._listed()
+
+    def _listed(self) -> None:
+        """What was read is in the model."""
+        for event in tuple(self._changes):
+            self._changed(event)
         self.loaded.emit()
 
     def _subscribe(self) -> None:
@@ -146,16 +157,18 @@ class DeliveryPager(QObject):
 
     def _changed(self, event: DeliveryChanged) -> None:
         delivery = event.delivery
+        if self._reading.running:
+            self._changes.append(event)
         row = self.model.row_of(delivery.id)
         if row is not None and matches(self.filter, delivery):
             self.model.change(delivery)
-            if self.model.waits_behind(delivery):
-                self._again.call()
-            return  # The same rows as before.
-        if row is not None:
+            if not self.model.waits_behind(delivery):
+                return  # The same rows as before.
+        elif row is not None:
             self._table.keep_in_view(partial(self.model.remove_rows, [row]))
-        if row is not None or matches(self.filter, delivery):
-            self._again.call()
+        elif not matches(replace(self.filter, state=None), delivery):
+            return
+        self._again.call()
 
     def _elsewhere(self, event: object) -> None:
         self._again.call()

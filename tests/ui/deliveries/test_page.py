@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -17,12 +18,24 @@ from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
-from app.core.text import clock_time, day_text, exact_time
+from app.core.text import clock_time, count_of, day_text, exact_time
 from app.ui.deliveries import commands as commands_module
 from app.ui.deliveries import pager as pager_module
 from app.ui.deliveries.filters import BESIDE_TEXT
 from app.ui.deliveries.page import DeliveriesPage
-from app.ui.deliveries.table import DETAIL, DURATION, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
+from app.ui.deliveries.pager import DeliveryPager
+from app.ui.deliveries.table import (
+    DETAIL,
+    DURATION,
+    ENDPOINT,
+    METHOD,
+    REQUEST,
+    STATE,
+    STATUS,
+    TARGET,
+    DeliveryModel,
+    DeliveryTable,
+)
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.inspector.tabs.tabs import DELIVERIES
@@ -31,7 +44,8 @@ from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question
 from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, finish, not_sent
 from tests.factories import attempt
-from tests.ui.desk import Desk, shown
+from tests.support import while_read
+from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
@@ -343,6 +357,55 @@ class TestFollowing:
         await until(lambda: window.deliveries.model.rowCount() == 2)
         window.pending.undo()
         await until(lambda: window.deliveries.model.rowCount() == 3)
+
+    @pytest.mark.parametrize("state", [None, QUEUED])
+    async def test_what_is_delivered_while_the_list_is_read_shows_so(
+        self, state: DeliveryState | None, desk: Desk, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pager_module, "MERGE_MS", 20)
+        endpoint = await forwarding(desk)
+        first, second = [await deliver(desk, endpoint, QUEUED) for _ in range(2)]
+        await open_with(window, 2)
+        page, delivered = window.deliveries, [] if state is not None else ["Delivered"]
+
+        async def ends(delivery: Delivery) -> None:
+            await finish(desk.store, delivery, DELIVERED, attempt(delivery))
+
+        happened = while_read(desk.store.deliveries, "page", partial(ends, first), limit=pager_module.PAGE)
+        page.filters.set_state(state)
+        page.pager.show_filtered(page.filters.current())
+        await until(lambda: happened() and states(window) == ["Waiting", *delivered])
+        await until(lambda: page.count.text() == count_of(1 + len(delivered), "delivery", "deliveries"))
+        happened = while_read(desk.store.deliveries, "page", partial(ends, second), limit=pager_module.PAGE)
+        await deliver(desk, endpoint, QUEUED)
+        await until(lambda: happened() and states(window) == ["Waiting", *2 * delivered])
+
+    async def test_what_is_delivered_while_older_ones_are_read_shows_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pager_module, "PAGE", 2)
+        monkeypatch.setattr(pager_module, "CHECKED", 2)
+        async with open_desk(tmp_path) as desk:
+            endpoint = await forwarding(desk)
+            first, *_ = [await deliver(desk, endpoint, QUEUED) for _ in range(3)]
+            table = DeliveryTable("Deliveries", window := QWidget())
+            model = DeliveryModel(desk.store.endpoints.by_id, desk.store.targets.by_id, desk.theme, table)
+            table.show_rows(model, 36)
+            pager = DeliveryPager(model, table, desk.services, desk.tasks, table)
+            pager.set_watched(True)
+            await until(lambda: pager.ready)
+            await deliver(desk, endpoint)  # the newest are read now, and again only after a pause
+            await until(lambda: model.rowCount() == 3)
+
+            async def ends() -> None:
+                await finish(desk.store, first, DELIVERED, attempt(first))
+
+            happened = while_read(desk.store.deliveries, "page", ends, before=model.oldest())
+            pager.more()
+            await until(lambda: happened() and pager.at_end)
+            assert model.record(3).state is DELIVERED
+            pager.set_watched(False)
+            window.deleteLater()
 
     async def test_nothing_is_read_while_another_page_is_shown(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)

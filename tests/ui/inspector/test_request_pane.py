@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,7 @@ from tests import damage, factories
 from tests.deliveries import STATUS_500, URL, deliver, finish
 from tests.factories import attempt
 from tests.stored import store_request
+from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import Heart, notice, settle, until
 
@@ -283,19 +285,10 @@ async def test_what_happens_while_a_request_is_read_is_shown(
 ) -> None:
     async with open_page(tmp_path, forward_url=URL) as shown:
         captures = shown.desk.store.captures
-        get = captures.get
-
-        async def late(capture_id: str) -> Capture | None:
-            found = await get(capture_id)
-            captures.get = get  # type: ignore[method-assign]
-            assert found is not None
-            await happens(shown, found)
-            return found
-
-        captures.get = late  # type: ignore[method-assign]
         capture = factories.capture(endpoint_id=shown.endpoint.id, delivery=DeliveryState.QUEUED)
+        happened = while_read(captures, "get", partial(happens, shown, capture))
         await store_request(captures, capture, b"{}", shown.endpoint.targets)  # opened as the first
-        await until(lambda: captures.get is get and MEANWHILE[happens](shown))
+        await until(lambda: happened() and MEANWHILE[happens](shown))
 
 
 async def test_an_empty_body_and_a_request_that_is_gone(shown: PageDesk) -> None:
