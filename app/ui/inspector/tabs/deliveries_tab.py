@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
@@ -11,7 +10,6 @@ from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter
-from app.core.errors import NotFoundError
 from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
@@ -127,8 +125,9 @@ class DeliveriesTab(QWidget):
         deliveries = self._services.store.deliveries
         found = await deliveries.of_capture(capture.id)
         known = {one.id: len(self._attempts.get(one.id, ())) for one in found}
-        for delivery in found[:LOADED_MAX]:
-            if delivery.attempts and known[delivery.id] != delivery.attempts:
+        for place, delivery in enumerate(found):
+            wanted = place < LOADED_MAX or delivery.id in self._attempts
+            if wanted and known[delivery.id] != delivery.attempts:
                 self._attempts[delivery.id] = await deliveries.attempts(delivery.id)
         self._show(found)
 
@@ -221,14 +220,10 @@ class DeliveriesTab(QWidget):
     def _chosen(self) -> None:
         self._show_current()
         row = self.list.current_record()
-        if row is not None and row.delivery.attempts and row.delivery.id not in self._attempts:
-            self._tasks.start(self._read_attempts(row), "deliveries: attempts", self)
-
-    async def _read_attempts(self, row: Row) -> None:
-        with suppress(NotFoundError):  # Deleted meanwhile, but the request stays open.
-            self._attempts[row.delivery.id] = await self._services.store.deliveries.attempts(row.delivery.id)
-        if any(one.id == row.delivery.id for one in self._listed):
-            self._show(self._listed)
+        if row is not None and row.delivery.id not in self._attempts:
+            self._attempts[row.delivery.id] = []  # from now on they are read
+            if row.delivery.attempts:
+                self._load()
 
     @Slot()
     def _retry(self) -> None:
