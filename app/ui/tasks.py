@@ -145,6 +145,11 @@ class Latest:
             self._task.cancel()
             self._task = None
 
+    async def ended(self) -> None:
+        """Return once what runs now has ended."""
+        async with self._turn:
+            pass
+
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async with self._turn:
             # Deleted while it was being read: the page receives the event and clears itself.

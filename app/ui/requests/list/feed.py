@@ -4,7 +4,6 @@ what is new."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from operator import attrgetter
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -28,7 +27,7 @@ from app.core.search.query import Query
 from app.core.store import CaptureRepository
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
 
 REMEMBERED = 20_000
@@ -40,43 +39,35 @@ class NewRequestCounter(QObject):
 
     changed = Signal(int)
 
-    def __init__(self, captures: CaptureRepository, tasks: Tasks, parent: QObject) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.count = 0
-        self._captures, self._tasks = captures, tasks
-        self._ids: set[str] = set()
+        self.ids: set[str] = set()
+        """Of those that are known."""
         self._forgotten = 0
 
     @Slot(int)
     def set(self, count: int) -> None:
         """Count this many; their ids are not known."""
-        self._ids.clear()
+        self.ids.clear()
         self._forgotten = count
         self._show()
 
     def add(self, items: Iterable[Summary]) -> None:
         """Count these too. A search may find one again when others are received or marked: it counts once."""
-        self._ids.update(item.id for item in items)
+        self.ids.update(item.id for item in items)
         self._show()
-        if len(self._ids) > REMEMBERED:
-            self._forgotten += len(self._ids)
-            self._ids.clear()
+        if len(self.ids) > REMEMBERED:
+            self._forgotten += len(self.ids)
+            self.ids.clear()
 
     def remove(self, ids: Collection[str]) -> None:
         """These were deleted, whether they were counted or not."""
-        self._ids.difference_update(ids)
+        self.ids.difference_update(ids)
         self._show()
 
-    def check(self) -> None:
-        """Retention deleted some: read which are left."""
-        if self._ids:
-            self._tasks.start(self._check(frozenset(self._ids)), "list: count new requests", self)
-
-    async def _check(self, counted: frozenset[str]) -> None:
-        self.remove(counted - await self._captures.stored(counted))
-
     def _show(self) -> None:
-        count = self._forgotten + len(self._ids)
+        count = self._forgotten + len(self.ids)
         if count != self.count:
             self.count = count
             self.changed.emit(count)
@@ -104,7 +95,7 @@ class RequestFeed(QObject):
     def __init__(self, captures: CaptureRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model = RequestModel(self)
-        self._captures, self._tasks = captures, tasks
+        self._captures = captures
         self.endpoint_id: int | None = None
         """The endpoint listed; None for all."""
         self.query: Query | None = None
@@ -112,7 +103,7 @@ class RequestFeed(QObject):
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         # Requests that arrived while the page was read may be missing: they are counted, and read at the top.
-        self._new_requests = NewRequestCounter(captures, tasks, self)
+        self._new_requests = NewRequestCounter(self)
         self._new_requests.changed.connect(self.new_count_changed)
         self._all.reached_newest.connect(self._new_requests.set)
         self.search = SearchPager(self.model, captures, tasks, self)
@@ -123,8 +114,7 @@ class RequestFeed(QObject):
         self.paused = False
         """Whether new requests are only counted, wherever the user is."""
         self._waiting: list[Summary] = []
-        self._check_waiting = False
-        """Whether requests in the queue may have been deleted already."""
+        self._checking = Latest(self, tasks, "list: what is still stored")
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
         self._subscriptions = Subscriptions(bus)
@@ -265,9 +255,6 @@ class RequestFeed(QObject):
         was_empty = not self.model.rowCount()
         crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
         self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
-        if self._check_waiting:
-            self._check_waiting = False
-            self.pager.check()
         if was_empty:
             self.loaded.emit()
         elif self.query is not None:
@@ -316,50 +303,38 @@ class RequestFeed(QObject):
             self._throttle.call()
 
     def _removed(self, event: RequestsRemoved) -> None:
-        if event.ids is None and self.endpoint_id not in (None, event.endpoint_id):
-            return
-        names = set(event.ids or ())
-
-        def gone(item: Summary) -> bool:
-            return event.has(item.endpoint_id, item.id) if event.ids is None else item.id in names
-
-        self._waiting = [item for item in self._waiting if not gone(item)]
-        self._new_requests.remove(names)
-        removed = self.model.remove(gone)
-        if event.ids is None or (removed and not self.model.rowCount()):
+        if event.ids is not None:
+            if self._forget(set(event.ids)) and not self.model.rowCount():
+                self.head()
+            if self.pager.busy or self.pager.jumping:
+                self.check()
+        elif self.endpoint_id in (None, event.endpoint_id):
+            self.model.remove(lambda item: event.has(item.endpoint_id, item.id))
             self.head()
-        self._throttle.call()
+            self._throttle.call()
 
     def _purged(self, event: Purged) -> None:
         removed = event.report.deleted
         if removed and (self.endpoint_id is None or self.endpoint_id in removed):
-            self.pager.check()
-            self._check_kept(removed)
-            self._check_waiting = bool(self._waiting)
-            self._new_requests.check()
+            self.check()
             self._throttle.call()
 
-    def check_selected(self) -> None:
-        """Forget selected requests that are not loaded and no longer stored, whatever deleted them."""
-        if self.model.kept:
-            self._tasks.start(self._forget_deleted(tuple(self.model.kept)), "list: what is selected", self)
+    def check(self) -> None:
+        """Forget what is no longer stored, whatever deleted it: also of what is being read now."""
+        self._checking.run(self._forget_deleted)
 
-    async def _forget_deleted(self, ids: Collection[str]) -> None:
-        stored = await self._captures.stored(ids)
-        self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
+    async def _forget_deleted(self) -> None:
+        await self.pager.ended()
+        model = self.model
+        listed = [model.summary(row) for row in range(model.rowCount())] + self._waiting
+        names = {one.id for one in listed} | model.kept.keys() | self._new_requests.ids
+        if deleted := names - await self._captures.stored(names):
+            self._forget(deleted)
 
-    def _check_kept(self, endpoint_ids: Collection[int]) -> None:
-        """Selected requests that are not loaded may have been deleted, too."""
-        kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
-        if kept:
-            self._tasks.start(self._forget_purged(sorted(kept, key=attrgetter("id"))), "list: what is selected", self)
-
-    async def _forget_purged(self, oldest_first: list[Summary]) -> None:
-        """An endpoint's oldest requests are deleted first: all that are newer than a stored one are stored."""
-        stored: set[int] = set()
-        for item in oldest_first:
-            if item.endpoint_id not in stored:
-                if await self._captures.get(item.id) is not None:
-                    stored.add(item.endpoint_id)
-                elif item.id in self.model.kept:
-                    self.model.forget([item.id])
+    def _forget(self, names: Collection[str]) -> int:
+        """These were deleted; how many rows were removed."""
+        self._waiting = [item for item in self._waiting if item.id not in names]
+        self._new_requests.remove(names)
+        removed = self.model.remove(lambda item: item.id in names)
+        self._throttle.call()
+        return removed

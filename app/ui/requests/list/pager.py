@@ -70,13 +70,17 @@ class Pager(QObject):
         self._model, self._captures = model, captures
         self._jump = Latest(self, tasks, "list: jump")
         self._next_page = Latest(self, tasks, "list: next page")
-        self._check = Latest(self, tasks, "list: what retention left")
 
     def give_up(self) -> None:
         """Discard what is being read."""
-        for reading in (self._jump, self._next_page, self._check):
+        for reading in (self._jump, self._next_page):
             reading.stop()
         self.jumping = self.busy = False
+
+    async def ended(self) -> None:
+        """Return once what is being read is in the model, or was discarded."""
+        for reading in (self._jump, self._next_page):
+            await reading.ended()
 
     def head(self) -> None:
         self._jump_by(self._read_head)
@@ -101,12 +105,6 @@ class Pager(QObject):
         if not (self.busy or self._model.at_head or key is None):
             self.busy = True
             self._next_page.run(partial(self._read_newer, key))
-
-    def check(self) -> None:
-        """Drop rows that are no longer stored."""
-        newest, oldest = self._model.newest_key(), self._model.oldest_key()
-        if newest is not None and oldest is not None:
-            self._check.run(partial(self._drop_deleted, newest, oldest))
 
     def _jump_by(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.give_up()
@@ -174,11 +172,6 @@ class Pager(QObject):
 
     def _page_read(self) -> None:
         self.busy = False
-
-    async def _drop_deleted(self, newest: PageKey, oldest: PageKey) -> None:
-        above, count = just_above(newest), self._model.rowCount()
-        stored = {item.id for item in await self._captures.page(self.endpoint_id, before=above, limit=count)}
-        self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
 
 def just_above(key: PageKey) -> PageKey:
@@ -281,7 +274,6 @@ class SearchPager(QObject):
         self.busy = False
         """Whether the search is running."""
         self._search_task = Latest(self, tasks, "search")
-        self._check = Latest(self, tasks, "search: what retention left")
         self._queued = Latest(self, tasks, "search: new requests")
         self._searching_queued = False
         self._oldest_queued: str | None = None
@@ -294,7 +286,7 @@ class SearchPager(QObject):
 
     def give_up(self) -> None:
         """End the current search."""
-        for searching in (self._search_task, self._check, self._queued):
+        for searching in (self._search_task, self._queued):
             searching.stop()
         self.jumping = self._searching_queued = False
         self._oldest_queued = None
@@ -302,6 +294,11 @@ class SearchPager(QObject):
         if self.busy:
             self.busy = False
             self.progressed.emit()
+
+    async def ended(self) -> None:
+        """Return once what is being searched for is in the model, or was given up."""
+        for searching in (self._search_task, self._queued):
+            await searching.ended()
 
     def stop(self) -> None:
         """Stop the current search at the user's request: nothing older is searched while `progress.stopped`."""
@@ -342,12 +339,6 @@ class SearchPager(QObject):
 
     def newer(self) -> None:
         """There is never anything unknown above the first row."""
-
-    def check(self) -> None:
-        """Drop rows of requests that no longer exist or match."""
-        newest, oldest = self._model.newest_key(), self._model.oldest_key()
-        if newest is not None and oldest is not None and not self.jumping:
-            self._check.run(partial(self._drop_deleted, newest, oldest))
 
     def queue(self, ids: Iterable[str]) -> None:
         """These requests are new or changed: `search_queued` checks whether they match."""
@@ -408,13 +399,6 @@ class SearchPager(QObject):
 
     def _queued_searched(self) -> None:
         self._searching_queued = False
-
-    async def _drop_deleted(self, newest: PageKey, oldest: PageKey) -> None:
-        stored: set[str] = set()
-        count = self._model.rowCount()
-        async for rows in self._search(before=just_above(newest), since=oldest.received_at, limit=count):
-            stored |= {summary.id for summary in rows}
-        self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
     async def _search(
         self,

@@ -94,7 +94,7 @@ class ListRestorer(QObject):
         self._list.selection.restore(selected, current)
         if moved_on:
             self._list.scrollTo(self._list.currentIndex())
-        self._feed.check_selected()
+        self._feed.check()
         if not moved_on and position.open_id not in (None, self._detail.capture_id):
             self._detail.show_request(position.open_id, mark_read=False)  # it may have been marked unread
 
@@ -125,7 +125,6 @@ class ListRestorer(QObject):
         self._feed.loaded.emit()
         if reading and position.at_head:
             self._feed.pager.head()  # it may be about to find new requests
-        self._feed.pager.check()  # after `head`, which discards what is being read
 
     def _reload(self) -> None:
         """At the top from there; further down around what is visible."""

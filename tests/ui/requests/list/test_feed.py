@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +22,7 @@ from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE, TimeRange
+from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import Heart, settle, until
 
@@ -354,3 +357,57 @@ async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDe
     await until(lambda: shown.ids() == [request.id])
     await shown.desk.store.endpoints.update(endpoint.id, draft)
     await until(lambda: not shown.ids())
+
+
+@pytest.mark.parametrize("filter_text", ["", "method:POST"])
+@pytest.mark.parametrize("what", ["deleted", "expired"])
+async def test_what_happens_while_the_list_is_read_is_seen(tmp_path: Path, what: str, filter_text: str) -> None:
+    async with open_page(tmp_path, retention_days=1) as shown:
+        old = await shown.add(received_at=1_000_000)
+        new = [await shown.add() for _ in range(2)]
+        store, listed = shown.desk.store, [new[1].id, new[0].id, old.id]
+
+        async def happens() -> None:
+            if what == "deleted":
+                await store.captures.delete([new[0].id])
+            else:
+                await store.retention.purge()
+
+        happened = found_before(shown, happens) if filter_text else while_read(store.captures, "page", happens)
+        shown.feed.show(shown.endpoint.id, parse(filter_text) if filter_text else None)
+        gone = new[0].id if what == "deleted" else old.id
+        await until(lambda: happened() and shown.ids() == [name for name in listed if name != gone])
+
+
+def found_before(shown: PageDesk, happens: Callable[[], Awaitable[object]]) -> Callable[[], object]:
+    """What the next search finds is from before this happens; returns what is true from then on."""
+    captures, done = shown.desk.store.captures, asyncio.Event()
+    search = captures.search
+
+    async def late(*given: Any, **named: Any) -> AsyncIterator[list[Summary]]:
+        batches = [batch async for batch in search(*given, **named)]
+        if not done.is_set():
+            done.set()
+            await happens()
+        for batch in batches:
+            yield batch
+
+    captures.search = late
+    return done.is_set
+
+
+async def test_what_is_stored_late_stays_although_retention_has_just_deleted_others(tmp_path: Path) -> None:
+    async with open_page(tmp_path, retention_days=1) as shown:
+        old = await shown.add(received_at=1_000_000)
+        first, last = [await shown.add(received_at=now_us() - seconds * 1_000_000) for seconds in (3, 1)]
+        await until(lambda: shown.model.rowCount() == 3)
+        late: list[str] = []
+
+        async def stored_late() -> None:
+            late.append((await shown.add(received_at=now_us() - 2_000_000)).id)
+            await until(lambda: shown.model.row_of(late[0]) == 1)
+
+        happened = while_read(shown.desk.store.captures, "stored", stored_late)
+        await shown.desk.store.retention.purge()
+        await until(lambda: happened() and old.id not in shown.ids())
+        assert shown.ids() == [last.id, *late, first.id]
