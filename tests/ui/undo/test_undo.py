@@ -705,6 +705,20 @@ async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
         assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (8, 3)
 
 
+async def test_what_was_marked_read_meanwhile_is_still_read_after_an_undo(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 4)
+        await desk.store.captures.mark_read([one.id for one in captures], read=False)
+        await delete_row(window, 0)
+        await desk.store.captures.mark_all_read(endpoint.id)
+        await undo(window)
+        await until(lambda: len(rows(window)) == 4)
+        model = window.requests.feed.model
+        stored = {one.id: one.read for one in await desk.store.captures.page(endpoint.id)}
+        assert {model.summary(row).id: model.summary(row).read for row in range(4)} == stored
+        assert sorted(stored.values()) == [False, True, True, True]
+
+
 async def test_the_end_of_the_program_deletes_what_waits(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=2) as (desk, window):
         endpoint, _ = await fill(desk, window, 3)

@@ -110,14 +110,14 @@ class ListRestorer(QObject):
         return bool(position.rows) and (model.at_tail if min(now) > position.rows[0].id else model.at_head)
 
     def _restore_rows(self, position: ListPosition) -> None:
-        model, known = self._feed.model, {one.id for one in position.rows}
-        oldest = position.rows[-1].id if position.rows else ""
-        new = [one for one in self._rows() if one.id not in known and (position.at_tail or one.id > oldest)]
-        rows = sorted([*new, *position.rows], key=lambda one: one.id, reverse=True)
-        above = sum(bool(position.rows) and one.id > position.rows[0].id for one in new)
+        model, oldest = self._feed.model, position.rows[-1].id if position.rows else ""
+        of_both = [one for one in (*position.rows, *self._rows()) if position.at_tail or one.id >= oldest]
+        latest = {one.id: one for one in of_both}
+        rows = sorted(latest.values(), key=lambda one: one.id, reverse=True)
+        above = sum(bool(position.rows) and one.id > position.rows[0].id for one in rows)
         reading = self._feed.pager.jumping
         self._feed.pager.give_up()
-        at_head = position.at_head and (model.at_head or not new)
+        at_head = position.at_head and (model.at_head or len(rows) == len(position.rows))
         model.reset(rows[:MAX_ROWS], at_head=at_head, at_tail=position.at_tail and len(rows) <= MAX_ROWS)
         self._list.doItemsLayout()
         if position.scroll_position:
