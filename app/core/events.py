@@ -32,11 +32,16 @@ class Captured(Event, frozen=True):
 
 
 class RequestsChanged(Event, frozen=True):
-    """Stored requests were marked read or unread. `ids` None: all of the endpoint's."""
+    """Stored requests were marked read or unread. `ids` None: all of the endpoint's up to the number `upto`."""
 
     endpoint_ids: tuple[int, ...]
     ids: tuple[str, ...] | None
     read: bool
+    upto: int = 2**63 - 1
+
+    def has(self, request: Summary) -> bool:
+        """Whether it was marked, with all of its endpoint's."""
+        return self.ids is None and request.endpoint_id in self.endpoint_ids and request.seq <= self.upto
 
 
 class RequestsStarred(Event, frozen=True):

@@ -409,7 +409,7 @@ class Captures(Part):
         while place is not None:
             job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
             place = (await self._writer.between(job, batch, after)).reached
-        self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
+        self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True, upto=upto))
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
         """Star requests, or remove the star; publishes RequestsStarred with those that changed.

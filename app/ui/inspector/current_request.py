@@ -57,7 +57,7 @@ class CurrentRequest(QObject):
         current = self.summary
         if event.ids is not None:
             self._change(event.ids, read=event.read)
-        elif current is not None and current.endpoint_id in event.endpoint_ids:
+        elif current is not None and event.has(current):
             self._set_summary(replace(current, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:

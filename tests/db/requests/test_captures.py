@@ -215,10 +215,12 @@ async def test_marking_all_read_leaves_later_and_other_requests_unread(store: St
     one, other = [await store.endpoints.create(factories.draft()) for _ in range(2)]
     await add_many(store, one.id, 1000)
     await add_many(store, other.id, 3)
+    upto = store.captures.newest_seq
     await store.captures.mark_all_read(one.id)
     await add(store, one.id)
     assert (store.captures.counts(one.id).unread, store.captures.counts(other.id).unread) == (1, 3)
-    assert of_kind(events, RequestsChanged) == [RequestsChanged(endpoint_ids=(one.id,), ids=None, read=True)]
+    marked = RequestsChanged(endpoint_ids=(one.id,), ids=None, read=True, upto=upto)
+    assert of_kind(events, RequestsChanged) == [marked]
 
 
 async def test_deleting_requests_takes_bodies_and_tells_each_endpoint(

@@ -95,7 +95,7 @@ class RequestFeed(QObject):
     def __init__(self, captures: CaptureRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model = RequestModel(self)
-        self._captures = captures
+        self._captures, self._tasks = captures, tasks
         self.endpoint_id: int | None = None
         """The endpoint listed; None for all."""
         self.query: Query | None = None
@@ -264,13 +264,22 @@ class RequestFeed(QObject):
         if event.ids is not None:
             self.model.set_read(event.ids, event.read)
         else:
-            self.model.set_all_read(event.endpoint_ids, event.read)
-            for item in self._waiting:
-                if item.endpoint_id in event.endpoint_ids:
-                    self.model.change(item.id, read=event.read)
+            self._mark_all(event)
+            if self.pager.busy or self.pager.jumping:
+                self._tasks.start(self._mark_again(event), "list: mark what is being read", self)
         if mark_adds_matches(self.query, "read", event.read):
             self.search.queue(event.ids or (first_id(0),))
         self._throttle.call()
+
+    def _mark_all(self, event: RequestsChanged) -> None:
+        self.model.set_all_read(event.has, event.read)
+        for item in filter(event.has, self._waiting):
+            self.model.change(item.id, read=event.read)
+
+    async def _mark_again(self, event: RequestsChanged) -> None:
+        """Mark what was read before and listed since."""
+        await self.pager.ended()
+        self._mark_all(event)
 
     def _identified(self, event: RequestsIdentified) -> None:
         known = [name for name, _, _ in event.senders]

@@ -229,16 +229,12 @@ class RequestModel(QAbstractListModel):
         for name in ids:
             self.change(name, read=read)
 
-    def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
-        """Show all requests of these endpoints as read or unread."""
-        chosen = set(endpoint_ids)
+    def set_all_read(self, marked: Callable[[Summary], bool], read: bool) -> None:
+        """Show all that were `marked` as read or unread."""
         self._updates.forget("read")
-        self._items = [
-            replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
-            for item in self._items
-        ]
+        self._items = [replace(item, read=read) if item.read != read and marked(item) else item for item in self._items]
         for name, item in self.kept.items():
-            if item.endpoint_id in chosen:
+            if marked(item):
                 self.kept[name] = replace(item, read=read)
         self.kept_changed.emit()
         if self._items:

@@ -360,7 +360,7 @@ async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDe
 
 
 @pytest.mark.parametrize("filter_text", ["", "method:POST"])
-@pytest.mark.parametrize("what", ["deleted", "expired"])
+@pytest.mark.parametrize("what", ["deleted", "expired", "marked"])
 async def test_what_happens_while_the_list_is_read_is_seen(tmp_path: Path, what: str, filter_text: str) -> None:
     async with open_page(tmp_path, retention_days=1) as shown:
         old = await shown.add(received_at=1_000_000)
@@ -370,13 +370,16 @@ async def test_what_happens_while_the_list_is_read_is_seen(tmp_path: Path, what:
         async def happens() -> None:
             if what == "deleted":
                 await store.captures.delete([new[0].id])
-            else:
+            elif what == "expired":
                 await store.retention.purge()
+            else:
+                await store.captures.mark_all_read(shown.endpoint.id)
 
         happened = found_before(shown, happens) if filter_text else while_read(store.captures, "page", happens)
         shown.feed.show(shown.endpoint.id, parse(filter_text) if filter_text else None)
-        gone = new[0].id if what == "deleted" else old.id
+        gone = {"deleted": new[0].id, "expired": old.id}.get(what)
         await until(lambda: happened() and shown.ids() == [name for name in listed if name != gone])
+        await until(lambda: what != "marked" or all(shown.model.summary(row).read for row in range(3)))
 
 
 def found_before(shown: PageDesk, happens: Callable[[], Awaitable[object]]) -> Callable[[], object]:
@@ -411,3 +414,13 @@ async def test_what_is_stored_late_stays_although_retention_has_just_deleted_oth
         await shown.desk.store.retention.purge()
         await until(lambda: happened() and old.id not in shown.ids())
         assert shown.ids() == [last.id, *late, first.id]
+
+
+async def test_what_arrives_while_all_are_marked_read_stays_unread(shown: PageDesk) -> None:
+    captures = shown.desk.store.captures
+    await shown.fill(2)
+    await shown.reload()
+    _, came = await asyncio.gather(captures.mark_all_read(shown.endpoint.id), shown.add())
+    await until(lambda: shown.ids()[0] == came.id)
+    assert [shown.model.summary(row).read for row in range(3)] == [False, True, True]
+    assert captures.counts(shown.endpoint.id).unread == 1
