@@ -307,7 +307,9 @@ class SearchPager(QObject):
         if self.stale.isActive():
             self._forget()
         self.progress.stopped = True
-        self.give_up()
+        self._search_task.stop()
+        self._ended()
+        self.search_queued()
 
     def head(self) -> None:
         """Search from the newest request on."""

@@ -109,6 +109,18 @@ async def test_esc_stops_it_and_enter_goes_on(in_line: bool, monkeypatch: pytest
     assert page.footer.text() == f"2 of {ROWS + 2:,} match"
 
 
+async def test_what_arrived_before_it_was_stopped_is_found(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    await shown.fill(ROWS)
+    await begin(shown, "needle")
+    came = await shown.add(b"needle")
+    await settle()
+    assert shown.feed.search.jumping
+    monkeypatch.undo()
+    QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+    await until(lambda: shown.ids() == [came.id])
+    assert shown.page.filter.search_status.stopped
+
+
 async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
     monkeypatch: pytest.MonkeyPatch, shown: PageDesk
 ) -> None:
