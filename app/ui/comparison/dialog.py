@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from app.core.bodies.escape import escape
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult, compare_pairs
 from app.core.comparison.response_comparison import IgnoredFields
-from app.core.comparison.response_pairs import ResponsePair
+from app.core.comparison.response_pairs import ResponsePair, ResponsePairs
 from app.core.comparison.side_by_side import SideBySide, side_by_side
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey
@@ -57,6 +58,7 @@ class ComparisonRunner(QObject):
         self._endpoint_id, self._pairs = endpoint_id, services.store.response_pairs
         self._choice: ComparisonChoice | None = None
         self._all, self._new = Latest(self, tasks, "compare responses"), Latest(self, tasks, "compare new responses")
+        self._turn = asyncio.Lock()
         self._next: PageKey | None = None
         self.running, self.ended, self.examined = False, False, 0
         self._fresh: set[str] = set()
@@ -99,12 +101,9 @@ class ComparisonRunner(QObject):
         self.changed.emit()
         with unless_cancelled(self._ended):
             while not self.ended and self.examined < limit:
-                read = partial(self._pairs.page, self._endpoint_id, choice.first, choice.second)
-                page = await read(before=self._next, limit=PAGE)
-                compared = await in_thread(compare_pairs, page.pairs, choice.ignored)
+                page = await self._compare(choice, before=self._next)
                 self._next, self.ended = page.next, page.next is None
                 self.examined += page.examined
-                self.found.emit(compared)
                 self.changed.emit()
 
     def _ended(self) -> None:
@@ -127,17 +126,20 @@ class ComparisonRunner(QObject):
         while self._fresh:
             some = sorted(self._fresh, reverse=True)[:PAGE]
             self._fresh.difference_update(some)
-            await self._compare_some(some, choice)
+            page = await self._compare(choice, capture_ids=some)
+            if page.next is not None:  # their bodies are large
+                self._fresh.update(set(some) - {pair.request.id for pair in page.pairs})
 
-    async def _compare_some(self, capture_ids: Sequence[str], choice: ComparisonChoice) -> None:
-        page = await self._pairs.page(
-            self._endpoint_id, choice.first, choice.second, limit=PAGE, capture_ids=capture_ids
-        )
-        if page.next is not None:  # their bodies are large
-            self._fresh.update(set(capture_ids) - {pair.request.id for pair in page.pairs})
-        compared = await in_thread(compare_pairs, page.pairs, choice.ignored)
-        if compared:
-            self.found.emit(compared)
+    async def _compare(
+        self, choice: ComparisonChoice, before: PageKey | None = None, capture_ids: Sequence[str] | None = None
+    ) -> ResponsePairs:
+        """One after the other: of a request that is read twice, the last response is found last."""
+        async with self._turn:
+            page = await self._pairs.page(
+                self._endpoint_id, choice.first, choice.second, before=before, limit=PAGE, capture_ids=capture_ids
+            )
+            self.found.emit(await in_thread(compare_pairs, page.pairs, choice.ignored))
+        return page
 
 
 WIDTH, HEIGHT = 1240, 760

@@ -27,6 +27,7 @@ from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries
+from tests.support import while_read
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 
@@ -108,6 +109,24 @@ async def test_it_says_that_it_compares_and_can_be_stopped_and_continued(
         dialog.more.click()
         await until(lambda: dialog.progress.text() == "2 requests: 1 different · 1 same")
         await until(lambda: not dialog.more.isVisible())
+
+
+async def test_a_response_that_comes_while_earlier_ones_are_read_is_the_one_compared(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await deliveries.two_targets(desk.store)
+        first, second = await deliveries.queued(desk.store, endpoint)
+        await deliveries.respond(desk.store, first, body=b'{"id":1}')
+        failed = await deliveries.respond(desk.store, second, 500)
+
+        async def retried() -> None:
+            await deliveries.respond(desk.store, failed, body=b'{"id":1}')
+            await settle(30)  # by then it could be compared
+
+        happened = while_read(desk.store.response_pairs, "page", retried)
+        window.endpoint_actions.compare(endpoint)
+        dialog = window.findChildren(ComparisonDialog)[-1]
+        await until(lambda: happened() and dialog.runner.ended and not dialog.runner.running)
+        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
 
 
 async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path) -> None:
