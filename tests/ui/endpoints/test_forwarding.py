@@ -8,9 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.clock import DAY_US, now_us
 from app.core.model import DeliveryState, Endpoint, ResponseSettings
 from app.core.target import PausedBy, TargetDraft
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.targets import queued_counts
+from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import facts_of
 from app.ui.shell.main_window import MainWindow
@@ -43,6 +46,19 @@ async def pause_by_failures(desk: Desk, endpoint: Endpoint) -> None:
         failed = replace(one.delivery, state=DeliveryState.FAILED, attempts=1, error="Connection refused.")
         await desk.store.deliveries.finish(failed, [])
     assert current(desk, endpoint).targets[0].paused is PausedBy.FAILURES
+
+
+async def test_what_expires_waits_no_longer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queued_counts, "COUNT_MS", 10)
+    endpoint = await endpoint_with(desk, A)
+    for received_at in (now_us() - 100 * DAY_US, now_us()):
+        await desk.capture(endpoint, received_at=received_at)
+    counts = QueuedCounts(desk.services, desk.tasks, desk.messages)
+    counts.watch(endpoint.targets)
+    await until(lambda: counts.of(endpoint.targets) == 2)
+    await desk.store.retention.purge()
+    await until(lambda: counts.of(endpoint.targets) == 1)
+    counts.stop()
 
 
 class TestPage:

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.core.events import Captured, DeletionPurged, DeliveriesQueued, DeliveryChanged, Subscriptions, TargetChanged
+from app.core.events import (
+    Captured,
+    DeletionPurged,
+    DeliveriesQueued,
+    DeliveryChanged,
+    Purged,
+    Subscriptions,
+    TargetChanged,
+)
 from app.core.target import Target, TargetCounts
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -34,6 +42,7 @@ class QueuedCounts(QObject):
         self._subscriptions.add(DeliveryChanged, self._call)
         self._subscriptions.add(DeliveriesQueued, self._call)
         self._subscriptions.add(DeletionPurged, self._call)
+        self._subscriptions.add(Purged, self._call)
         self._subscriptions.add(TargetChanged, self._call)
 
     def watch(self, targets: Sequence[Target]) -> None:
