@@ -18,6 +18,7 @@ from app.core.events import (
     Purged,
     RequestNoted,
     RequestsChanged,
+    RequestsDescribed,
     RequestsIdentified,
     RequestsRemoved,
     RequestsStarred,
@@ -178,7 +179,10 @@ class RequestPane(QFrame):
         self._outdated = False
         """Whether the request changed, or may have been deleted, since it began to be read."""
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(RequestsIdentified, self._identified)
+        self._subscriptions.add(
+            RequestsIdentified, lambda event: self._found_out([name for name, _, _ in event.senders])
+        )
+        self._subscriptions.add(RequestsDescribed, lambda event: self._found_out([name for name, _ in event.gists]))
         self._subscriptions.add(DeliveryChanged, lambda event: self._outdate((event.delivery.capture_id,)))
         self._subscriptions.add(DeliveriesQueued, lambda event: self._outdate(event.shown))
         self._subscriptions.add(RequestNoted, lambda event: self._outdate((event.id,)))
@@ -335,9 +339,10 @@ class RequestPane(QFrame):
         """These requests changed; None: any of them."""
         self._outdated = self._outdated or ids is None or self._capture_id in ids
 
-    def _identified(self, event: RequestsIdentified) -> None:
-        self._outdate([name for name, _, _ in event.senders])
-        if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
+    def _found_out(self, ids: Collection[str]) -> None:
+        """Who sent these requests, or what they are about."""
+        self._outdate(ids)
+        if self._capture is not None and self._capture.id in ids:
             self._tasks.start(self._load_sender(self._capture), "detail: sender", self)
 
     async def _load_sender(self, current: Capture) -> None:

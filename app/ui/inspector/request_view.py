@@ -125,7 +125,7 @@ class RequestView(QWidget):
         self._latest_check.run(partial(self._check, source))
 
     def show_sender(self, capture: Capture) -> None:
-        """The sender of the request shown was found out."""
+        """Who sent the request shown, or what it is about, was found out."""
         self.header.show_capture(capture, self._services.providers)
         if INFO in self._filled:
             self._show_info(capture)

@@ -18,7 +18,7 @@ from PySide6.QtTest import QTest
 from app.core.bodies.body_reader import FORMATTED_MAX
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import RequestsIdentified
+from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.text import clock_time, day_text, full_time
 from app.ui.inspector.body.body_export import SaveError, write_body
@@ -263,11 +263,20 @@ async def noted(shown: PageDesk, capture: Capture) -> None:
 
 
 async def identified(shown: PageDesk, capture: Capture) -> None:
+    await change(shown, capture, "provider", "stripe")
+    shown.desk.bus.publish(RequestsIdentified(senders=((capture.id, "stripe", None),)))
+
+
+async def described(shown: PageDesk, capture: Capture) -> None:
+    await change(shown, capture, "gist", "JSON · total")
+    shown.desk.bus.publish(RequestsDescribed(gists=((capture.id, "JSON · total"),)))
+
+
+async def change(shown: PageDesk, capture: Capture, column: str, value: str) -> None:
     def store(database: Database) -> None:
-        database.connection().execute("UPDATE capture SET provider = 'stripe' WHERE id = ?", (capture.id,))
+        database.connection().execute(f"UPDATE capture SET {column} = ? WHERE id = ?", (value, capture.id))
 
     await shown.desk.store._writer.run(store)
-    shown.desk.bus.publish(RequestsIdentified(senders=((capture.id, "stripe", None),)))
 
 
 MEANWHILE: dict[Callable[[PageDesk, Capture], Awaitable[None]], Callable[[PageDesk], bool]] = {
@@ -275,6 +284,7 @@ MEANWHILE: dict[Callable[[PageDesk, Capture], Awaitable[None]], Callable[[PageDe
     deleted: lambda shown: shown.detail.placeholder.title.text() == NOT_STORED,
     noted: lambda shown: shown.detail.header.note.text.toPlainText() == "Look here",
     identified: lambda shown: "Stripe" in shown.detail.header.title.text(),
+    described: lambda shown: shown.detail.header.title.text() == "JSON · total",
 }
 """What happens while a request is read, and how its pane shows it."""
 
@@ -289,6 +299,16 @@ async def test_what_happens_while_a_request_is_read_is_shown(
         happened = while_read(captures, "get", partial(happens, shown, capture))
         await store_request(captures, capture, b"{}", shown.endpoint.targets)  # opened as the first
         await until(lambda: happened() and MEANWHILE[happens](shown))
+
+
+@pytest.mark.parametrize("happens", [identified, described])
+async def test_what_is_found_out_of_a_request_that_is_open_is_shown(
+    shown: PageDesk, happens: Callable[[PageDesk, Capture], Awaitable[None]]
+) -> None:
+    capture = await shown.add()
+    await until(lambda: shown.detail.capture is not None)
+    await happens(shown, capture)
+    await until(lambda: MEANWHILE[happens](shown))
 
 
 async def test_an_empty_body_and_a_request_that_is_gone(shown: PageDesk) -> None:
