@@ -18,6 +18,8 @@ from app.core.events import (
     EndpointRemoved,
     EndpointSaved,
     Purged,
+    RequestsDescribed,
+    RequestsIdentified,
     RequestsRemoved,
     Subscriptions,
 )
@@ -141,6 +143,8 @@ class DeliveryPager(QObject):
         self._subscriptions.add(DeliveryDue, self._elsewhere)
         self._subscriptions.add(DeliveriesQueued, self._elsewhere)
         self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(RequestsIdentified, self._elsewhere)
+        self._subscriptions.add(RequestsDescribed, self._elsewhere)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(Purged, self._elsewhere)
         self._subscriptions.add(EndpointSaved, self._saved)

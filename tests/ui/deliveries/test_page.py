@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from peewee import Database
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -16,6 +18,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
+from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, count_of, day_text, exact_time
@@ -357,6 +360,27 @@ class TestFollowing:
         await until(lambda: window.deliveries.model.rowCount() == 2)
         window.pending.undo()
         await until(lambda: window.deliveries.model.rowCount() == 3)
+
+    @pytest.mark.parametrize(
+        ("column", "event"),
+        [
+            ("gist", lambda name: RequestsDescribed(gists=((name, "Order 7"),))),
+            ("event", lambda name: RequestsIdentified(senders=((name, "stripe", "Order 7"),))),
+        ],
+    )
+    async def test_what_is_found_out_of_a_request_later_names_it(
+        self, column: str, event: Callable[[str], Event], desk: Desk, window: MainWindow
+    ) -> None:
+        endpoint = await forwarding(desk)
+        waiting = await deliver(desk, endpoint, QUEUED, target="/catch/x", gist="JSON · id")
+        await open_with(window, 1)
+
+        def store(database: Database) -> None:
+            database.connection().execute(f"UPDATE capture SET {column} = 'Order 7'")
+
+        await desk.store._writer.run(store)
+        desk.bus.publish(event(waiting.capture_id))
+        await until(lambda: window.deliveries.model.index(0, REQUEST).data() == "Order 7")
 
     @pytest.mark.parametrize("state", [None, QUEUED])
     async def test_what_is_delivered_while_the_list_is_read_shows_so(
