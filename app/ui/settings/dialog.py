@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
-from app.core.events import SettingsChanged, Subscriptions
+from app.core.events import EndpointRemoved, EndpointSaved, Event, PlanChanged, SettingsChanged, Subscriptions
 from app.core.fields import choice_words, fields_of
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
@@ -114,7 +114,8 @@ class SettingsDialog(EditDialog):
         self.form.changed.connect(self._edited)
         self.form.keep_changed.connect(self._edited)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(SettingsChanged, self._follow)
+        for kind in (SettingsChanged, PlanChanged, EndpointSaved, EndpointRemoved):
+            self._subscriptions.add(kind, self._follow)
         self.window_section.start_read.connect(self._follow)
         self.sections.currentRowChanged.connect(self._show_section)
         self.sections.setCurrentRow(0)
@@ -273,7 +274,7 @@ class SettingsDialog(EditDialog):
         return self.form.errors_with(errors)
 
     @Slot()
-    def _follow(self, _: SettingsChanged | None = None) -> None:
+    def _follow(self, _: Event | None = None) -> None:
         """Show what others changed in fields that are not edited, and their theme in any case: it was to be seen."""
         now, before = self._in_force(), self._loaded
         shown, broken = self.form.filled(before), {error.field for error in self.form.problems()}

@@ -66,6 +66,12 @@ class TestSettings:
         await desk.change_settings({"body_limit": 5 * MIB, "port": 9001, "theme": "dark"})
         assert (dialog.form["port"].value(), dialog.form["body_limit"].value()) == (9000, 5 * MIB)
         assert dialog.form["theme"].value() == "dark"
+        await desk.store.account.set_plan(Plan.PRO)
+        assert dialog.form["plan"].value() is Plan.PRO
+        endpoint = await desk.endpoint()
+        assert dialog.form.rows["plan"].help_text() == "1 endpoint in use."
+        await desk.store.endpoints.delete(endpoint.id)
+        assert dialog.form.rows["plan"].help_text() == "0 endpoints in use."
         for port, changed in ((8787, True), (9001, False)):
             dialog.form["port"].set_value(port)
             assert dialog.has_changes() is changed
