@@ -92,8 +92,9 @@ class RequestActions:
             return
         ids = requests.ids
         if keeps:
+            since = await self._services.store.captures.marked(None)  # others may have marked some meanwhile
             # For a million requests this takes too long for the GUI thread.
-            ids = await in_thread(_without, ids, marked.any)
+            ids = await in_thread(_without, ids, marked.any | since.any)
         await self._services.deletes.delete(ids)
 
     async def set_read(self, requests: SelectedRequests, read: bool) -> None:
