@@ -95,6 +95,7 @@ class CurrentTunnel:
             await self._repository.copied(endpoint_id, base, at)
             kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
             self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
+            self.change(outdated=self._outdated())  # the URL may have changed meanwhile
 
     async def updated(self, endpoint_id: int) -> None:
         """The provider has the new URL of this endpoint, and no older one."""

@@ -20,6 +20,7 @@ from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 from tests.stand_in_tunnel import URL
+from tests.support import while_read
 from tests.tunnels import ended, is_running, spec, without_program
 
 CHECKING, FAILED, OFF = TunnelState.CHECKING, TunnelState.FAILED, TunnelState.OFF
@@ -154,11 +155,15 @@ async def test_a_url_that_changes_while_it_runs(rig: TunnelRig) -> None:
     service = await rig.use(spec("renames", str(rig.folder / "now")))
     await service.start("stand-in")
     await rig.until(connected)
+
+    async def changes() -> None:
+        assert service.tunnel.outdated == ()
+        (rig.folder / "now").touch()
+        await rig.until(lambda tunnel: tunnel.url == "https://red-hen.example.com")
+
+    while_read(rig.store.tunnels, "copied", changes)
     await service.copied(endpoint.id)
-    assert service.tunnel.outdated == ()
-    (rig.folder / "now").touch()
-    tunnel = await rig.until(lambda tunnel: tunnel.url == "https://red-hen.example.com")
-    assert [(one.endpoint_id, one.url) for one in tunnel.outdated] == [(endpoint.id, f"{URL}/catch/orders")]
+    assert [(one.endpoint_id, one.url) for one in service.tunnel.outdated] == [(endpoint.id, f"{URL}/catch/orders")]
     changed = [event.tunnel.url for event in rig.events if event.url_changed]
     assert changed == [URL, "https://red-hen.example.com"]
     await service.copied(endpoint.id)  # looking at the new URL does not give it to the provider
