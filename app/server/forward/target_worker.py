@@ -113,9 +113,9 @@ class TargetWorker:
         """Do what can be done, or else wait for a change; False when there is nothing to do."""
         target = self._usable()
         if target is None:
+            self._responses.give_up(self._target_id)
             if not (self._lanes or self._ready or self._ended):
                 return await self._probe()
-            self._responses.give_up(self._target_id)
         if target is None or (target.parallel is None and (self._ready or self._ended)):
             await self._end_sending_at_once()
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from typing import Any
 
 import httpx
 import pytest
@@ -65,6 +66,20 @@ async def test_a_slow_target_keeps_the_sender_no_longer_than_allowed(stage: Stag
 async def test_a_paused_target_is_not_waited_for(stage: Stage, capture_port: str) -> None:
     endpoint = await stage.endpoint("http://127.0.0.1:9/", response=CONFIGURED)
     await stage.store.targets.pause(endpoint.targets[0].id)
+    assert (await send(stage, capture_port, endpoint)).status_code == 202
+
+
+async def test_a_target_that_is_paused_while_the_request_is_stored_is_not_waited_for(
+    stage: Stage, capture_port: str
+) -> None:
+    endpoint = await stage.endpoint("http://127.0.0.1:9/", response=CONFIGURED)
+    captures, add = stage.store.captures, stage.store.captures.add
+
+    async def late(*given: Any) -> int:
+        await stage.store.targets.pause(endpoint.targets[0].id)
+        return await add(*given)
+
+    captures.add = late  # type: ignore[method-assign]
     assert (await send(stage, capture_port, endpoint)).status_code == 202
 
 
