@@ -16,7 +16,7 @@ import pytest
 
 from app.application import Application
 from app.cli.call import LocalCall
-from app.cli.commands.tail import terminal_line
+from app.cli.commands.tail import tail, terminal_line
 from app.cli.commands.wait import wait
 from app.cli.delivery_line import delivery_line
 from app.cli.errors import CliError
@@ -142,6 +142,25 @@ async def test_wait_gives_up_while_the_program_is_gone(tmp_path: Path) -> None:
     with pytest.raises(CliError, match="No request came within 2 seconds") as told:
         await waiting
     assert told.value.code == 1
+
+
+async def test_tail_says_what_was_paused_while_it_did_not_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cli.live.RETRY_S", 0.01)
+    application = await opened(tmp_path)
+    endpoint = await application.store.endpoints.create(draft(slug="orders", forward_url="http://127.0.0.1:9/"))
+    options = Namespace(slug=None, query="", count=0, deliveries=True)
+    following = asyncio.create_task(tail(LocalCall(options, Output(), tmp_path, services())))
+    await until(lambda: application._events._followers)
+    await application.close()
+    application = Application(tmp_path, {"port": 0, "api_port": 0})
+    await application.open()
+    await application.store.targets.pause(endpoint.targets[0].id)
+    await application.listen()
+    await until(lambda: "Forwarding to http://127.0.0.1:9/ is paused." in capsys.readouterr().err)
+    following.cancel()
+    await application.close()
 
 
 async def opened(folder: Path) -> Application:

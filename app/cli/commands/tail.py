@@ -130,6 +130,8 @@ class Follower:
                     gap = decoded(event.data, Gap)
                     what = "Requests" if "captured" in gap.types else "Deliveries"
                     self._out.message(f"{what} may be missing here. {gap.reason}")
+                    if "endpoint" in gap.types:
+                        await self._tell_paused(program.address, self._slug)
 
     async def _begin(self, address: ApiAddress, count: int) -> None:
         from app.cli.client import ApiClient  # start-up time, as above
