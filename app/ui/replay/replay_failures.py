@@ -82,6 +82,7 @@ class FailureTable(RowsView):
             return
         if self._shown is None or self._shown[0] != replay.id:
             self.rows.set_records([])
+            self._reading.stop()
         self._shown = shown
         several = sum(bool(target.url) for target in replay.progress.targets) > 1
         if several != self._several:

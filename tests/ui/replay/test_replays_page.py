@@ -12,8 +12,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
-from app.core.delivery import RequestEdit
-from app.core.model import Capture, Endpoint
+from app.core.delivery import Delivery, RequestEdit
+from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -23,6 +23,7 @@ from app.core.replay.spec import (
     OtherEndpoint,
     OwnTargets,
     Replay,
+    ReplayProgress,
     ReplaySpec,
     TargetProgress,
 )
@@ -39,7 +40,7 @@ from app.ui.replay.replay_commands import (
     NOTHING_FAILED,
 )
 from app.ui.replay.replay_details import FAILURES, P95, SUMMARY, TargetTable
-from app.ui.replay.replay_failures import TARGET
+from app.ui.replay.replay_failures import TARGET, FailureTable
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_tracker import MERGE_MS
 from app.ui.replay.replays_page import ReplaysPage
@@ -47,6 +48,8 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REPLAYS
 from app.ui.shell.sidebar_rows import NavRow
 from app.ui.widgets.dialog import Question
+from tests.deliveries import fail
+from tests.support import while_read
 from tests.ui.desk import Desk, shown
 from tests.ui.replay.replay_desk import Received, target
 from tests.ui.waiting import settle, until, wait_for_widget
@@ -249,6 +252,32 @@ async def test_failures_follow_a_running_replay_and_selected_ones_stay(tmp_path:
         await made.desk.replays.wait(replay.id)
         await until(lambda: failures.rows.rowCount() == 3)
         assert failures.selected() == [chosen]
+
+
+async def test_failures_are_not_listed_below_another_replay(desk: Desk) -> None:
+    spec = ReplaySpec(source=MatchingRequests())
+    failed, other = [
+        Replay(id=name, created_at=0, spec=spec, progress=ReplayProgress(failed=2 - number))
+        for number, name in enumerate(("a", "b"))
+    ]
+    capture = await desk.capture(await desk.endpoint())
+    state, url = DeliveryState.QUEUED, DEAD
+    fields = {"capture_id": capture.id, "endpoint_id": capture.endpoint_id, "url": url, "state": state, "queued_at": 1}
+    delivery = Delivery(id="d", replay_id="a", **fields)
+    await desk.store.deliveries.add_replays([delivery])
+    await fail(desk.store, delivery)
+    table = FailureTable(desk.services, desk.theme, desk.tasks, window := QWidget())
+    listed: list[int] = []
+    table.loaded.connect(lambda: listed.append(table.rows.rowCount()))
+
+    async def selected() -> None:
+        table.show_failures_of(other)
+
+    happened = while_read(desk.store.deliveries, "page", selected)
+    table.show_failures_of(failed)
+    await until(lambda: happened() and listed)
+    assert listed[0] == 0
+    window.deleteLater()
 
 
 async def test_the_summary_comes_with_the_end_and_can_be_copied(tmp_path: Path) -> None:
