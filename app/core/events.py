@@ -103,6 +103,13 @@ class DeletionPurged(Event, frozen=True):
     endpoint_ids: frozenset[int]
 
 
+class DeletionUndone(Event, frozen=True):
+    """What a deletion of requests had hidden is restored."""
+
+    number: int
+    endpoint_ids: frozenset[int]
+
+
 class DeliveryChanged(Event, frozen=True):
     """An attempt of a delivery has ended, or it was queued again; `state` is what the request's row shows now,
     `failure` that of the attempt."""

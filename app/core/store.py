@@ -103,7 +103,8 @@ class TrashRepository(Protocol):
         ...
 
     async def undo(self, deletion: Deletion) -> None:
-        """Restore what is left; nothing if it was purged. Publishes EndpointSaved if it is an endpoint."""
+        """Restore what is left; nothing if it was purged. Publishes DeletionUndone, or EndpointSaved if it is an
+        endpoint."""
         ...
 
     async def purge(self, deletion: Deletion) -> None:

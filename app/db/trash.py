@@ -15,7 +15,7 @@ from peewee import Database
 
 from app.core.deletion import Deletion, Mark
 from app.core.errors import HooklineError, StorageUnavailableError
-from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, RequestsRemoved
+from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
 from app.db.counts import Tally
@@ -112,7 +112,7 @@ class Trash(Part):
         except BaseException:
             self._count_hidden()
             with contextlib.suppress(HooklineError):
-                await self._show_again(number)
+                await self._show_again(number, endpoint_ids)
             raise
         await self._find_newest(endpoint_ids)
         return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
@@ -170,14 +170,13 @@ class Trash(Part):
     # -- undo and purge ---------------------------------------------------------------------------------------------
 
     async def undo(self, deletion: Deletion) -> None:
-        """Restore what it hides, unless it was purged; an endpoint publishes EndpointSaved."""
+        """Restore what it hides, unless it was purged; publishes DeletionUndone, or for an endpoint EndpointSaved."""
         if deletion.number not in self._restorable:
             return
         if deletion.endpoint is not None:
             await self._writer.run(partial(restore_endpoint, deletion=deletion.number), self._endpoint_restored)
         else:
-            await self._show_again(deletion.number)
-            await self._find_newest(deletion.endpoint_ids)
+            await self._show_again(deletion.number, deletion.endpoint_ids)
         self._restorable.pop(deletion.number, None)
 
     async def purge(self, deletion: Deletion) -> None:
@@ -220,7 +219,7 @@ class Trash(Part):
         self._restorable[deletion.number] = deletion
         return deletion
 
-    async def _show_again(self, number: int) -> None:
+    async def _show_again(self, number: int, endpoint_ids: Collection[int]) -> None:
         batch, shown = AdaptiveBatch(256), True
 
         def after(step: tuple[int, dict[int, Tally]]) -> None:
@@ -230,6 +229,8 @@ class Trash(Part):
         while shown:
             shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
         self._request_counts.restore(number)
+        await self._find_newest(endpoint_ids)
+        self._publish(DeletionUndone(number=number, endpoint_ids=frozenset(endpoint_ids)))
 
     def _endpoint_restored(self, restored: tuple[Endpoint, list[int]]) -> None:
         endpoint, order = restored

@@ -16,6 +16,7 @@ from peewee import Database
 from app.core.errors import StorageUnavailableError
 from app.core.events import (
     DeletionPurged,
+    DeletionUndone,
     DeliveriesQueued,
     DeliveryChanged,
     DeliveryDue,
@@ -42,6 +43,7 @@ _TOLD: tuple[type[Event], ...] = (
     *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),
     *(
         DeletionPurged,
+        DeletionUndone,
         DeliveryChanged,
         TargetChanged,
         DeliveriesQueued,

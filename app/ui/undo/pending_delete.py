@@ -18,7 +18,7 @@ from shiboken6 import isValid
 from app.core.bodies.escape import escape
 from app.core.deletion import Deletion, Mark
 from app.core.errors import HooklineError
-from app.core.events import DeletionPurged, Event, Subscriptions
+from app.core.events import DeletionPurged, DeletionUndone, Event, Subscriptions
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.services import Services
@@ -41,7 +41,7 @@ CLOSE_S = 1.0
 
 class DeleteChanged(Event, frozen=True):
     """The user's deletion begins, is undone or is done. Published by the window: `begins` before anything is deleted,
-    `undone` after everything is restored."""
+    `undone` after everything is restored, with the number 0 for what another node restores."""
 
     number: int
     state: Literal["begins", "undone", "done"]
@@ -89,6 +89,7 @@ class PendingDelete(QObject):
         self._finishing: dict[int, asyncio.Task[None]] = {}
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeletionPurged, self._purged)
+        self._subscriptions.add(DeletionUndone, self._undone)
         self._on_hold = False
         self._closed = False
         self._last_tick = 0.0
@@ -233,6 +234,11 @@ class PendingDelete(QObject):
         for one in self._waiting:
             if one.deletion.number == event.number:
                 self._drop(one)
+
+    def _undone(self, event: DeletionUndone) -> None:
+        """By another node, unless it is one of those here."""
+        if all(one.deletion.number != event.number for one in self._waiting):
+            self._bus.publish(DeleteChanged(number=0, state="undone", endpoint_ids=event.endpoint_ids))
 
     def _drop(self, one: WaitingDelete) -> None:
         self._finishing.pop(one.number, None)

@@ -7,11 +7,12 @@ import random
 
 import pytest
 
+from app.core.events import DeletionUndone, Event
 from app.core.model import PART_SIZE, Plan
 from app.core.store import Store
 from tests import factories
 from tests.db.hands import NOW, Hands
-from tests.db.helpers import OpenStore, Place, add, add_many, kept_bytes, query, recount, recount_bytes
+from tests.db.helpers import OpenStore, Place, add, add_many, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.support import until
 
 
@@ -55,6 +56,15 @@ async def test_no_deletion_has_the_number_of_another_nodes(open_store: OpenStore
     assert [one.id for one in await again.captures.page(endpoint.id)] == [first], "the other node hides it still"
     await stores[1].trash.undo(hidden[1])
     assert len(await again.captures.page(endpoint.id)) == 2
+
+
+async def test_each_hears_what_the_other_restores(open_store: OpenStore, events: list[Event]) -> None:
+    one, _ = await open_store(lambda _: None), await open_store()
+    endpoint = await one.endpoints.create(factories.draft())
+    deletion = await one.trash.delete([(await add(one, endpoint.id)).id])
+    await one.trash.undo(deletion)
+    undone = DeletionUndone(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
+    await until(lambda: of_kind(events, DeletionUndone) == [undone])
 
 
 async def test_a_start_leaves_alone_what_another_node_receives(open_store: OpenStore, place: Place) -> None:

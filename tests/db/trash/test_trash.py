@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.core.deletion import Deletion, Mark
 from app.core.delivery import DeliveryFilter
 from app.core.errors import NotFoundError, PlanLimitError, StorageUnavailableError
-from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
 from app.core.model import Capture, Counts, Endpoint, Plan
 from app.core.search.parse import parse
 from app.core.store import Store
@@ -86,7 +86,7 @@ async def test_what_is_deleted_is_nowhere_and_is_back_as_it_was(
     assert query(place, "SELECT count(*) FROM capture") == [(41,)]
     events.clear()
     await store.trash.undo(deletion)
-    assert [type(event) for event in events] == ([EndpointSaved] if kind == "endpoint" else [])
+    assert [type(event) for event in events] == [EndpointSaved if kind == "endpoint" else DeletionUndone]
     assert await store.captures.page(None, limit=100) == listed
     assert store.captures.counts(endpoint.id) == before == recount(place)[endpoint.id]
     assert unversioned(store.endpoints.all()) == unversioned((endpoint, other))
