@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.events import Subscriptions, TunnelChanged
+from app.core.events import EndpointSaved, Subscriptions, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, EndpointSettings
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
@@ -59,6 +59,7 @@ class EndpointDialog(EditDialog):
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self.url.copied.connect(self._url_copied)
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
@@ -84,7 +85,7 @@ class EndpointDialog(EditDialog):
         return not self._busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
 
     def done(self, result: int) -> None:
-        """Stop following the tunnel."""
+        """Stop following the endpoint and the tunnel."""
         self._subscriptions.end()
         super().done(result)
 
@@ -116,17 +117,12 @@ class EndpointDialog(EditDialog):
         current = self._services.store.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
         if current is not None:
             dialog = TargetsDialog(self._services, self.theme, self._tasks, self, current)
-            dialog.finished.connect(self._targets_closed)
             dialog.open()
 
-    @Slot()
-    def _targets_closed(self) -> None:
-        """Follow what was saved there of the first target; its fields here had no changes."""
-        current = self._services.store.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
-        if current is not None:
-            draft = current.draft()
-            self.form.load_forward(draft)
-            self._loaded = replace(self._loaded, forward_url=draft.forward_url, forward=draft.forward)
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        """By others, or in the dialog of all targets."""
+        if self._endpoint is not None and event.endpoint.id == self._endpoint.id and not self._busy:
+            self._loaded = self.form.follow(self._loaded, event.endpoint.draft())
             self._refresh()
 
     @Slot()

@@ -197,10 +197,6 @@ class EndpointForm(Form):
         name = auth.name if auth.kind in ("basic", "header") else ""
         return replace(draft, auth=Auth(kind=auth.kind, name=name, secret=auth.secret if auth.kind != "none" else ""))
 
-    def load_forward(self, draft: EndpointDraft) -> None:
-        """Show the first target."""
-        self.show_values({"forward_url": draft.forward_url, "forward.timeout_ms": draft.forward.timeout_ms})
-
     def show_targets(self, count: int, reason: str | None) -> None:
         """Say how many targets the endpoint has, and why they cannot be edited now (None: they can)."""
         text = FORWARDED

@@ -277,14 +277,9 @@ class SettingsDialog(EditDialog):
     def _follow(self, _: Event | None = None) -> None:
         """Show what others changed in fields that are not edited, and their theme in any case: it was to be seen."""
         now, before = self._in_force(), self._loaded
-        shown, broken = self.form.filled(before), {error.field for error in self.form.problems()}
-        values = {
-            key: getattr(now, key)
-            for key in self.form.rows.keys() - broken
-            if getattr(shown, key) == getattr(before, key) or (key == "theme" and now.theme != before.theme)
-        }
-        self._loaded = now
-        self.form.show_values(values)
+        self._loaded = self.form.follow(before, now)
+        if now.theme != before.theme:
+            self.form.show_values({"theme": now.theme})
         self._refresh()
 
     @Slot()

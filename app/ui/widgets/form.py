@@ -158,6 +158,17 @@ class Form(QWidget):
             self._editors[path].set_value(value)
         self._loading = False
 
+    def follow(self, before: _R, now: _R) -> _R:
+        """Show what others have changed since `before` in the fields that are not edited. Returns what the fields have
+        without the edits.
+        """
+        of = {path: attrgetter(path) for path in self._editors}
+        edited = {
+            path for path, editor in self._editors.items() if editor.problem() or editor.value() != of[path](before)
+        }
+        self.show_values({path: get(now) for path, get in of.items() if path not in edited and get(now) != get(before)})
+        return _with(self.filled(before), {path: of[path](now) for path in edited})
+
     def filled(self, record: _R) -> _R:
         """`record` with the values of the fields."""
         return _with(record, {path: editor.value() for path, editor in self._editors.items()})

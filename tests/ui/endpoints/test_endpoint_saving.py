@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
@@ -38,6 +39,27 @@ class Refusing:
 
 
 class TestSaving:
+    async def test_what_others_change_meanwhile_stays(self, qtbot: QtBot, tmp_path: Path) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        async with open_desk(tmp_path) as desk:
+            endpoint = await desk.endpoint(name="Orders", forward_url="http://127.0.0.1:9/")
+            dialog = open_dialog(desk, window, endpoint)
+            form, endpoints = dialog.form, desk.store.endpoints
+            form["name"].setText("Shop")
+            form["retention_days"].set_value(0)  # which is none
+            changes = {"name": "Payments", "retention_days": 5, "description": "New", "forward_url": None}
+            changed = await endpoints.update(endpoint.id, replace(endpoint.draft(), **changes))
+            assert (form["description"].toPlainText(), form["forward_url"].text()) == ("New", "")
+            assert (form["name"].text(), form["retention_days"].value()) == ("Shop", 0)
+            form["retention_days"].set_value(5)
+            assert dialog.has_changes()
+            dialog.submit_button.click()
+            await until(lambda: not isValid(dialog))
+            saved = endpoints.by_id(endpoint.id)
+            assert saved is not None
+            assert saved.draft() == replace(changed.draft(), name="Shop")
+
     async def test_all_fields_are_saved(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
