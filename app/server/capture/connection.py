@@ -10,7 +10,6 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from app.server.capture.body_memory import READ_MOST
 from app.server.capture.client import Client
 from app.server.capture.eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError, request_line
-from app.server.capture.incoming_body import IncomingBody, wake
+from app.server.capture.incoming_body import UNREAD_MOST, IncomingBody, wake
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
@@ -45,13 +44,11 @@ class Connection(asyncio.Protocol):
         self, limits: Limits, turns: asyncio.Semaphore, refused: RefusedLog, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._loop = loop
-        self._reader = RequestReader(partial(IncomingBody, self), limits.head_bytes)
+        self._reader = RequestReader(IncomingBody, limits.head_bytes)
         self._limits, self._turns, self._refused = limits, turns, refused
         self.transport: asyncio.Transport | None = None
         """None before the sender connected and after it disconnected."""
         self._request: Request | None = None
-        self._body_full = self._held = False
-        """Why nothing is read from the sender: the body's bytes wait to be read, or something else has to be done."""
         self._drained: asyncio.Future[None] | None = None
         """While the sender does not read what was written: until it did, or disconnected."""
         self._waiter: asyncio.Future[None] | None = None
@@ -95,6 +92,8 @@ class Connection(asyncio.Protocol):
             self._reader.read_body(request, data)
             if request.framing_error is not None:
                 self.end_body(Break.MALFORMED)
+            elif request.body.unread > UNREAD_MOST and not request.body.is_eof():
+                self._hold()
         elif data:
             self._reader.keep(data)
         if self._reader.following:
@@ -125,17 +124,6 @@ class Connection(asyncio.Protocol):
         wake(self._drained)
         self._end_if_done()
 
-    # -- what a body calls ----------------------------------------------------------------------------------------
-
-    def pause_reading(self) -> None:
-        self._body_full = True
-        if self.transport is not None:
-            self.transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        self._body_full = False
-        self._read_on()
-
     # -- what the handler calls -----------------------------------------------------------------------------------
 
     async def read(self, body: IncomingBody) -> bytes:
@@ -153,6 +141,7 @@ class Connection(asyncio.Protocol):
         try:
             return await body.readany()
         finally:
+            self._read_on()
             self._deadline = math.inf
             took = self._loop.time() - began  # time spent storing does not count against the sender
             self._waited += took
@@ -165,9 +154,7 @@ class Connection(asyncio.Protocol):
         try:
             yield
         finally:
-            if not self._reader.following:
-                self._held = False
-                self._read_on()
+            self._read_on()
 
     def send(self, data: bytes) -> bool:
         """Write `data`; False when the sender disconnected."""
@@ -307,7 +294,6 @@ class Connection(asyncio.Protocol):
         except OSError:  # the sender disconnected already
             transport.abort()
             return
-        self._body_full = self._held = False
         self._read_on()
 
     # -- what the server wants to know ----------------------------------------------------------------------------
@@ -354,14 +340,13 @@ class Connection(asyncio.Protocol):
             self._end_turn()
 
     def _hold(self) -> None:
-        """Read nothing from the sender until `_held` is False again."""
-        self._held = True
+        """Read nothing from the sender for now."""
         if self.transport is not None:
             self.transport.pause_reading()
 
     def _read_on(self) -> None:
-        """Read from the sender, unless there is still a reason not to."""
-        if not self._body_full and not self._held and self.transport is not None:
+        """Read from the sender again, unless it has sent other requests, which are handled first."""
+        if not self._reader.following and self.transport is not None:
             self.transport.resume_reading()
 
     async def _wait_for_turn(self) -> None:
@@ -382,9 +367,7 @@ class Connection(asyncio.Protocol):
         if self._reader.following:
             self._receive_head()
         # What follows would otherwise grow by a read with each request, if its sender sends on and reads no response.
-        if self._held and not self._reader.following:
-            self._held = False
-            self._read_on()
+        self._read_on()
         if self._ended and not self._draining:
             self._receive_eof()
             if self._request is None:

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
 
-UNREAD_MOST = 512 * 1024
-"""Bytes that may wait to be read; above that nothing more is read from the sender."""
-
-
-class Flow(Protocol):
-    """The connection it comes from."""
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
+UNREAD_MOST = 64 * 1024
+"""Bytes of a body that may wait to be read; above that nothing more is read from its sender."""
 
 
 class IncomingBody:
-    """What has come of a body and was not read. `total_bytes` counts all that has come."""
+    """What has come of a body and was not read: `unread` bytes. `total_bytes` counts all that has come."""
 
-    __slots__ = ("_ended", "_flow", "_pieces", "_unread", "_waiter", "total_bytes")
+    __slots__ = ("_ended", "_pieces", "_waiter", "total_bytes", "unread")
 
-    def __init__(self, flow: Flow, whole: bytes | None = None) -> None:
+    def __init__(self, whole: bytes | None = None) -> None:
         """`whole`: the body came with its head, as most do."""
-        self._flow = flow
         self._ended = whole is not None
         self._pieces = [whole] if whole else []
-        self._unread = self.total_bytes = len(whole or b"")
+        self.unread = self.total_bytes = len(whole or b"")
         self._waiter: asyncio.Future[None] | None = None
 
     def is_eof(self) -> bool:
@@ -35,28 +25,21 @@ class IncomingBody:
         return self._ended
 
     def feed_data(self, data: bytes) -> None:
-        if not data:
-            return
-        self._pieces.append(data)
-        self._unread += len(data)
-        self.total_bytes += len(data)
-        wake(self._waiter)
-        if self._unread > UNREAD_MOST:
-            self._flow.pause_reading()
+        if data:
+            self._pieces.append(data)
+            self.unread += len(data)
+            self.total_bytes += len(data)
+            wake(self._waiter)
 
     def feed_eof(self) -> None:
         self._ended = True
         wake(self._waiter)
-        self._flow.resume_reading()  # for what follows the body
 
     def read_nowait(self) -> bytes:
         """What has come since it was last read."""
         data = b"".join(self._pieces)
         self._pieces.clear()
-        paused = self._unread > UNREAD_MOST
-        self._unread = 0
-        if paused and not self._ended:
-            self._flow.resume_reading()
+        self.unread = 0
         return data
 
     async def readany(self) -> bytes:

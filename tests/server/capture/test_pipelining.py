@@ -136,6 +136,34 @@ async def test_a_response_that_is_delayed_holds_up_nobody_else(rig: Rig, clock: 
     slow.reset()
 
 
+async def test_little_is_read_of_a_body_that_waits_for_its_turn(rig: Rig, received: dict[Connection, int]) -> None:
+    await rig.restart(pipelined=1)
+    body = bytes(MIB)
+    holds = [asyncio.Event() for _ in range(3)]
+    ahead, long = [await rig.connect() for _ in range(2)]
+    for sender, hold, data in (ahead, holds[0], request() * 2), (long, holds[1], request()):
+        rig.sink.hold = hold
+        writing = rig.sink.writing
+        await sender.send(data)
+        await until(lambda writing=writing: rig.sink.writing == writing + 1)
+    connection = next(one for one in rig.server.connections if one.peer == long.writer.get_extra_info("sockname"))
+    sending = asyncio.create_task(long.send(request(body=body)))
+    await until(lambda: received[connection] > len(request()))
+    rig.sink.hold = holds[2]
+    holds[0].set()
+    await until(lambda: rig.server.turns.locked() and rig.sink.writing == 2)
+    holds[1].set()
+    transport = connection.transport
+    assert transport is not None
+    await until(lambda: received[connection] > 2 * READ_MOST and not transport.is_reading())
+    assert received[connection] <= 4 * READ_MOST
+    holds[2].set()
+    for sender in ahead, ahead, long, long:
+        assert (await sender.response()).status == 200
+    await sending
+    assert rig.sink.last_body == body
+
+
 @pytest.mark.parametrize("waits", ["for the rest of a body", "for its responses to be read"])
 async def test_a_sender_that_is_waited_for_holds_up_nobody_else(rig: Rig, waits: str) -> None:
     await rig.restart(pipelined=1)
