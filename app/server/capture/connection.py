@@ -391,10 +391,7 @@ class Connection(asyncio.Protocol):
     def _end_if_done(self, _: object = None) -> None:
         """End once the sender has disconnected and nothing remains to be done, such as storing what was received."""
         if self.transport is None and (self.task is None or self.task.done()):
-            # Connection, parser and body refer to each other: without this their data would stay until garbage is
-            # collected.
-            self._request = None
-            self._reader.close()
+            self.task = None  # its error refers to the connection: both would stay until garbage is collected
             self.ended()
 
     def _receive_head(self, data: bytes = b"") -> None:

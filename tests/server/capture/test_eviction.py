@@ -13,6 +13,7 @@ import pytest
 from app.core.model import ResponseSettings
 from app.server import descriptors
 from app.server.capture import limits
+from app.server.capture.connection import Connection
 from app.server.capture.eviction import EvictionStage, sender_of
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Incoming
@@ -201,19 +202,25 @@ async def test_many_short_headers_count_as_what_they_take_in_memory(rig: Rig) ->
     assert 503 in {(await sender.response()).status for sender in senders[:3]}
 
 
-async def test_a_closed_connection_leaves_nothing_behind(rig: Rig) -> None:
+@pytest.mark.parametrize("cut_off", [False, True])
+async def test_a_closed_connection_leaves_nothing_behind(rig: Rig, cut_off: bool) -> None:
+    rig.sink.hold = asyncio.Event()
     gc.collect()
     gc.disable()
     try:
         senders = [await rig.connect() for _ in range(5)]
         for sender in senders:
-            await sender.send(request("POST", "/catch/nobodys", body=b"x" * 10)[:-1])
-        await until(lambda: rig.refusals() and len(rig.server.connections) == 5)
+            whole = request(path="/catch/orders" if cut_off else "/catch/nobodys", body=b"x" * 10)
+            await sender.send(whole if cut_off else whole[:-1])
+        await until(lambda: (rig.sink.writing == 5 or rig.refusals()) and len(rig.server.connections) == 5)
+        if cut_off:
+            await rig.server.stop(grace_s=0)
         for sender in senders:
             await sender.close()
         await until(lambda: not rig.server.connections)
-        kept = [one for one in gc.get_objects() if isinstance(one, Incoming)]
-        assert len(kept) <= 1  # the last one may still be in a frame of the loop
+        for kind in Incoming, Connection:
+            kept = [one for one in gc.get_objects() if isinstance(one, kind)]
+            assert len(kept) <= 1  # the last one may still be in a frame of the loop
     finally:
         gc.enable()
 
