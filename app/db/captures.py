@@ -282,6 +282,8 @@ class Captures(Part):
             if is_missing_reference(error):
                 raise _endpoint_deleted() from error
             raise
+        finally:
+            del future  # or its error, and with it the body, would stay until garbage is collected
         if not capture.identified:
             self._identification.wake()
         self._removed_targets.check(target.id for target in targets)

@@ -62,7 +62,10 @@ class Readers:
             raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
         future: asyncio.Future[T] = self._loop.create_future()
         (self._slow if slow else self._quick).put((job, future))
-        return await future
+        try:
+            return await future
+        finally:
+            del future  # or its error would stay until garbage is collected
 
     async def connect(self) -> None:
         """Open the connections of all threads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -18,6 +19,19 @@ from app.db.part import nothing
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
 
 T = TypeVar("T")
+
+
+def _succeed(future: asyncio.Future[T], after: Callable[[T], None], result: T) -> None:
+    after(result)
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    """The error refers to the frame that awaits the future. If that kept the future, both would stay until garbage is
+    collected, with the body that could not be stored: half a GiB in a minute of a full disk."""
+    if not future.done():
+        future.set_exception(error)
 
 
 class WriterThread:
@@ -94,18 +108,11 @@ class WriterThread:
     async def _wait(self, run: Callable[[Database], T], after: Callable[[T], None], **options: Any) -> T:
         """The result of a job with these `options`."""
         future: asyncio.Future[T] = self._loop.create_future()
-
-        def done(result: T) -> None:
-            after(result)
-            if not future.done():
-                future.set_result(result)
-
-        def failed(error: Exception) -> None:
-            if not future.done():
-                future.set_exception(error)
-
-        self.put(Job(run, done, failed, **options))
-        return await future
+        self.put(Job(run, partial(_succeed, future, after), partial(_fail, future), **options))
+        try:
+            return await future
+        finally:
+            del future  # see `_fail`
 
     def _opened(self, error: BaseException | None) -> None:
         if error is not None:
@@ -130,8 +137,8 @@ class WriterThread:
         for item, error in result.failures:
             if isinstance(item, Job):
                 item.failed(error)
-            elif not item[0].done():
-                item[0].set_exception(error)
+            else:
+                _fail(item[0], error)
 
     # -- on the writer's thread ----------------------------------------------------------------------------------
 

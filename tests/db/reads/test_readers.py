@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
+import pytest
 from peewee import Database
 
 from app.core.store import Store
@@ -30,3 +32,22 @@ async def test_a_read_whose_caller_has_given_up_is_not_run(store: Store) -> None
     go.set()
     await asyncio.wait((*busy, *waiting))
     assert sorted(read) == ["busy"] * THREADS + ["wanted"]
+
+
+async def test_the_errors_of_reads_are_not_kept_in_memory(store: Store) -> None:
+    class OddError(Exception):
+        pass
+
+    def job(_: Database) -> None:
+        raise OddError
+
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3 * THREADS):
+            with pytest.raises(OddError):
+                await store._readers.run(job)
+        kept = [one for one in gc.get_objects() if isinstance(one, OddError)]
+        assert len(kept) <= THREADS + 1  # each thread's last one, and one in a frame of the loop
+    finally:
+        gc.enable()

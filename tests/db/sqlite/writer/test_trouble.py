@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -176,6 +179,32 @@ async def test_a_locked_database_is_said_once_and_over_by_itself(
     await until(lambda: reasons(events)[1:] == [None])
     await add(store, endpoint.id)
     assert store.captures.counts(endpoint.id).total == 1
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_what_could_not_be_stored_is_not_kept_in_memory(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    monkeypatch.setattr(writer_module, "BUSY_S", 0.0)
+    gc.collect()
+    gc.disable()
+    try:
+        with contextlib.ExitStack() as trouble:
+            if full:
+                monkeypatch.setattr(disk_reserve, "MEASURE_S", 0.0)
+                monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=2**40, used=2**40, free=0))
+            else:
+                locker = trouble.enter_context(
+                    contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None))
+                )
+                locker.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StorageUnavailableError):
+                await add(store, endpoint.id)
+            with pytest.raises(StorageUnavailableError):
+                await store.captures.add_part(None, 0, b"part")
+        await until(lambda: not any(isinstance(one, StorageUnavailableError) for one in gc.get_objects()), 5)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("deed", ["deleted", "moved", "replaced", "log deleted"])
