@@ -74,7 +74,7 @@ class BodyBuffer:
         exceeded, StorageUnavailableError or StorageLimitError when they cannot be stored.
         """
         digest, size = sha256(), 0
-        while data := await connection.read(request.body):
+        while data := await connection.read(request):
             size += len(data)
             if size > limit:
                 raise BodyTooLargeError
@@ -318,7 +318,7 @@ class Handler:
         client = self._client(connection, request)
         refusal = rejected.refusal(client, request.received_at, head.method, head.target)
         self.refused.add(refusal, request.raw)
-        while not connection.closing and await connection.read(request.body):
+        while not connection.closing and await connection.read(request):
             pass
 
 

@@ -6,6 +6,7 @@ The same bytes give the same result however they are cut into packets, and nothi
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable
 from enum import Enum
@@ -30,9 +31,10 @@ _MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r
 
 
 class ChunkedBody:
-    """Splits the chunks as they arrive."""
+    """Splits the chunks as they arrive, at most `most` pieces at once: lines, or what has come of a chunk's data."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = sys.maxsize) -> None:
+        self._most = most
         self.done = False
         self.trailers: Headers = ()
         """As sent: order, case, duplicates. They are data, whatever their names."""
@@ -47,7 +49,8 @@ class ChunkedBody:
         self._fields: list[tuple[str, str]] = []
 
     def feed(self, data: bytes, at: int = 0) -> tuple[bytes, int]:
-        """The body's bytes in `data` from `at` on, and where in `data` the body ended, or the length of `data`."""
+        """The body's bytes in `data` from `at` on, and how far in `data` it was read: to the body's end, or to that of
+        `data` unless it has too many pieces."""
         if 0 < len(data) - at < self._remaining:  # the middle of a large chunk: nothing to take apart
             self._remaining -= len(data) - at
             return data[at:], len(data)
@@ -56,7 +59,9 @@ class ChunkedBody:
             data, at, self._begun = begun + data[at:], 0, b""
         parts: list[bytes] = []
         try:
-            while at < len(data) and not self.done:
+            for _ in range(self._most):
+                if at == len(data) or self.done:
+                    break
                 at = self._read(data, at, parts)
         except MalformedError as error:
             self.framing_error = str(error)
@@ -194,18 +199,19 @@ class RequestReader(Generic[B]):
     """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on. `begin_body`
     makes a request's body: of the bytes that came with its head, or (None) one that is still to come.
 
-    What follows the request is kept, in one piece however many requests it has: `read_head()` continues there.
+    What follows the request is kept, in one piece however many requests it has: `read_head()` continues there. Of a
+    chunked body at most `pieces` are read at once, and the rest follows, too: `read_body(request)` continues there.
     """
 
-    def __init__(self, begin_body: Callable[[bytes | None], B], head_max: int) -> None:
-        self._begin_body, self._head_max = begin_body, head_max
+    def __init__(self, begin_body: Callable[[bytes | None], B], head_max: int, pieces: int = sys.maxsize) -> None:
+        self._begin_body, self._head_max, self._pieces = begin_body, head_max, pieces
         self._scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
         self._body_remaining = 0
         self._following = b""
         self._following_at = 0
         self.following = 0
-        """How many bytes were received after the last request."""
+        """How many bytes were received after what was read."""
         self.head = b""
         """The received part of a head that is incomplete, or was rejected."""
 
@@ -245,7 +251,7 @@ class RequestReader(Generic[B]):
 
     def _begin(self, head: Head, data: bytes, at: int, end: int) -> Incoming[B]:
         """The request whose head is `data[at:end]`, with what has come of its body."""
-        self._chunks = ChunkedBody() if head.chunked else None
+        self._chunks = ChunkedBody(self._pieces) if head.chunked else None
         following_at = end + head.length
         if head.chunked or following_at > len(data):
             request = Incoming(head, end - at, self._begin_body(None))
@@ -255,15 +261,18 @@ class RequestReader(Generic[B]):
             request = Incoming(head, end - at, self._begin_body(data[end:following_at]))
         if following_at < len(data):
             self._follow(data, following_at)
-        request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
+        is_whole = self._chunks is None or self._chunks.done
+        request.raw = data[at : min(following_at if is_whole else len(data), at + REFUSED_RAW_MAX)]
         return request
 
-    def read_body(self, request: Incoming[B], data: bytes) -> None:
-        """Pass the body's bytes in `data` to `request.body`, and keep what follows the body.
+    def read_body(self, request: Incoming[B], data: bytes = b"") -> None:
+        """Pass the body's bytes in `data`, or in what followed what was read last, to `request.body`, and keep what
+        follows them.
 
         Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
         """
-        self._follow(data, self._read_body(request, data, 0))
+        data, at = (data, 0) if data else (self._following, self._following_at)
+        self._follow(data, self._read_body(request, data, at))
 
     def _read_body(self, request: Incoming[B], data: bytes, at: int) -> int:
         """Pass on the body's bytes in `data` from `at` on; returns where they end."""
@@ -284,7 +293,7 @@ class RequestReader(Generic[B]):
         return end
 
     def keep(self, data: bytes) -> None:
-        """Keep what was received after a complete request."""
+        """Keep what was received after what was read."""
         self._follow(self._following[self._following_at :] + data, 0)
 
     def _follow(self, data: bytes, at: int) -> None:

@@ -25,6 +25,7 @@ GOOD = (
     POST + b"Content-Length: 0\r\n\r\n",
     CHUNKED + b"3\r\nabc\r\n10;x=y\r\n0123456789abcdef\r\n0\r\n\r\n",
     b"\r\n\n" + CHUNKED + b"3\r\nabc\r\n0\r\nX-Sum: 1\r\nx-sum:\t2 \r\n\r\n",
+    CHUNKED + b"1;a\r\nx\r\n" * 200 + b"0\r\nT: 1\r\n\r\n",
     POST + b"ETag: 1\r\netag: 2\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi",
     b"PUT /catch/orders/\xc3\xa9 HTTP/1.1\r\n"
     + HOST

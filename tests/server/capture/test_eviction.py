@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from app.core.model import ResponseSettings
+from app.core.model import PART_SIZE, ResponseSettings
 from app.server import descriptors
 from app.server.capture import limits
 from app.server.capture.connection import Connection
@@ -174,6 +174,20 @@ async def test_a_request_that_is_complete_is_never_given_up(rig: Rig) -> None:
     rig.sink.hold.set()
     await until(lambda: len(rig.sink.captures) == 2)
     assert all(capture.complete for capture in rig.sink.captures)
+
+
+async def test_a_body_in_small_chunks_is_not_given_up_while_a_part_of_it_is_stored(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    begun = b"%x\r\n%b\r\n" % (PART_SIZE - 9, bytes(PART_SIZE - 9)) + b"1\r\n\0\r\n" * 1_000
+    sending = asyncio.create_task(sender.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + begun))
+    await until(lambda: rig.sink.writing)
+    assert rig.server.connections[0].waiting_for() is None
+    rig.sink.hold.set()
+    await sending
+    await sender.send(b"0\r\n\r\n")
+    assert (await sender.response()).status == 200
+    assert rig.sink.last_body == bytes(PART_SIZE + 991)
 
 
 async def test_a_response_that_is_delayed_comes_at_once_to_make_room(rig: Rig) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 
+import pytest
+
 from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import handler
+from app.server.capture.connection import PIECES_AT_ONCE
 from app.server.capture.eviction import EvictionStage
+from app.server.capture.reader import ChunkedBody
 from tests.server.capture.support import Clock, Rig, request
 from tests.support import until
 
@@ -124,6 +128,28 @@ async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
     await sender.send(request(path="/catch/big") * 60)
     await until(lambda: rig.sink.captures and not rig.server.connections)
     assert len(rig.sink.captures) < 60
+
+
+async def test_others_have_their_turn_between_small_chunks(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    feed = ChunkedBody.feed
+
+    def watched(self: ChunkedBody, data: bytes, at: int = 0) -> tuple[bytes, int]:
+        part, end = feed(self, data, at)
+        sizes.append(len(part))
+        return part, end
+
+    monkeypatch.setattr(ChunkedBody, "feed", watched)
+    body = bytes(range(256)) * 40
+    chunks = b"".join(b"1;x\r\n%c\r\n" % byte for byte in body) + b"0\r\nT: 1\r\n\r\n"
+    sender = await rig.connect()
+    for _ in range(2):
+        await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+    for _ in range(2):
+        assert (await sender.response()).status == 200
+    assert list(rig.sink.bodies.values()) == [body, body]
+    assert rig.sink.last.trailers == (("T", "1"),)
+    assert 0 < max(sizes) <= PIECES_AT_ONCE // 3 + 1
 
 
 async def test_who_goes_on_sending_after_a_refusal_is_cut_off(rig: Rig) -> None:

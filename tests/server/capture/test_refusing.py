@@ -277,6 +277,11 @@ CHUNKED = b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nTransfer-Encoding: chunk
     ("head", "body", "status"),
     [
         (b"POST /nope HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 404),
+        (
+            b"POST /nope HTTP/1.1\r\nhOst:  x \r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"1\r\na\r\n" * 200 + b"0\r\n\r\n",
+            404,
+        ),
         (b"BREW /catch/orders HTTP/1.1\r\nhOst:  x \r\n\r\n", b"", 405),
         (b"PROPFIND /catch/orders HTTP/1.1\r\nhOst:  x \r\n\r\n", b"", 405),
         (b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2000\r\n\r\n", b"", 413),
