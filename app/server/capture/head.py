@@ -18,6 +18,7 @@ LINE_MAX = 65_536
 """Bytes of a request target, or of one header."""
 HEADERS_MAX = 1_000
 LENGTH_MAX = 2**63 - 1
+CODINGS_MAX = 100
 
 _TOKEN_CLASS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 TOKEN = re.compile(_TOKEN_CLASS)
@@ -205,7 +206,7 @@ def _length(lengths: list[str]) -> int:
 def _check_codings(version: str, codings: list[str]) -> None:
     if len(codings) > 1:
         raise MalformedError("Transfer-Encoding appears more than once")
-    *others, last = (coding.strip(" \t") for coding in codings[0].split(","))
+    *others, last = (coding.strip(" \t") for coding in codings[0].split(",", CODINGS_MAX))
     matches = [_CODING.fullmatch(other) for other in others if other]
     if not all(match and match[1].lower() != "chunked" for match in matches):
         raise MalformedError("invalid Transfer-Encoding header value")
