@@ -7,6 +7,10 @@ import time
 import pytest
 from aiohttp import hdrs
 
+from app.server.capture.body_memory import READ_MOST
+from app.server.capture.incoming_body import IncomingBody
+from app.server.capture.limits import Limits
+from app.server.capture.reader import RequestReader
 from tests.server.capture.support import Rig
 
 LINE = "POST /catch/orders HTTP/1.1"
@@ -87,6 +91,17 @@ async def test_much_space_within_a_value_takes_no_time(rig: Rig) -> None:
     assert (await rig.ask(raw)).status == 200
     assert time.process_time() - begin < 0.5
     assert rig.sink.last.trailers == (("T", wide.decode()),)
+
+
+@pytest.mark.parametrize(("name", "value"), [("X", b"x" * 60_000), ("Connection", b"a," * 30_000)])
+def test_the_longest_heads_take_little_time(name: str, value: bytes) -> None:
+    head = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"%b: %b\r\n" % (name.encode(), value) * 4 + b"\r\n"
+    begin = time.process_time()
+    for _ in range(80):
+        reader = RequestReader(IncomingBody, Limits().head_bytes)
+        requests = [reader.read_head(head[at : at + READ_MOST]) for at in range(0, len(head), READ_MOST)]
+        assert requests[-1] is not None
+    assert time.process_time() - begin < 0.3
 
 
 async def test_connection_close_counts_in_an_odd_head(rig: Rig) -> None:
