@@ -24,7 +24,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.core.store import Store
-from app.db.search.index import index_file, trigrams
+from app.db.search.index import index_file, requests, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
@@ -355,6 +355,27 @@ async def test_found_with_the_index_and_without_is_the_same(
             patch.setattr("app.db.search.scan.MARKED_MAX", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
+
+
+async def test_few_long_requests_are_indexed_at_once(
+    store: Store, endpoint: Endpoint, small_index: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop waits for them, and they are in memory."""
+    sizes: list[int] = []
+
+    def watched(*given: Any, **named: Any) -> tuple[list[Any], bool]:
+        batch, more = requests.read_batch(*given, **named)
+        sizes.append(len(batch))
+        return batch, more
+
+    for engine in "sqlite", "postgres":
+        monkeypatch.setattr(f"app.db.{engine}.search.indexing.read_batch", watched)
+    monkeypatch.setattr(requests, "TEXT_AT_ONCE", 1_000)
+    for number in range(20):
+        await add(store, endpoint.id, b"%d " % number * 300)
+    await indexed(store, 20)
+    assert set(sizes) <= {0, 1, 2}
+    assert len(await search(store, "19")) == 1
 
 
 async def test_what_came_on_a_clock_set_back_is_found_once(store: Store, endpoint: Endpoint, small_index: None) -> None:

@@ -28,7 +28,7 @@ from app.db.postgres.search.group_filter import stored
 from app.db.postgres.search.keys import PAIRS, keys_of, pairs_of
 from app.db.raw_sql import execute, json_list, raw
 from app.db.search.candidate import Candidate
-from app.db.search.index.requests import json_leaves, requests_after
+from app.db.search.index.requests import json_leaves, read_batch
 from app.db.search.index.terms import ColumnValues
 from app.db.search.index.trigrams import INDEXED, combined_text
 
@@ -153,12 +153,12 @@ class Index:
         self._waiting = 0
         if not await self._on_thread(self._begin):
             return
-        count = BATCH
-        while count == BATCH:
+        left = None
+        while left is None:
             begin, captured = time.perf_counter(), self._captured
-            count = await self._on_thread(self._add)
+            left = await self._on_thread(self._add)
             await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
-        self._waiting += count  # searches examine the last few one by one
+        self._waiting += left  # searches examine the last few one by one
         await self._on_thread(self._tidy)
 
     # -- on the index's thread -----------------------------------------------------------------------------------
@@ -172,18 +172,18 @@ class Index:
             execute(self._database, "SET statement_timeout TO 0; SET lock_timeout TO 0; SET synchronous_commit TO off")
         return bool(execute(self._database, f"SELECT pg_try_advisory_lock({INDEX_LOCK})").fetchone()[0])
 
-    def _add(self) -> int:
-        """Store the texts of some requests; returns how many, fewer than `BATCH` when no more wait."""
+    def _add(self) -> int | None:
+        """Store the texts of some requests, unless the last few are left: returns how many."""
         database = self._database
         with database.atomic():
             execute(database, f"SELECT pg_advisory_xact_lock({TEXT_LOCK})")
             (upto,) = execute(database, "SELECT coalesce(max(upto), 0) FROM search_group").fetchone()
-            rows = [row_of(*one) for one in requests_after(database, upto, BATCH)]
-            if len(rows) < BATCH:
+            rows, more = read_batch(database, upto, BATCH, row_of)
+            if not more:
                 return len(rows)
             for place in sorted({row.seq // GROUP for row in rows}):
                 self._add_to_group(place * GROUP, [row for row in rows if row.seq // GROUP == place])
-        return len(rows)
+        return None
 
     def _add_to_group(self, first: int, rows: list[Row]) -> None:
         connection, times = raw(self._database), [row.received_at for row in rows]

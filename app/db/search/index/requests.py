@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import TypeVar
 
 from peewee import Database
 
@@ -14,6 +15,10 @@ from app.db.raw_sql import stream
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
 
+T = TypeVar("T")
+
+TEXT_AT_ONCE = 500_000
+"""Characters of requests that are indexed at once: a second of work in SQLite's file, and a stop waits for it."""
 IN_A_ROW, PAUSE_S = 4, 1e-4
 """After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
 every 5 ms, and make it wait as long each time it returns from a system call."""
@@ -30,11 +35,23 @@ def json_leaves(request: Candidate) -> JsonLeaves:
     return JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
 
 
-def requests_after(
+def read_batch(database: Database, after: int, most: int, convert: Callable[..., T]) -> tuple[list[T], bool]:
+    """The next requests numbered above `after`, at most `most`, fewer if they are long, each as what `convert` makes of
+    what is read of it; and whether there may be more. Within a transaction."""
+    batch: list[T] = []
+    length = 0
+    for row in _requests_after(database, after, most):
+        batch.append(convert(*row))
+        length += len(row[3].text)
+        if length >= TEXT_AT_ONCE:
+            return batch, True
+    return batch, len(batch) == most
+
+
+def _requests_after(
     database: Database, after: int, limit: int
 ) -> Iterator[tuple[int, int, int, Candidate, ColumnValues]]:
-    """The next requests numbered above `after`: number, when it was received, bytes of its body, and what is indexed.
-    Within a transaction."""
+    """Number, when it was received, bytes of the body, and what is indexed."""
     with closing(stream(database, _SELECT, (after, limit))) as rows:
         for at, row in enumerate(rows, 1):
             seq, received_at, size, target, headers, kind, data, method, status, source, complete, provider, event = row

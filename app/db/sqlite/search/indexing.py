@@ -23,7 +23,7 @@ from app.db.search.candidate import Candidate
 from app.db.search.index.group import SIZE, IndexEntry
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
-from app.db.search.index.requests import json_leaves, requests_after
+from app.db.search.index.requests import json_leaves, read_batch
 from app.db.search.index.terms import ColumnValues, key_of, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
 from app.db.sqlite.connection import is_out_of_space
@@ -48,7 +48,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH = 64
-"""Requests indexed at once: some 20 ms of work on two threads, which blocks the window for that time."""
+"""Requests indexed at once: some 20 ms of work on two threads, which blocks the window for that time. Fewer if they are
+long, see `read_batch`."""
 MOST_WAITING = 1_000
 """Maximum requests waiting to be indexed: searches read them one by one."""
 LOOKUP_S = 0.01
@@ -157,9 +158,9 @@ class Index:
         while True:
             await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
-            job = partial(next_entries, after=self.contents.upto, limit=BATCH)
-            entries = await self._readers.run(job, slow=True)
-            if len(entries) < BATCH:
+            job = partial(read_batch, after=self.contents.upto, most=BATCH, convert=entry)
+            entries, more = await self._readers.run(job, slow=True)
+            if not more:
                 break  # searches examine the last few one by one
             self.contents = await self._on_thread(partial(self._file.add, entries))
             await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
@@ -186,11 +187,6 @@ class Index:
     async def _on_thread(self, job: Callable[[], T]) -> T:
         work: Any = self._thread.submit(job)
         return await asyncio.wrap_future(work)
-
-
-def next_entries(database: Database, after: int, limit: int) -> list[IndexEntry]:
-    """The next requests numbered above `after`."""
-    return [entry(*one) for one in requests_after(database, after, limit)]
 
 
 def oldest_above(database: Database, upto: int, most: int) -> tuple[int, int | None]:
