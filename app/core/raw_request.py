@@ -35,8 +35,10 @@ def slug_of(target: str) -> str | None:
         scheme, found, rest = target.partition("://")
         if not found or scheme.lower() not in ("http", "https"):
             return None
-        slash = rest.find("/")
-        target = rest[slash:] if slash >= 0 else ""
+        authority, slash, path = rest.partition("/")
+        if "?" in authority:  # the path is empty
+            return None
+        target = slash + path
     if not target.startswith(CAPTURE_PATH):
         return None
     path = target[len(CAPTURE_PATH) :]

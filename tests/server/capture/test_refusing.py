@@ -45,6 +45,7 @@ async def test_any_other_method_is_405_with_allow(rig: Rig, method: str) -> None
         "/favicon.ico",
         "http://host/",
         "http://host",
+        "http://host?/catch/orders",
         "ftp://host/catch/orders",
     ],
 )
