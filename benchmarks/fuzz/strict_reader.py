@@ -14,7 +14,7 @@ from benchmarks.fuzz.valid_requests import HttpRequest
 
 _LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/(1\.[01])")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]+)(;[^\x00-\x08\x0a-\x1f\x7f]*)?")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]+)([ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 _LONGEST = 15
 """Digits of a length: more than any body here, and less than any overflow."""
 
