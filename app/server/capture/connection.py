@@ -89,13 +89,11 @@ class Connection(asyncio.Protocol):
         if self._draining:
             return
         if request is None:
-            if data:
-                self._receive_head(data)
-        elif data:
-            if request.body.is_eof() or self._reader.following:
-                self._reader.keep(data)
-            else:
-                self._read_body(request, data)
+            self._receive_head(data)
+        elif request.body.is_eof() or self._reader.following:
+            self._reader.keep(data)
+        else:
+            self._read_body(request, data)
         if self._reader.following:
             self._hold()
 
