@@ -78,10 +78,25 @@ class Connection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None and self._closed is None:
+            self._receive_rest()
         self._closed = self._closed or ConnectionClosedError(exc)
         _wake(self._reader)
         _wake(self._drainer)
         _wake(self._lost)
+
+    def _receive_rest(self) -> None:
+        """A target that responds and closes without reading the whole request resets the connection. asyncio notices
+        that when it writes, and reads no more, but the response may have come before. Not with TLS, whose records only
+        asyncio can read."""
+        sock = self.transport.get_extra_info("socket")
+        if sock is None or self.transport.get_extra_info("sslcontext") is not None:
+            return
+        with suppress(OSError), sock.dup() as rest:
+            rest.setblocking(False)
+            while data := rest.recv(READ_AHEAD):
+                self.buffer += data
+                self.responding = True
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -183,6 +198,7 @@ class Connection(asyncio.Protocol):
                 piece = part[at : at + _STEP]
                 self.transport.write(piece)
                 self.sent_body += len(piece)
+                await asyncio.sleep(0)  # a lost connection is told by the loop, and asyncio warns of further writes
                 await self._drained()
 
     async def flush(self) -> None:

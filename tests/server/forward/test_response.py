@@ -316,3 +316,23 @@ async def test_a_response_before_the_request_is_sent_counts(desk: Desk, script: 
             again = await desk.attempt(place.url, capture={"method": "GET"})
             assert not again.reused
     assert (attempt.status, attempt.failure, body) == (413, FailureKind.STATUS, b"no!")
+
+
+async def test_a_response_before_a_reset_counts(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """As servers do that do not read what they refuse: their close resets the connection, as a rule while it is
+    written to."""
+
+    def refuse(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            while b"\r\n\r\n" not in connection.recv(65536):
+                pass
+            connection.sendall(b"HTTP/1.1 413 Too large\r\nContent-Length: 3\r\n\r\nno!")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = "http://127.0.0.1:{}".format(listener.getsockname()[1])
+        for _ in range(5):
+            sent = desk.attempts(url, None, size=4 * PART_SIZE)
+            ((attempt, body),), _ = await asyncio.gather(sent, asyncio.to_thread(refuse, listener))
+            assert (attempt.status, attempt.failure, body) == (413, FailureKind.STATUS, b"no!")
+    assert not caplog.records  # asyncio warns of each further write
