@@ -467,6 +467,8 @@ async def _lookup(key: PoolKey) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(key.host, key.port, type=SOCK_STREAM)
     except (gaierror, UnicodeError) as error:
         raise lookup_error(key.host) from error
+    except OSError as error:  # as too many open files
+        raise connect_error([error], key.host) from error
     families: dict[int, dict[str, None]] = {}
     for family, _, _, _, address in found:
         text = str(address[0])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -49,6 +51,16 @@ async def test_a_lookup_that_takes_too_long(desk: Desk, monkeypatch: pytest.Monk
     attempt = await desk.attempt("http://slow.example", timeout_ms=100)
     assert attempt.failure is FailureKind.CONNECTION
     assert attempt.error == "The host name slow.example was not found within 0.1 s: looking it up takes too long."
+
+
+async def test_a_lookup_that_the_system_cannot_make(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))  # EAI_SYSTEM
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    attempt = await desk.attempt("http://busy.example")
+    assert attempt.failure is FailureKind.CONNECTION
+    assert attempt.error == "busy.example could not be reached: Too many open files."
 
 
 async def test_a_connection_that_takes_too_long(desk: Desk) -> None:
