@@ -82,7 +82,7 @@ def _phrase(status: int) -> str:
 def _is_loop(body: bytes | bytearray) -> bool:
     try:
         error_body = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(error_body, dict) and error_body.get("error") == "forward_loop"
 

@@ -51,6 +51,7 @@ def test_failure(error: Exception, text: str | None) -> None:
         (500, (), b"", "The target responded with 500 Internal Server Error."),
         (799, (), b"", "The target responded with 799."),
         (508, (), b"", "The target responded with 508 Loop Detected."),
+        (508, (), b"[" * 100_000, "The target responded with 508 Loop Detected."),
         (
             508,
             (),
