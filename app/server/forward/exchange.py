@@ -96,7 +96,8 @@ _FOLDED = re.compile(r"\r?\n[ \t]+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _QUOTE_MAX = 80
 SWITCHING = 101
-_NO_BODY = (204, 304)
+_NO_CONTENT = 204
+_NO_BODY = (_NO_CONTENT, 304)
 _SPECIAL = frozenset({"content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive"})
 _KNOWN_MAX = 256
 """Longer lines are not remembered."""
@@ -199,6 +200,8 @@ def _framed(version: str, status: int, headers: Headers, special: list[tuple[str
     framing, length = _framing(status, method, lengths, codings)
     keep_alive = "close" not in options and (version != "1.0" or "keep-alive" in options)
     keep_alive = keep_alive and framing is not Framing.CLOSE and not (lengths and codings)
+    if status == _NO_CONTENT and (codings or set(lengths) - {"0"}):
+        keep_alive = False  # the body that it cannot have may come later, and would begin the next response
     return ResponseHead(version, status, headers, framing, length, keep_alive, idle_s)
 
 

@@ -69,6 +69,20 @@ async def test_responses_without_a_body_leave_the_connection_open(desk: Desk) ->
     assert place.connections == 1
 
 
+@pytest.mark.parametrize(
+    ("framing", "late"), [(b"Content-Length: 5", b"hello"), (b"Transfer-Encoding: chunked", b"0\r\n\r\n")]
+)
+async def test_a_body_that_a_204_cannot_have_spoils_no_other_response(desk: Desk, framing: bytes, late: bytes) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.answer(b"HTTP/1.1 204 No content\r\n" + framing + b"\r\n\r\n")
+        await peer.answer(late + OK)
+
+    async with scripted(script) as place:
+        await desk.attempt(place.url)
+        again = await desk.attempt(place.url)
+    assert (again.status, again.failure) == (204, None)
+
+
 async def test_content_codings_are_kept(desk: Desk) -> None:
     packed = gzip.compress(b'{"ok":true}')
     answer = STATUS + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
