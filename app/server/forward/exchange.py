@@ -7,6 +7,7 @@ halve the rate of short deliveries.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
@@ -335,6 +336,8 @@ class Exchange:
                 raise MalformedResponseError("it switches protocols (101), which was not asked for")
             elif answer.status >= 200:
                 break
+            else:
+                await asyncio.sleep(0)  # thousands may have come at once
         response = self.response
         response.status, response.headers, response.http_version = answer.status, answer.headers, answer.version
         await read_body(connection, answer, response)
@@ -367,6 +370,8 @@ class Exchange:
 
 
 _LINE_MAX = 4096
+_CHUNKS_AT_ONCE = 256
+"""Of the smallest, a hundred thousand may have come at once: reading them all would take half a second."""
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 
 
@@ -396,9 +401,14 @@ async def _read_exactly(connection: Connection, length: int, into: TargetRespons
 
 
 async def _read_chunks(connection: Connection, into: TargetResponse) -> None:
-    while length := await _chunk_length(connection):
+    for count in itertools.count(1):
+        length = await _chunk_length(connection)
+        if not length:
+            break
         await _read_exactly(connection, length, into)
         await _end_of_chunk(connection)
+        if count % _CHUNKS_AT_ONCE == 0:
+            await asyncio.sleep(0)
     await _skip_trailers(connection)
 
 

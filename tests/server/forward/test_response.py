@@ -332,6 +332,23 @@ async def test_a_response_before_the_request_is_sent_counts(desk: Desk, script: 
     assert (attempt.status, attempt.failure, body) == (413, FailureKind.STATUS, b"no!")
 
 
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 102 x\r\n\r\n" * 2_000 + OK, CHUNKED + b"1\r\nx\r\n" * 20_000])
+async def test_a_response_in_many_small_pieces_holds_up_nothing_else(desk: Desk, answer: bytes) -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with scripted(once(answer)) as place:
+        counting = asyncio.create_task(count_turns())
+        await desk.attempt(place.url)
+        counting.cancel()
+    assert turns > 50
+
+
 async def test_a_response_before_a_reset_counts(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """As servers do that do not read what they refuse: their close resets the connection, as a rule while it is
     written to."""
