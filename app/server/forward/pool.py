@@ -14,7 +14,7 @@ from enum import Enum
 from ipaddress import ip_address
 from itertools import zip_longest
 from socket import AF_INET6, SOCK_STREAM, gaierror
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -281,12 +281,17 @@ class _Idle:
     until: float
 
 
+_Lookups = dict[str, asyncio.Task[list[Any]]]
+"""Those under way, by host."""
+
+
 @dataclass(slots=True)
 class ConnectionPool:
     """Uses neither the environment's proxies nor any setting of it."""
 
     _contexts: TlsContexts = field(default_factory=TlsContexts)
     _idle: dict[PoolKey, list[_Idle]] = field(default_factory=dict)
+    _lookups: _Lookups = field(default_factory=dict)
     _timer: asyncio.TimerHandle | None = None
     _closed: bool = False
 
@@ -332,6 +337,8 @@ class ConnectionPool:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        for lookup in self._lookups.values():
+            lookup.cancel()
         connections = [one.connection for idle in self._idle.values() for one in idle]
         self._idle.clear()
         for connection in connections:
@@ -346,7 +353,7 @@ class ConnectionPool:
                 context = await self._contexts.get(key.tls)
             except PemFileError as error:
                 raise AttemptError(FailureKind.TLS, str(error)) from error
-        connection = await _connect(key, progress)
+        connection = await _connect(key, progress, self._lookups)
         if context is None:
             progress.phase = Phase.EXCHANGE
             return connection
@@ -359,13 +366,32 @@ class ConnectionPool:
             await _start_tls(connection, context, key)
         except OSError as error:  # ssl.SSLError is one too
             connection.transport.abort()
-            raise handshake_error(error, key.place, await _names(error, self._contexts, key)) from error
+            raise handshake_error(error, key.place, await self._names(error, key)) from error
         except BaseException:
             connection.transport.abort()
             raise
         progress.tls = _ms_since(started)
         progress.phase = Phase.EXCHANGE
         return connection
+
+    async def _names(self, error: BaseException, key: PoolKey) -> tuple[str, ...] | None:
+        """The names in a certificate that is for another one. It can be read only on a connection that does not check
+        the name; nothing is sent on it."""
+        if key.tls is None or getattr(error, "verify_code", None) not in WRONG_NAME:
+            return None
+        lenient = await self._contexts.get(replace(key.tls, check_name=False))
+        try:
+            connection = await _connect(key, Progress(), self._lookups)
+        except AttemptError:
+            return None
+        try:
+            await _start_tls(connection, lenient, key)
+            certificate = connection.transport.get_extra_info("peercert") or {}
+        except OSError:
+            return None
+        finally:
+            connection.transport.abort()
+        return tuple(name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address"))
 
 
 async def _start_tls(connection: Connection, context: ssl.SSLContext, key: PoolKey) -> None:
@@ -384,32 +410,12 @@ async def _start_tls(connection: Connection, context: ssl.SSLContext, key: PoolK
     connection.transport = transport
 
 
-async def _names(error: BaseException, contexts: TlsContexts, key: PoolKey) -> tuple[str, ...] | None:
-    """The names in a certificate that is for another one. It can be read only on a connection that does not check the
-    name; nothing is sent on it."""
-    if key.tls is None or getattr(error, "verify_code", None) not in WRONG_NAME:
-        return None
-    lenient = await contexts.get(replace(key.tls, check_name=False))
-    try:
-        connection = await _connect(key, Progress())
-    except AttemptError:
-        return None
-    try:
-        await _start_tls(connection, lenient, key)
-        certificate = connection.transport.get_extra_info("peercert") or {}
-    except OSError:
-        return None
-    finally:
-        connection.transport.abort()
-    return tuple(name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address"))
-
-
-async def _connect(key: PoolKey, progress: Progress) -> Connection:
+async def _connect(key: PoolKey, progress: Progress, lookups: _Lookups) -> Connection:
     started = time.perf_counter()
     addresses = [key.host]
     if not _is_address(key.host):
         progress.phase = Phase.LOOKUP
-        addresses = await _lookup(key)
+        addresses = await _lookup(key, lookups)
         progress.lookup = _ms_since(started)
         started = time.perf_counter()
     progress.phase = Phase.CONNECT
@@ -461,10 +467,26 @@ def _discard(task: asyncio.Task[Connection]) -> None:
         task.result().transport.abort()
 
 
-async def _lookup(key: PoolKey) -> list[str]:
-    """The addresses of the host, IPv6 and IPv4 in turn as the system orders them."""
+async def _lookup(key: PoolKey, lookups: _Lookups) -> list[str]:
+    """The addresses of the host, IPv6 and IPv4 in turn as the system orders them.
+
+    A lookup that hangs keeps one of the loop's few threads, also when nobody waits for it any more. So a name has one
+    at a time, or those of one target would keep all threads from the others.
+    """
+    lookup = lookups.get(key.host)
+    if lookup is None:
+        loop = asyncio.get_running_loop()
+        looking_up = loop.getaddrinfo(key.host, key.port, type=SOCK_STREAM)
+        lookup = lookups[key.host] = loop.create_task(looking_up, name="forward-lookup")
+
+        def ended(lookup: asyncio.Task[list[Any]]) -> None:
+            del lookups[key.host]
+            if not lookup.cancelled():
+                lookup.exception()  # asyncio warns of one that nobody has asked for
+
+        lookup.add_done_callback(ended)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(key.host, key.port, type=SOCK_STREAM)
+        found = await asyncio.shield(lookup)
     except (gaierror, UnicodeError) as error:
         raise lookup_error(key.host) from error
     except OSError as error:  # as too many open files

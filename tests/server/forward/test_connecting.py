@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -51,6 +52,28 @@ async def test_a_lookup_that_takes_too_long(desk: Desk, monkeypatch: pytest.Monk
     attempt = await desk.attempt("http://slow.example", timeout_ms=100)
     assert attempt.failure is FailureKind.CONNECTION
     assert attempt.error == "The host name slow.example was not found within 0.1 s: looking it up takes too long."
+
+
+async def test_lookups_of_one_name_that_hang_hold_up_no_other_target(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, of_the_system = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host: str, *args: Any, **fields: Any) -> list[Any]:
+        if host == "hangs.example":
+            over.wait(10)
+        return of_the_system("localhost", *args, **fields)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    try:
+        async with scripted() as place:
+            hanging = [desk.attempt("http://hangs.example", timeout_ms=200) for _ in range(40)]
+            other = desk.attempt(f"http://localhost:{place.port}", timeout_ms=200)
+            *failed, attempt = await asyncio.gather(*hanging, other)
+    finally:
+        over.set()
+    assert {one.failure for one in failed} == {FailureKind.CONNECTION}
+    assert (attempt.failure, attempt.error) == (None, None)
 
 
 async def test_a_lookup_that_the_system_cannot_make(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

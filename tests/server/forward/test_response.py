@@ -361,7 +361,7 @@ async def test_a_response_before_a_reset_counts(desk: Desk, caplog: pytest.LogCa
             connection.sendall(b"HTTP/1.1 413 Too large\r\nContent-Length: 3\r\n\r\nno!")
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = "http://127.0.0.1:{}".format(listener.getsockname()[1])
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         for _ in range(5):
             sent = desk.attempts(url, None, size=4 * PART_SIZE)
             ((attempt, body),), _ = await asyncio.gather(sent, asyncio.to_thread(refuse, listener))
