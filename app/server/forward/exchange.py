@@ -56,6 +56,7 @@ class TargetResponse:
         self.truncated = self.truncated or len(data) > room
 
 
+REDIRECTS = (301, 302, 303, 307, 308)
 LOOP_ERROR = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
 _LOCATION_MAX = 200
 
@@ -68,7 +69,7 @@ def status_text(status: int, headers: Headers, body: bytes | bytearray) -> str |
         return LOOP_ERROR
     text = f"The target responded with {status}{_phrase(status)}."
     location = next((value for name, value in headers if name.lower() == "location"), None)
-    if 300 <= status < 400 and location:
+    if status in REDIRECTS and location:
         return f"{text} Redirects are not followed; it points to {location[:_LOCATION_MAX]}"
     return text
 

@@ -21,13 +21,12 @@ from app.core.redaction.names import is_secret
 from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
-from app.server.forward.exchange import Exchange, StaleConnectionError, TargetResponse
+from app.server.forward.exchange import REDIRECTS, Exchange, StaleConnectionError, TargetResponse
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request, parse_url
 from app.server.forward.tls import TlsOptions
 
 REDIRECTS_MAX = 10
-_REDIRECTS = (301, 302, 303, 307, 308)
 _OF_BODY = frozenset(
     {
         "content-length",
@@ -44,7 +43,7 @@ _TEXT_MAX = 200
 
 def location_of(status: int, headers: Headers) -> str | None:
     """The redirect's Location; None if the response is no redirect."""
-    if status not in _REDIRECTS:
+    if status not in REDIRECTS:
         return None
     return next((value for name, value in headers if name.lower() == "location" and value), None)
 

@@ -64,6 +64,8 @@ def test_failure(error: Exception, text: str | None) -> None:
             b"",
             "The target responded with 302 Found. Redirects are not followed; it points to /login",
         ),
+        (300, (("location", "/b"),), b"", "The target responded with 300 Multiple Choices."),
+        (304, (("location", "/b"),), b"", "The target responded with 304 Not Modified."),
     ],
 )
 def test_status(status: int, headers: tuple[tuple[str, str], ...], body: bytes, text: str | None) -> None:
