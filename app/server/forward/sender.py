@@ -17,7 +17,7 @@ from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelive
 from app.core.errors import StorageUnavailableError
 from app.core.forward_target import sendable
 from app.core.record import Headers
-from app.core.redaction.names import is_secret
+from app.core.redaction.names import is_secret_header
 from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
@@ -37,7 +37,7 @@ _OF_BODY = frozenset(
         "content-location",
     }
 )
-_SIGNATURE = re.compile("signature|hmac", re.IGNORECASE)
+_SIGNATURE = re.compile(r"signature|hmac|\bsig$", re.IGNORECASE)
 _TEXT_MAX = 200
 
 
@@ -68,7 +68,8 @@ def next_request(request: OutgoingRequest, status: int, location: str, own: Coll
         headers = [
             (name, url.authority if name.lower() == "host" else value)
             for name, value in headers
-            if name.lower() == "host" or not (name.lower() in own or is_secret(name) or _SIGNATURE.search(name))
+            if name.lower() == "host"
+            or not (name.lower() in own or is_secret_header(name, value) or _SIGNATURE.search(name))
         ]
     return replace(request, method=method, url=url, headers=tuple(headers), body=body)
 

@@ -82,7 +82,7 @@ async def test_a_long_body_is_sent_again(desk: Desk) -> None:
 
 KEYS = (
     *("Authorization", "cookie", "Proxy-Authorization", "X-Api-Key", "X-Gitlab-Token", "X-Hub-Signature-256"),
-    *("Stripe-Signature", "X-Shopify-Hmac-Sha256", "webhook-signature"),
+    *("Stripe-Signature", "X-Shopify-Hmac-Sha256", "webhook-signature", "Paypal-Transmission-Sig", "X-Key"),
 )
 
 
