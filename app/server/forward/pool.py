@@ -401,7 +401,7 @@ async def _start_tls(connection: Connection, context: ssl.SSLContext, key: PoolK
         plain,
         connection,
         context,
-        server_hostname=key.host,
+        server_hostname=key.host.partition("%")[0],
         ssl_handshake_timeout=_HANDSHAKE_S,
         ssl_shutdown_timeout=_CLOSE_S,
     )

@@ -73,7 +73,13 @@ def parse_url(text: str) -> RequestUrl:
     port = default if parts.port is None else parts.port
     if port == 0:
         raise ValueError("the port cannot be 0")
-    authority = f"[{host}]" if ":" in host else host
+    authority = host
+    if ":" in host:
+        # The interface is known here alone (RFC 6874).
+        address, _, interface = host.partition("%")
+        authority = f"[{address}]"
+        if len(interface) > 2 and interface.startswith("25"):
+            host = f"{address}%{interface[2:]}"
     if port != default:
         authority = f"{authority}:{port}"
     target = sendable(parts.path) or "/"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from app.core.delivery import FailureKind
+from app.server.forward.request import parse_url
 from tests.server.forward.scripted import Desk, scripted
 
 
@@ -110,6 +111,20 @@ async def test_an_address_that_refuses_is_passed_over(desk: Desk, monkeypatch: p
         resolved(monkeypatch, "127.0.0.3", "127.0.0.4", "127.0.0.1")
         attempt = await desk.attempt(f"http://many.example:{place.port}")
     assert attempt.failure is None
+
+
+@pytest.mark.parametrize(
+    ("netloc", "host", "authority"),
+    [
+        ("[fe80::1%25eth0]:3000", "fe80::1%eth0", "[fe80::1]:3000"),
+        ("[FE80::1%eth0]", "fe80::1%eth0", "[fe80::1]"),
+        ("[fe80::1%25]", "fe80::1%25", "[fe80::1]"),
+        ("[fe80::1]:80", "fe80::1", "[fe80::1]"),
+    ],
+)
+def test_the_interface_of_an_address_is_known_here_alone(netloc: str, host: str, authority: str) -> None:
+    url = parse_url(f"http://{netloc}/x")
+    assert (url.host, url.authority, url.text) == (host, authority, f"http://{netloc}/x")
 
 
 async def test_a_host_in_another_script_is_sent_in_ascii(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
