@@ -307,14 +307,13 @@ class ConnectionPool:
 
     def give_back(self, key: PoolKey, connection: Connection, keep: int, idle_s: float | None) -> None:
         """Keep at most `keep` for the next requests. `idle_s`: how long the target keeps it, None if unknown."""
-        idle = self._idle.setdefault(key, [])
         # The target counts from when it sent its response, and its close takes a while to arrive.
         seconds = IDLE_S if idle_s is None else min(IDLE_S, idle_s - 1)
-        if self._closed or seconds <= 0 or len(idle) >= keep:
+        if self._closed or seconds <= 0 or len(self._idle.get(key, ())) >= keep:
             connection.close()
             return
         connection.rest()
-        idle.append(_Idle(connection, time.monotonic() + seconds))
+        self._idle.setdefault(key, []).append(_Idle(connection, time.monotonic() + seconds))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(IDLE_S, self._close_expired)
 
