@@ -18,6 +18,8 @@ from app.core.text import count_of
 
 SCAN = 64 * 1024
 """Bytes that are scanned of a body that is cut or broken."""
+TOKENS_MAX = 1_000
+"""Strings, brackets and commas among these: more would hold up other senders, for each takes a microsecond."""
 EVENT_NAMES = ("event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic")
 """Names that senders use for events. Of the first one the value is shown, if it is like `order.paid`."""
 
@@ -160,7 +162,7 @@ class _KeyScanner:
 
     def _read(self, data: bytes, depth_of_names: int) -> None:
         depth, fresh = 0, False
-        for match in _TOKEN.finditer(data):
+        for match in islice(_TOKEN.finditer(data), TOKENS_MAX):
             token = match[0]
             first = token[:1]
             if first == b'"':

@@ -72,7 +72,7 @@ def csv_gist(text: str, *, tabs: bool = False) -> str:
 
 MARKUP_SCAN = 64 * 1024
 CHILDREN_MAX = 4
-ELEMENTS_MAX = 2_000
+ELEMENTS_MAX = 500
 """Maximum elements read while looking for children."""
 
 _ELEMENT_NAME = re.compile(r"[^\W\d][\w:.-]{0,200}")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.core.bodies.escape import escape
 from app.core.gist import gist as module
 from app.core.gist.gist import gist
+from app.core.gist.json_gist import TOKENS_MAX
 from app.core.gist.words import GIST_MAX
 from tests.codings import zeros_brotli
 from tests.core.gist.samples import FORM, JSON, KINDS, ORDER, Kind
@@ -128,6 +129,13 @@ def test_no_body_takes_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     began = time.process_time()
     assert gist_of(BOMBS[name])
     assert time.process_time() - began < 0.1
+
+
+@pytest.mark.parametrize(("number", "more"), [(10, ", b"), (TOKENS_MAX, "")])
+def test_names_are_looked_for_near_the_beginning(number: int, more: str) -> None:
+    broken = b'{"a":[' + b"1," * number + b'1],"b":1,'
+    assert gist_of(Kind("", broken)) == f"invalid JSON · a{more}, …"
+    assert gist_of(Kind("", b"<r>" + b"<a/>" * number + b"<b/></r>")) == f"XML · r · a{more}"
 
 
 def test_the_usual_body_costs_microseconds() -> None:
