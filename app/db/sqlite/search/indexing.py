@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -127,7 +128,7 @@ class Index:
 
     async def _follow(self) -> bool:
         """Index what waits, in a file that is opened once it is worthwhile; False when the disk has no room for it."""
-        if self._cancelled or (self._file is None and self._waiting <= MOST_WAITING and not self._path.exists()):
+        if self._cancelled or (self._file is None and not await self._is_worthwhile()):
             return True
         try:
             if self._file is None:
@@ -140,6 +141,10 @@ class Index:
             await self._give_up()
             return False
         return True
+
+    async def _is_worthwhile(self) -> bool:
+        """Whether there is a file, as far as the folder lets that be seen, or much to index."""
+        return self._waiting > MOST_WAITING or await self._on_thread(partial(os.path.exists, self._path))
 
     async def _wait_for_room(self) -> None:
         """Wait until there is room, and meanwhile only remove deleted requests, which frees space."""

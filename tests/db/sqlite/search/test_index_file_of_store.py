@@ -38,6 +38,16 @@ async def test_the_index_is_there_again_after_a_stop(tmp_path: Path, small_index
     await store.close()
 
 
+async def test_the_index_is_not_given_up_because_its_folder_cannot_be_looked_into(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    index = store._index
+    index._path = tmp_path / ("x" * 300)  # an error as well; root may look into any folder
+    index._worker.wake()
+    await until(lambda: index._worker.is_idle)
+    assert not index._cancelled
+    await store.close()
+
+
 @pytest.mark.parametrize("harm", ["other", "noise", "older", "form", "gone"])
 async def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path, small_index: None, harm: str) -> None:
     store = await Store.open(tmp_path, lambda _: None)
