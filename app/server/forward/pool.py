@@ -193,12 +193,13 @@ class Connection(asyncio.Protocol):
         learns of it."""
         async for part in parts:
             for at in range(0, len(part), _STEP):
+                if self.sent_body:  # a lost connection is told by the loop, and asyncio warns of further writes
+                    await asyncio.sleep(0)
                 if self._closed is not None:
                     return
                 piece = part[at : at + _STEP]
                 self.transport.write(piece)
                 self.sent_body += len(piece)
-                await asyncio.sleep(0)  # a lost connection is told by the loop, and asyncio warns of further writes
                 await self._drained()
 
     async def flush(self) -> None:
