@@ -395,7 +395,7 @@ class Writer(WriterThread):
             self._trouble = reason
             self._loop.call_soon_threadsafe(self._on_trouble, reason)
         unavailable = StorageUnavailableError(reason)
-        unavailable.__cause__ = error.with_traceback(None)  # which has what could not be stored
+        unavailable.__cause__ = error.with_traceback(None)  # its frames hold what could not be stored
         return unavailable
 
     def _works(self) -> None:

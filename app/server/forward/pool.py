@@ -193,8 +193,8 @@ class Connection(asyncio.Protocol):
         learns of it."""
         async for part in parts:
             for at in range(0, len(part), _STEP):
-                if self.sent_body:  # a lost connection is told by the loop, and asyncio warns of further writes
-                    await asyncio.sleep(0)
+                if self.sent_body:
+                    await asyncio.sleep(0)  # the loop may report that the connection is lost
                 if self._closed is not None:
                     return
                 piece = part[at : at + _STEP]

@@ -15,6 +15,7 @@ from app.core.events import (
     DeliveriesQueued,
     DeliveryChanged,
     EndpointRemoved,
+    EndpointSaved,
     Purged,
     RequestNoted,
     RequestsChanged,
@@ -62,7 +63,8 @@ class DeletionWatcher(QObject):
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(Purged, self._purged)
-        self._subscriptions.add(DeleteChanged, self._delete_changed)
+        self._subscriptions.add(DeleteChanged, lambda _: self._check_again())
+        self._subscriptions.add(EndpointSaved, lambda _: self._check_again())
 
     def watch(self, capture: Capture | None) -> None:
         """Watch this request; None for none."""
@@ -90,8 +92,9 @@ class DeletionWatcher(QObject):
         if watched is not None and watched.endpoint_id in event.report.deleted:
             self._check(watched, self._reason(watched, event.report.at))
 
-    def _delete_changed(self, event: DeleteChanged) -> None:
-        if event.state == "undone" and self._deleted is not None:
+    def _check_again(self) -> None:
+        """A deletion may have been undone: one of an endpoint is told as EndpointSaved."""
+        if self._deleted is not None:
             self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again", self)
 
     async def _check_restored(self, capture: Capture) -> None:

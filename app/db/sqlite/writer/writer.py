@@ -310,7 +310,7 @@ class Writer(WriterThread):
             self._lost = True
             self._loop.call_soon_threadsafe(self._on_loss, self._damaged is None)
         unavailable = StorageUnavailableError(reason)
-        unavailable.__cause__ = error.with_traceback(None)  # which has what could not be stored
+        unavailable.__cause__ = error.with_traceback(None)  # its frames hold what could not be stored
         return unavailable
 
     def _announce(self, detail: str = "") -> None:

@@ -131,10 +131,12 @@ async def test_it_says_that_its_request_was_deleted(shown: PageDesk) -> None:
     assert window.detail.placeholder.title.text() == "This request is no longer stored"
     assert not window.commands.delete.isEnabled()
     other = await own(shown, 0)
-    await store.endpoints.delete(shown.endpoint.id)
+    deletion = await store.trash.delete_endpoint(shown.endpoint.id)
     await until(other.detail.view.deleted_bar.isVisible)
     assert other.detail.view.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
     assert other.detail.capture is not None
+    await store.trash.undo(deletion)
+    await until(other.detail.view.deleted_bar.isHidden, 5)
 
 
 async def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(shown: PageDesk) -> None:
