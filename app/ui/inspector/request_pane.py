@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from app.core.clock import DAY_US
+from app.core.clock import DAY_US, now_us
 from app.core.events import (
     DeliveriesQueued,
     DeliveryChanged,
@@ -120,6 +120,10 @@ class DeletionWatcher(QObject):
         self.found.emit(reason)
 
 
+RESPONSE_MS = 1_500
+"""The time of a response is stored a second after it was sent."""
+RESPONSE_WITHIN_US = 60_000_000
+"""Older requests without the time of a response will not get one."""
 NOT_STORED = "This request is no longer stored"
 HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."
 
@@ -179,6 +183,8 @@ class RequestPane(QFrame):
         self._deletion = DeletionWatcher(services, tasks, self)
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
+        self._response = QTimer(self, singleShot=True, interval=RESPONSE_MS)
+        self._response.timeout.connect(self._load_again)
         self._outdated = False
         """Whether the request changed, or may have been deleted, since it began to be read."""
         self._subscriptions = Subscriptions(services.bus)
@@ -286,6 +292,7 @@ class RequestPane(QFrame):
         self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
+        self._response.stop()
         if self._view is not None:
             self._view.clear()
         if lost:
@@ -333,6 +340,7 @@ class RequestPane(QFrame):
         tab = wanted[1] if wanted is not None and wanted[0] == capture.id else None
         self._stack.setCurrentWidget(self.view)
         self.view.show_capture(capture, tab)
+        self._await_response(capture)
         self.opened.emit(capture.id)
         if self._focus_when_loaded:
             self._focus_when_loaded = False
@@ -346,12 +354,23 @@ class RequestPane(QFrame):
         """Who sent these requests, or what they are about."""
         self._outdate(ids)
         if self._capture is not None and self._capture.id in ids:
-            self._tasks.start(self._load_sender(self._capture), "detail: sender", self)
+            self._load_again()
 
-    async def _load_sender(self, current: Capture) -> None:
+    @Slot()
+    def _load_again(self) -> None:
+        if self._capture is not None:
+            self._tasks.start(self._load_found(self._capture), "detail: what was found out", self)
+
+    async def _load_found(self, current: Capture) -> None:
         capture = await self._services.store.captures.get(current.id)
         if capture is not None and self._capture is current:
-            self.view.show_sender(capture)
+            self.view.show_found(capture)
+            self._await_response(capture)
+
+    def _await_response(self, capture: Capture) -> None:
+        """Look again for the time of the response, of which nothing tells."""
+        if capture.response_ms is None and now_us() - capture.received_at < RESPONSE_WITHIN_US:
+            self._response.start()
 
     def _forget_deletion(self) -> None:
         self._deletion.watch(None)

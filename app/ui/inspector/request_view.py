@@ -124,8 +124,8 @@ class RequestView(QWidget):
         self.damaged_bar.say([])
         self._latest_check.run(partial(self._check, source))
 
-    def show_sender(self, capture: Capture) -> None:
-        """Who sent the request shown, or what it is about, was found out."""
+    def show_found(self, capture: Capture) -> None:
+        """Who sent the request shown, what it is about, or when its response was sent, was found out."""
         self.header.show_capture(capture, self._services.providers)
         if INFO in self._filled:
             self._show_info(capture)
