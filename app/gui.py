@@ -80,6 +80,7 @@ STARTING_S = 10.0
 
 BODY_FORMATS = "app.core.bodies.format_registry"
 REST = (
+    "app.ui.requests.page.requests_page",
     "app.ui.inspector.request_view",
     "app.ui.endpoints.endpoint_dialog",
     "app.ui.settings.dialog",
@@ -87,7 +88,7 @@ REST = (
     "app.ui.replay.replay_editor",
     "app.ui.tunnel.page",
 )
-"""Modules that are loaded once the window is there, one by one."""
+"""Modules that are loaded once the window is there, one by one, if what it shows at its start did not need them."""
 PAINTED_S, REST_S, BETWEEN_S = 0.15, 0.5, 0.1
 """How long the window is left alone to paint, then until the rest is loaded, and between two modules."""
 
@@ -316,6 +317,7 @@ class GuiProgram:
         for module in REST:
             import_module(module)  # on this thread, for they make classes of Qt's while the window paints
             await asyncio.sleep(BETWEEN_S)
+        session.window.prepare()
 
     async def _watch_program(self) -> None:
         """Report that the program was updated or removed, which affects only its next start."""

@@ -134,13 +134,14 @@ from app.gui import REST, run_window
 def ready(ready):
     early = [name for name in REST if name in sys.modules]
     assert not early and "catalogue" not in vars(ready.application), early
+    assert ready.window.pages.count() == 1
     ready.window.task = asyncio.get_running_loop().create_task(loaded(ready))
 
 
 async def loaded(ready):
-    while not set(REST) <= set(sys.modules):
+    while ready.window.pages.count() == 1:
         await asyncio.sleep(0.05)
-    assert "catalogue" in vars(ready.application)
+    assert set(REST) <= set(sys.modules) and "catalogue" in vars(ready.application)
     print("loaded")
     ready.window.quit()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
@@ -14,7 +15,7 @@ from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN, TunnelState
 from app.core.worst_state import GOOD, State, worst
 from app.ui.desktop.notifier import NotificationService, Notifier
-from app.ui.desktop.request_notifications import ListingPage, Notifications, WindowFocus
+from app.ui.desktop.request_notifications import Notifications, WindowFocus
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu, UnreadCount, tray_icon
 from app.ui.endpoints.notification_settings import NotificationSettings
@@ -68,7 +69,7 @@ class Desktop(QObject):
         *,
         qt_events: QtEvents,
         pause: Pause,
-        page: ListingPage,
+        lists: Callable[[int], bool],
         choices: NotificationSettings,
         tray: Tray,
         service: NotificationService | None = None,
@@ -84,7 +85,7 @@ class Desktop(QObject):
         self.choices = choices
         self.unread = UnreadCount(services.store.endpoints, services.store.captures, qt_events, self)
         self.menu = TrayMenu(self.unread, pause, window)
-        self.window_focus = WindowFocus(window, page, self)
+        self.window_focus = WindowFocus(window, lists, self)
         self.notifier = Notifier(tray, tasks, service, self)
         self.notices = Notifications(services, choices, self.window_focus, pause, self)
         self._timer = QTimer(self, interval=WATCH_MS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
@@ -19,22 +18,15 @@ from app.ui.pause import Pause
 from app.ui.services import Services
 
 
-class ListingPage(Protocol):
-    """A page that lists the requests of one endpoint, or of all (None)."""
-
-    @property
-    def endpoint_id(self) -> int | None: ...
-    def isVisible(self) -> bool: ...
-
-
 class WindowFocus(QObject):
-    """`activated` follows when one of Hookline's windows becomes active after another program's."""
+    """`activated` follows when one of Hookline's windows becomes active after another program's. `lists` tells whether
+    the page of `window` lists an endpoint's requests."""
 
     activated = Signal()
 
-    def __init__(self, window: QWidget, page: ListingPage, parent: QObject) -> None:
+    def __init__(self, window: QWidget, lists: Callable[[int], bool], parent: QObject) -> None:
         super().__init__(parent)
-        self._window, self._page = window, page
+        self._window, self._lists = window, lists
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.applicationStateChanged.connect(self._changed)
@@ -47,8 +39,8 @@ class WindowFocus(QObject):
 
     def shows(self, endpoint_id: int) -> bool:
         """Whether the window is active and lists this endpoint's requests."""
-        visible = self._page.isVisible() and not self._window.isMinimized()
-        return self.in_front() and visible and self._page.endpoint_id in (None, endpoint_id)
+        visible = self._window.isVisible() and not self._window.isMinimized()
+        return self.in_front() and visible and self._lists(endpoint_id)
 
     @Slot(Qt.ApplicationState)
     def _changed(self, state: Qt.ApplicationState) -> None:

@@ -307,10 +307,14 @@ class RequestPane(QFrame):
         """Move the focus into what is shown."""
         self.view.take_focus()
 
+    def show_deliveries_next(self, capture_id: str) -> None:
+        """The same for its deliveries."""
+        self.show_tab_of(capture_id, DELIVERIES)
+
     @Slot(str)
     def show_deliveries(self, capture_id: str) -> None:
         """Show the deliveries of a request, which is opened if it is not."""
-        self.show_tab_of(capture_id, DELIVERIES)
+        self.show_deliveries_next(capture_id)
         if capture_id != self._capture_id:
             self.show_request(capture_id)
 

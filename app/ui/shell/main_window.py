@@ -22,7 +22,6 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea
-from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from app.ui.dashboard.page import DashboardPage
     from app.ui.deliveries.page import DeliveriesPage
     from app.ui.refused.page import RefusedPage
+    from app.ui.requests.page.requests_page import RequestsPage
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
@@ -90,7 +90,7 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(
             services, theme, self.qt_events, actions=actions, menus=self.endpoint_menus, stores=self.stores, parent=self
         )
-        self.requests = RequestsPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
+        self._requests: RequestsPage | None = None
         self.delivery_commands = DeliveryCommands(services, theme, tasks, self)
         self.pages = QStackedWidget(self)
         self.tunnel = TunnelArea(services, theme, tasks, self.qt_events, self)
@@ -106,22 +106,49 @@ class MainWindow(QMainWindow):
             theme,
             tasks,
             actions=self.endpoint_actions,
-            page=self.requests,
+            page=lambda: self.requests,
             dialogs=self.dialogs,
+            others=(
+                *(self.undo_bar.command, *self.replays.commands.commands, self.delivery_commands.retry_all),
+                *(*self.tunnel.actions.commands, *self.stores.commands),
+            ),
             window=self,
         )
-        replaying = self.replays.commands.commands
-        self.commands.registry.add(self.undo_bar.command, *replaying, self.delivery_commands.retry_all)
-        self.commands.registry.add(*self.tunnel.actions.commands, *self.stores.commands)
         self._place_changed = QTimer(self, singleShot=True, interval=PLACE_MS)
         self._connect()
         self._window_state = WindowState(services.data_folder)
         self._window_state.restore(self, self._store_soon)
         self._show_last_page()
 
+    @property
+    def requests(self) -> RequestsPage:
+        """Made when it is first needed, as the other pages are."""
+        if self._requests is None:
+            self._requests = self._make_requests()
+        return self._requests
+
+    def prepare(self) -> None:
+        """Make the page that the user will need first, so that its first endpoint opens as fast as all others."""
+        if not self._stopped:
+            _ = self.requests
+
+    def _make_requests(self) -> RequestsPage:
+        from app.ui.requests.page.requests_page import RequestsPage  # start-up time, here and below: it shows one page
+
+        page = RequestsPage(*self._parts, self.pause, endpoint_actions=self.endpoint_actions, parent=self)
+        self._add_page(page)
+        self._window_state.restore_strip(page.activity, self._store_soon)
+        page.tunnel_requested.connect(partial(self.enter_page, TUNNEL))
+        for moved in (page.detail.opened, page.detail.closed):
+            moved.connect(self._place_changed.start)
+        page.filter.bar.changed.connect(self._store_soon)
+        for commands in (page.endpoint_commands, page.view_commands):
+            self.commands.refreshed.connect(commands.refresh)
+        return page
+
     @cached_property
     def dashboard(self) -> DashboardPage:
-        from app.ui.dashboard.page import DashboardPage  # start-up time, here and below: a start shows one page
+        from app.ui.dashboard.page import DashboardPage  # as above
 
         actions, menus = self.endpoint_actions, self.endpoint_menus
         return DashboardPage(*self._parts, self.qt_events, actions=actions, menus=menus, parent=self)
@@ -149,12 +176,15 @@ class MainWindow(QMainWindow):
             self.requests.show_endpoint(None)
         page = self._page_of[name]()
         if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
-            self.pages.addWidget(page)
-            self._window_state.restore_splitters(page, self._store_soon)
-            self._tabs_ordered = False
+            self._add_page(page)
         self.pages.setCurrentWidget(page)
         self.sidebar.select_page(name)
         self._place_changed.start()
+
+    def _add_page(self, page: QWidget) -> None:
+        self.pages.addWidget(page)
+        self._window_state.restore_splitters(page, self._store_soon)
+        self._tabs_ordered = False
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
@@ -216,7 +246,8 @@ class MainWindow(QMainWindow):
         self.replays.stop()
         self.tunnel.stop()
         self._retention_notice.stop()
-        self.requests.stop()
+        if self._requests is not None:
+            self._requests.stop()
 
     @Slot()
     def quit(self) -> None:
@@ -269,7 +300,7 @@ class MainWindow(QMainWindow):
             self.show_endpoint(endpoint.id)
         else:
             self.show_page(page if not slug and page in self._page_of else DASHBOARD)
-        if self.pages.currentWidget() is self.requests:
+        if self.commands.lists_requests:
             self.requests.opener.reopen(self._window_state.request())
             self.requests.filter.bar.set_text(self._window_state.filter())
         self._focus_list()
@@ -278,7 +309,7 @@ class MainWindow(QMainWindow):
         """Put the keyboard into the list of the page that is shown, where Enter starts nothing, or into its first
         control."""
         page = self.commands.page
-        if self.pages.currentWidget() is self.requests:
+        if self.commands.lists_requests:
             self.requests.take_focus()
         elif page == ALL_DELIVERIES:
             self.deliveries.table.setFocus()
@@ -296,11 +327,13 @@ class MainWindow(QMainWindow):
         shown = self.commands.endpoint_id
         current = self._services.store.endpoints.by_id(shown) if shown is not None else None
         name = ENDPOINT if current else self.commands.page or DASHBOARD
-        lists = self.pages.currentWidget() is self.requests
+        lists = self.commands.lists_requests
         request = self.requests.opener.open_id if lists else None
         filter_text = self.requests.filter.bar.line.text() if lists else ""
         self._window_state.save_place(name, current.slug if current else None, request, filter_text)
         self._window_state.save_sizes(self, without=self._frame if self._frame.narrowed else None)
+        if self._requests is not None:
+            self._window_state.save_strip(self._requests.activity)
 
     @Slot()
     def _store_soon(self) -> None:
@@ -316,11 +349,14 @@ class MainWindow(QMainWindow):
             self,
             qt_events=self.qt_events,
             pause=self.pause,
-            page=self.requests,
+            lists=self._lists,
             choices=choices,
             tray=tray,
             service=system_service(self),
         )
+
+    def _lists(self, endpoint_id: int) -> bool:
+        return self.commands.lists_requests and self.commands.endpoint_id in (None, endpoint_id)
 
     def _lay_out(self) -> None:
         self._page_of: dict[str, Callable[[], QWidget]] = {
@@ -331,7 +367,6 @@ class MainWindow(QMainWindow):
             REFUSED: lambda: self.refused,
             TUNNEL: lambda: self.tunnel.page,
         }
-        self.pages.addWidget(self.requests)
         right = QWidget(self)
         vbox(
             self.error_bar,
@@ -378,8 +413,7 @@ class MainWindow(QMainWindow):
         actions.tunnel_requested.connect(self.tunnel.actions.start)
         actions.tunnel_page_requested.connect(self.tunnel.page_requested)
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
-        for requested in (self.tunnel.page_requested, self.requests.tunnel_requested):
-            requested.connect(partial(self.enter_page, TUNNEL))
+        self.tunnel.page_requested.connect(partial(self.enter_page, TUNNEL))
         self.tunnel.actions.announced.connect(self.toast.say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
         self.tunnel.watch(self.pages)
@@ -392,9 +426,6 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self.qt_events.endpoints_changed.connect(self.dialogs.endpoints_changed)
-        for moved in (self.requests.detail.opened, self.requests.detail.closed):
-            moved.connect(self._place_changed.start)
-        self.requests.filter.bar.changed.connect(self._store_soon)
         self._place_changed.timeout.connect(self._save_place)
 
     @Slot()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, repeat
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -18,15 +19,15 @@ from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_rows import PaletteEntry
-from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.messages import Message
-from app.ui.requests.filter.line import LENGTH_MAX
-from app.ui.requests.filter.saved import SavedFilter
-from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.settings.saved_settings import SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Latest, Tasks
+
+if TYPE_CHECKING:
+    from app.ui.requests.filter.saved import SavedFilter
+    from app.ui.requests.page.requests_page import RequestsPage
 
 SHOWN_MAX = 200
 """Maximum characters of a filter in a row; more never fit."""
@@ -97,25 +98,24 @@ class PaletteSources(QObject):
 
     def __init__(
         self,
-        registry: CommandRegistry,
         services: Services,
         tasks: Tasks,
         *,
-        page: RequestsPage,
+        page: Callable[[], RequestsPage],
         numbers: Sequence[Command],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
+        self._services, self._page, self._messages = services, page, tasks.messages
         self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
         self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
 
-    def entries(self) -> list[PaletteEntry]:
+    def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
         endpoints = zip(self._services.store.endpoints.all(), chain(self._endpoint_keys, repeat(())), strict=False)
         return [
-            *command_entries(self._registry),
+            *command_entries(registry),
             *(self._endpoint(endpoint, keys) for endpoint, keys in endpoints),
-            *map(self._saved_filter, self._page.filter.bar.saved.filters.all()),
+            *map(self._saved_filter, self._page().filter.bar.saved.filters.all()),
             *map(self._setting, shown_settings(self._services)),
         ]
 
@@ -131,7 +131,7 @@ class PaletteSources(QObject):
     def search_entries(self, text: str) -> list[PaletteEntry]:
         """A search for the text, word for word; none for an empty text."""
         text = text.strip()
-        query = literal(text, LENGTH_MAX)
+        query = literal(text, self._page().filter.bar.line.maxLength())
         return [self._search_for(query, f"“{escape(text[:SHOWN_MAX])}”")] if query else []
 
     def _endpoint(self, endpoint: Endpoint, key_names: KeyNames) -> PaletteEntry:
@@ -173,7 +173,7 @@ class PaletteSources(QObject):
 
     def _filter(self, text: str) -> None:
         """Filter the visible list, or all requests."""
-        if not self._page.isVisible():
+        if not self._page().isVisible():
             self.page_requested.emit(ALL_REQUESTS)
         self._set_filter(text)
 
@@ -182,9 +182,10 @@ class PaletteSources(QObject):
         self._set_filter(text)
 
     def _set_filter(self, text: str) -> None:
-        self._page.show_list()
-        self._page.filter.bar.set_text(text)
-        self._page.take_focus()
+        page = self._page()
+        page.show_list()
+        page.filter.bar.set_text(text)
+        page.take_focus()
 
     def open_request(self, capture_id: str) -> None:
         """Show a request in the list of its endpoint, or say that it is no longer stored."""
@@ -193,7 +194,7 @@ class PaletteSources(QObject):
     @Slot(str)
     def open_deliveries(self, capture_id: str) -> None:
         """Show a request with its deliveries."""
-        self._page.detail.show_tab_of(capture_id, DELIVERIES)
+        self._page().detail.show_deliveries_next(capture_id)
         self.open_request(capture_id)
 
     async def _open_request(self, capture_id: str) -> None:
@@ -205,4 +206,4 @@ class PaletteSources(QObject):
             return
         self._messages.withdraw(NOT_FOUND)
         self.endpoint_requested.emit(capture.endpoint_id)
-        self._page.go_to(capture)
+        self._page().go_to(capture)

@@ -20,7 +20,6 @@ from app.ui.commands.command import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
-from app.ui.requests.page.panes import SIDE_BY_SIDE_WIDTH
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_head import SidebarHead
@@ -336,7 +335,7 @@ class Frame(QSplitter):
         """The window has another size."""
         wanted = self._wanted_width()
         self._narrowed = None
-        room = self.window().width() - self.handleWidth() - SIDE_BY_SIDE_WIDTH
+        room = self.window().width() - self.handleWidth() - metrics.SIDE_BY_SIDE_WIDTH
         self._set_width(min(wanted, max(MINIMUM_WIDTH, room)))
         if self.sizes()[0] < wanted:
             self._narrowed = (wanted, self.sizes()[0])

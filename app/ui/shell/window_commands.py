@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QMainWindow
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
@@ -25,19 +24,22 @@ from app.ui.widgets.dialog import open_once
 
 if TYPE_CHECKING:
     from app.ui.commands.palette import Palette
+    from app.ui.requests.page.requests_page import RequestsPage
 
 NUMBERED = 9
 """The number of endpoints with a key of their own."""
 
 
 class WindowCommands(Commands):
-    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's ID."""
+    """`page_requested` carries the name of a page, `endpoint_requested` an endpoint's ID. `page` makes the page of
+    requests if it is not there yet, and `others` are the window's commands that are made elsewhere."""
 
     context = IN_WINDOW
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
     quit_requested = Signal()
     palette_opening = Signal()
+    refreshed = Signal()
 
     def __init__(
         self,
@@ -46,32 +48,39 @@ class WindowCommands(Commands):
         tasks: Tasks,
         *,
         actions: EndpointActions,
-        page: RequestsPage,
+        page: Callable[[], RequestsPage],
         dialogs: WindowDialogs,
+        others: Sequence[Command],
         window: QMainWindow,
     ) -> None:
         super().__init__(theme, actions.announced.emit, window)
         self._services, self._tasks, self._dialogs, self._window = services, tasks, dialogs, window
+        self._actions, self._page, self._others = actions, page, others
         self.page: str | None = None
         """The name of the one that is shown, None for that of the endpoint `endpoint_id`."""
         self.endpoint_id: int | None = None
-        self.registry = CommandRegistry()
+        self._body_text = BodyTextCommands(theme, self._say, self)
+        self._body_text.add_to(window)
+        actions.new.add_to(window)
+        self._make_places()
+        self._make_program()
+        self._listed = tuple(self.commands)
         self._numbers = tuple(self._number(number) for number in range(1, NUMBERED + 1))
-        self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
+        self.sources = PaletteSources(services, tasks, page=page, numbers=self._numbers, parent=self)
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
         self.sources.setting_requested.connect(dialogs.open_settings)
-        self.endpoint = page.endpoint_commands
-        self._view = page.view_commands
-        body_text = BodyTextCommands(theme, self._say, self)
-        body_text.add_to(window)
-        actions.new.add_to(window)
-        self.registry.add(*page.commands.all(), page.panes.back, *self._view.commands, *body_text.commands)
-        self.registry.add(actions.new, *self.endpoint.for_palette())
-        self._add_places()
-        self._add_program()
-        self.registry.add_series(f"Endpoint 1 to {NUMBERED}", self._numbers)
         self.refresh()
+
+    @cached_property
+    def registry(self) -> CommandRegistry:
+        """All commands of the window."""
+        page, registry = self._page(), CommandRegistry()
+        registry.add(*page.commands.all(), page.panes.back, *page.view_commands.commands, *self._body_text.commands)
+        registry.add(self._actions.new, *page.endpoint_commands.for_palette())
+        registry.add(*self._listed, *self._others)
+        registry.add_series(f"Endpoint 1 to {NUMBERED}", self._numbers)
+        return registry
 
     @cached_property
     def palette(self) -> Palette:
@@ -80,7 +89,8 @@ class WindowCommands(Commands):
         from app.ui.commands.palette_rows import RecentEntries  # as above
 
         palette = Palette(RecentEntries(self._services.data_folder), self._theme, self._window)
-        palette.entries, palette.typed_entries = self.sources.entries, self.sources.typed_entries
+        palette.entries = partial(self.sources.entries, self.registry)
+        palette.typed_entries = self.sources.typed_entries
         palette.search_entries = self.sources.search_entries
         palette.opening.connect(self.refresh)
         palette.opening.connect(self.palette_opening)
@@ -102,39 +112,38 @@ class WindowCommands(Commands):
         self.page, self.endpoint_id = page, endpoint_id
         self.refresh()
 
+    @property
+    def lists_requests(self) -> bool:
+        """Whether the window shows those of one endpoint or of all."""
+        return self.page == ALL_REQUESTS or self.endpoint_id is not None
+
     def is_shown(self, page: str | None, endpoint_id: int | None = None) -> bool:
         return (page, endpoint_id) == (self.page, self.endpoint_id)
 
     @Slot()
     def refresh(self) -> None:
-        """Update texts and availability; the commands of the page refresh themselves."""
-        self.endpoint.refresh()
-        self._view.refresh()
+        """Update texts and availability, also those of the page of requests, which follow `refreshed`."""
+        self.refreshed.emit()
         super().refresh()
 
-    def _add_places(self) -> None:
-        pages = [
-            self._page_command("Dashboard", "dashboard", DASHBOARD),
-            self._page_command("All requests", "all", ALL_REQUESTS),
-            self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D"),
-            self._page_command("Replays", "replays", REPLAYS, "Ctrl+Alt+R"),
-            self._page_command("Refused requests", "refused", REFUSED, synonyms="rejected"),
-            self._page_command("Tunnel", "tunnel", TUNNEL, "Ctrl+Shift+T"),
-        ]
+    def _make_places(self) -> None:
+        self._page_command("Dashboard", "dashboard", DASHBOARD)
+        self._page_command("All requests", "all", ALL_REQUESTS)
+        self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D")
+        self._page_command("Replays", "replays", REPLAYS, "Ctrl+Alt+R")
+        self._page_command("Refused requests", "refused", REFUSED, synonyms="rejected")
+        self._page_command("Tunnel", "tunnel", TUNNEL, "Ctrl+Shift+T")
         place = partial(self._with_keys, group=CommandGroup.GO_TO)
         following, previous = partial(self._step, 1), partial(self._step, -1)
-        self.registry.add(
-            *pages,
-            place("Next endpoint", "down", following, self._no_endpoints, "Ctrl+PgDown"),
-            place("Previous endpoint", "up", previous, self._no_endpoints, "Ctrl+PgUp"),
-        )
+        place("Next endpoint", "down", following, self._no_endpoints, "Ctrl+PgDown")
+        place("Previous endpoint", "up", previous, self._no_endpoints, "Ctrl+PgUp")
 
     def _toggle_palette(self) -> None:
         self.palette.toggle()
 
-    def _page_command(self, text: str, icon: str, page: str, *keys: str, synonyms: str = "") -> Command:
+    def _page_command(self, text: str, icon: str, page: str, *keys: str, synonyms: str = "") -> None:
         run, unavailable = partial(self.page_requested.emit, page), partial(self._is_open, page)
-        return self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO, synonyms=synonyms)
+        self._with_keys(text, icon, run, unavailable, *keys, group=CommandGroup.GO_TO, synonyms=synonyms)
 
     def _number(self, number: int) -> Command:
         run = partial(self._open_number, number)
@@ -147,43 +156,35 @@ class WindowCommands(Commands):
             command.add_to(self._window)
         return command
 
-    def _theme_command(self, text: str, icon: str, choice: Choice) -> Command:
+    def _theme_command(self, text: str, icon: str, choice: Choice) -> None:
         run, unavailable = partial(self._select_theme, choice), partial(self._is_current_theme, choice)
-        return self.command(text, icon, run, unavailable, synonyms="appearance colours")
+        self.command(text, icon, run, unavailable, synonyms="appearance colours")
 
-    def _add_program(self) -> None:
+    def _make_program(self) -> None:
         palette = self._with_keys("Command palette", "command", self._toggle_palette, None, "Ctrl+K")
         palette.setObjectName(PALETTE)
-        shortcuts = self._with_keys(
-            "Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help"
-        )
+        self._with_keys("Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help")
         dialogs, synonyms = self._dialogs, "preferences options"
         settings = self._with_keys("Settings", "settings", dialogs.open_settings, None, "Ctrl+,", synonyms=synonyms)
+        self._theme_command("Theme: light", "light", "light")
+        self._theme_command("Theme: dark", "theme", "dark")
+        self._theme_command("Theme: match system", "system", "system")
+        self._make_backup()
         self.about = self.command("About Hookline", "info", dialogs.open_about, synonyms="version licences help")
-        diagnostics = self.command("Copy diagnostics", "copy", dialogs.copy_diagnostics, synonyms="report")
+        self.command("Copy diagnostics", "copy", dialogs.copy_diagnostics, synonyms="report")
         leave = self._with_keys("Quit Hookline", "quit", self.quit_requested.emit, None, "Ctrl+Q", synonyms="exit")
         # macOS moves these into the application's menu by their role.
         self.about.setMenuRole(QAction.MenuRole.AboutRole)
         settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         leave.setMenuRole(QAction.MenuRole.QuitRole)
-        self.registry.add(
-            *(palette, shortcuts, settings),
-            self._theme_command("Theme: light", "light", "light"),
-            self._theme_command("Theme: dark", "theme", "dark"),
-            self._theme_command("Theme: match system", "system", "system"),
-            *self._backup_commands(),
-            *(self.about, diagnostics, leave),
-        )
         self.in_menu = (self.about, settings, leave)
         for command in self.in_menu:
             command.setIconVisibleInMenu(False)
 
-    def _backup_commands(self) -> tuple[Command, Command]:
+    def _make_backup(self) -> None:
         backup, restore = (partial(self._dialogs.open_settings, key) for key in (BACKUP, RESTORE))
-        return (
-            self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export"),
-            self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import"),
-        )
+        self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export")
+        self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import")
 
     def _no_backup(self) -> str | None:
         return None if self._services.store.file is not None else "A team’s store is backed up on its server."

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, QSize
 from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
 from app.core.activity import Span
-from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.widgets.stored_geometry import StoredGeometry
+
+if TYPE_CHECKING:
+    from app.ui.requests.activity.chart import ActivityStrip
 
 FIRST_SIZE = (1280, 800)
 
@@ -29,12 +32,6 @@ class WindowState:
         self.geometry.restore(window, QSize(*FIRST_SIZE))
         self.geometry.fit(window)
         self.restore_splitters(window, resized)
-        for strip in window.findChildren(ActivityStrip):
-            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
-            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
-            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
-            strip.fold.clicked.connect(resized)
-            strip.spans.activated.connect(resized)
 
     def restore_splitters(self, inside: QWidget, resized: Callable[[], None]) -> None:
         """Those of a page that is made later."""
@@ -43,6 +40,14 @@ class WindowState:
             if isinstance(state, QByteArray) and not state.isEmpty():
                 splitter.restoreState(state)
             splitter.splitterMoved.connect(resized)
+
+    def restore_strip(self, strip: ActivityStrip, changed: Callable[[], None]) -> None:
+        """The same for the chart above the list; `changed` is called when the user changes it."""
+        strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
+        span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+        strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+        strip.fold.clicked.connect(changed)
+        strip.spans.activated.connect(changed)
 
     def page(self) -> tuple[str, str | None]:
         """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
@@ -70,9 +75,10 @@ class WindowState:
         for splitter in _named(window):
             if splitter is not without:
                 self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
-        for strip in window.findChildren(ActivityStrip):
-            self._file.setValue("activity/open", strip.open)
-            self._file.setValue("activity/span", strip.source.span.value)
+
+    def save_strip(self, strip: ActivityStrip) -> None:
+        self._file.setValue("activity/open", strip.open)
+        self._file.setValue("activity/span", strip.source.span.value)
 
     def write(self) -> None:
         """Write the file now."""

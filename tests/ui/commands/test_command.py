@@ -105,7 +105,7 @@ def test_typing_into_a_field_is_no_key_of_it(qapp: QApplication) -> None:
 
 async def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (_, window):
-        entries = {entry.text: entry for entry in window.commands.sources.entries()}
+        entries = {entry.text: entry for entry in window.commands.palette.entries()}
         assert "includes up to 10" in entries["New endpoint"].reason
         entries["New endpoint"].run()
         await until(lambda: "includes up to 10" in notice(window))

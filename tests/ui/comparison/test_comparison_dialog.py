@@ -309,7 +309,7 @@ async def test_it_needs_two_targets_and_closes_without_them(desk: Desk, window: 
     commands = EndpointCommands(lambda: current[0], window.services, window.endpoint_actions, desk.theme, window)
     assert (commands.compare.isEnabled(), commands.compare.reason) == (False, TOO_FEW)
     window.show_endpoint(alone.id)
-    names = {entry.text: entry.reason for entry in window.commands.sources.entries()}
+    names = {entry.text: entry.reason for entry in window.commands.palette.entries()}
     assert names["Compare targets…"] == TOO_FEW
     await desk.store.targets.create(alone.id, TargetDraft(url="http://127.0.0.1:9/new"))
     found = desk.store.endpoints.by_id(alone.id)

@@ -246,7 +246,7 @@ class TestOrder:
             verbs["Move down"].trigger()
             await until(lambda: ids_of(desk) == [b.id, a.id])
             window.show_endpoint(a.id)
-            commands = window.commands.endpoint
+            commands = window.requests.endpoint_commands
             assert (commands.up.isEnabled(), commands.down.isEnabled()) == (True, False)
             commands.up.trigger()
             await until(lambda: ids_of(desk) == [a.id, b.id])

@@ -16,8 +16,6 @@ from app.ui.widgets.card import line
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
 LIST_MINIMUM = 264
-SIDE_BY_SIDE_WIDTH = 730
-"""Pixels from which both fit: those of a page in a window of 950, beside the narrowest sidebar."""
 
 
 class Panes(QWidget):
@@ -77,12 +75,12 @@ class Panes(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.single != (self.width() < SIDE_BY_SIDE_WIDTH):
+        if self.single != (self.width() < metrics.SIDE_BY_SIDE_WIDTH):
             self.fit()
 
     @Slot()
     def fit(self) -> None:
-        self.single = self.width() < SIDE_BY_SIDE_WIDTH
+        self.single = self.width() < metrics.SIDE_BY_SIDE_WIDTH
         opened = not self._detail.is_empty
         focus = self.window().focusWidget() if self.isVisible() else None
         if self.single and opened and self._detail.isHidden():
