@@ -119,6 +119,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)  # as in the program
         gc.enable()
 
 
