@@ -101,8 +101,8 @@ SWITCHING = 101
 _NO_CONTENT = 204
 _NO_BODY = (_NO_CONTENT, 304)
 _SPECIAL = frozenset({"content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive"})
-_KNOWN_MAX = 256
-"""Longer lines are not remembered."""
+_KNOWN_MAX, _KNOWN_HEAD_MAX = 256, 1024
+"""Longer lines and heads are not remembered."""
 
 
 class MalformedResponseError(Exception):
@@ -145,7 +145,7 @@ def take_head(buffer: bytearray, method: str) -> ResponseHead | None:
         return None
     text = buffer[: end.end()].decode("latin-1")
     del buffer[: end.end()]
-    return _parsed(text, method)
+    return _known(text, method) if len(text) <= _KNOWN_HEAD_MAX else _parsed(text, method)
 
 
 def _parsed(text: str, method: str) -> ResponseHead:
@@ -163,6 +163,10 @@ def _parsed(text: str, method: str) -> ResponseHead:
         if header.special:
             special.append((header.special, header.pair[1]))
     return _framed(version, status, tuple(headers), special, method)
+
+
+_known = lru_cache(maxsize=256)(_parsed)
+"""Within a second, most responses of a target have the same head."""
 
 
 class _Header(NamedTuple):
