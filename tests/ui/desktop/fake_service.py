@@ -1,5 +1,5 @@
 """A notification service as a process of its own: `fake_service.py ADDRESS CAPABILITIES`, until SIGTERM. With
-`wrong` for these it tells its capabilities as a list of variants.
+`wrong` for these it tells its capabilities as a list of variants, with `silent` it never says that it showed something.
 
 Beside the service's calls it has two for tests: `Told` gives all that was shown as JSON, and `Act` makes the user click
 (`click 1`), sweep away (`dismiss 1`) or wait (`expire 1`).
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Any
 
 from PySide6.QtCore import ClassInfo, QCoreApplication, QObject, Signal, Slot
@@ -21,6 +22,7 @@ NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 class Notifying(QObject):
     ActionInvoked = Signal("uint", str)
     NotificationClosed = Signal("uint", "uint")
+    ActivationToken = Signal("uint", str)
 
     def __init__(self, capabilities: list[str]) -> None:
         super().__init__()
@@ -39,6 +41,8 @@ class Notifying(QObject):
         hints: dict[str, Any],
         timeout: int,
     ) -> int:
+        if "silent" in self._capabilities:
+            time.sleep(60)
         number = replaces or len(self._told) + 1
         told = {"app": app, "replaces": replaces, "title": title, "text": text, "actions": actions, "hints": hints}
         self._told.append({"number": number, "timeout": timeout, **told})
@@ -52,6 +56,7 @@ class Notifying(QObject):
     def Act(self, what: str) -> None:
         verb, number = what.split()
         if verb == "click":
+            self.ActivationToken.emit(int(number), f"token-{number}")
             self.ActionInvoked.emit(int(number), "default")
         self.NotificationClosed.emit(int(number), {"expire": 1, "dismiss": 2, "click": 3}[verb])
 

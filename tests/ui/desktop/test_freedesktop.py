@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from typing import Any
 
 import pytest
 from PySide6.QtDBus import QDBusConnection, QDBusMessage
+from PySide6.QtGui import QGuiApplication
 
+from app.ui.desktop import freedesktop
 from app.ui.desktop.freedesktop import NAME, PATH, Freedesktop
 from app.ui.desktop.notifier import NONE_ON_LINUX, Notifier
 from app.ui.desktop.text import Notice
@@ -36,6 +39,7 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 </policy></busconfig>"""
 ALL = "body,body-markup,actions"
 ONE = Notice(key="a-slug", title="Stripe <i>test</i>", text="POST /<b>x</b>&amp; · paid", capture_id="id-1")
+TOKEN = "XDG_ACTIVATION_TOKEN"
 _names = itertools.count()
 
 
@@ -123,6 +127,31 @@ async def test_clicks_and_sweeps_come_back_with_the_notice(address: str) -> None
             await ask(bus, "Act", what)
         await until(lambda: clicked and dismissed)
         assert (clicked, dismissed) == ([ONE], [other])
+
+
+async def test_a_click_brings_what_lets_the_window_come_to_the_front(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QGuiApplication, "platformName", lambda: "wayland")
+    monkeypatch.setenv(TOKEN, "")
+    with serving(address), connected(address) as bus:
+        service = Freedesktop(bus)
+        clicked: list[str] = []
+        service.clicked.connect(lambda _: clicked.append(os.environ[TOKEN]))
+        assert await service.show(ONE)
+        for what in ("click 1", "click 77", "click 1"):
+            await ask(bus, "Act", what)
+        await until(lambda: len(clicked) == 2)
+        assert clicked == ["token-1"] * 2
+        await ask(bus, "Act", "click 77")
+        assert os.environ[TOKEN] == "token-1", "of another program's notification"
+
+
+async def test_a_service_that_never_answers_holds_up_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freedesktop, "TIMEOUT_MS", 1_000)
+    with serving(address, "silent"), connected(address) as bus:
+        async with asyncio.timeout(10):
+            assert await Freedesktop(bus).show(ONE)
 
 
 async def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is_known(address: str) -> None:
