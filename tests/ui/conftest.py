@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import pytestqt.plugin
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleEvent, QFontDatabase
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -185,6 +185,19 @@ async def shown(tmp_path: Path) -> AsyncIterator[PageDesk]:
     """The page of an endpoint without requests. For an endpoint of a certain kind there is `open_page`."""
     async with open_page(tmp_path) as shown:
         yield shown
+
+
+@pytest.fixture
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What screen readers are told to say; without one Qt would drop it."""
+    texts: list[str] = []
+
+    def note(event: QAccessibleEvent) -> None:
+        if isinstance(event, QAccessibleAnnouncementEvent):
+            texts.append(event.message())
+
+    monkeypatch.setattr(QAccessible, "updateAccessibility", note)
+    return texts
 
 
 @pytest.fixture

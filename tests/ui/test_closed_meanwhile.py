@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
+from app.ui.about.dialog import AboutDialog
 from app.ui.endpoints.targets import queued_counts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_source import BodySource
@@ -24,7 +26,9 @@ from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
 from app.ui.widgets.dialog import Question
+from tests import factories
 from tests.ui.desk import Desk, open_desk
+from tests.ui.endpoint_dialogs import open_dialog
 from tests.ui.targets_dialogs import A, B, dialog_of
 from tests.ui.waiting import until
 
@@ -121,6 +125,24 @@ async def test_a_question_deleted_with_its_dialog(tmp_path: Path) -> None:
         await until(lambda: any(one.isVisible() for one in shown.dialog.findChildren(Question)))
         assert await close(shown.desk, shown.dialog, lambda: None) == []
         assert shown.stored == [A]
+
+
+async def test_what_happens_after_the_dialogs_of_an_endpoint_are_closed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with dialog_of(tmp_path, A) as shown:
+        desk, endpoint = shown.desk, shown.endpoint
+        form = open_dialog(desk, shown.window, endpoint)
+        about = AboutDialog(desk.services, desk.theme, desk.tasks, shown.window)
+        qr = QrDialog(desk.services, desk.theme, desk.tasks, shown.window, endpoint)
+        for dialog in (about, qr):
+            dialog.open()
+        for dialog in (shown.dialog, form, about, qr):
+            assert await close(desk, dialog, lambda: None) == []
+        desk.tunnels.come_up()
+        await desk.store.endpoints.update(endpoint.id, factories.draft(name="Renamed"))
+        await desk.store.endpoints.delete(endpoint.id)
+        assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_saving_a_qr_code(tmp_path: Path) -> None:

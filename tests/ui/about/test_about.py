@@ -163,6 +163,7 @@ class TestLicences:
         about = open_about(desk, window)
         about.licences_button.click()
         (dialog,) = about.findChildren(LicencesDialog)
+        assert not dialog.no_matches.isVisible(), "they are still read"
         await until(dialog.rows.rowCount)
         assert listed(dialog) == ["Hookline 1.2.3", "Qt 6.11.3", "msgspec 0.22.0"]
         assert dialog.text.toPlainText() == "<b>Permission</b> is granted\n"

@@ -477,6 +477,7 @@ class TestFilters:
                 words, room = box.currentText(), box.width() - BESIDE_TEXT
                 assert box.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room) == words, width
                 assert filters.rect().contains(box.geometry()), width
+            assert filters.state.width() == filters.state.sizeHint().width(), width
             assert filters.reset.isVisible() == (state is FAILED)
             assert filters.rect().contains(filters.reset.geometry()), width
             two_lines = filters.endpoint.y() > filters.state.geometry().bottom()

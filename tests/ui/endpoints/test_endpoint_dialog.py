@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
@@ -32,6 +32,17 @@ class TestChecking:
             assert "Name is required" in dialog.submit_button.toolTip()
             QTest.keyClicks(dialog.form["name"], "Stripe")
             assert dialog.submit_button.isEnabled()
+            dialog.reject()
+
+    async def test_one_that_is_edited_has_its_url_between_title_and_fields(self, qtbot: QtBot, tmp_path: Path) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            dialog = open_dialog(desk, window, desk.store.endpoints.all()[0])
+            await settle()
+            tops = [part.mapTo(dialog, QPoint(0, 0)).y() for part in (dialog.title, dialog.url, dialog.form)]
+            assert tops[0] + dialog.title.height() <= tops[1]
+            assert tops[1] + dialog.url.height() <= tops[2]
             dialog.reject()
 
     async def test_fields_keep_their_width_when_the_form_scrolls(self, qtbot: QtBot, tmp_path: Path) -> None:

@@ -44,6 +44,17 @@ async def test_it_asks_for_what_was_asked_for_before(desk: Desk) -> None:
         assert not form.problems()
 
 
+async def test_only_a_replay_that_delays_some_has_a_longest_delay(desk: Desk) -> None:
+    over = QWidget()
+    form = ReplayForm(ReplayScope(), desk.services, (), desk.theme, over)
+    longest, seed = form.fields["faults.delay_max_ms"], form.fields["seed"]
+    for fault, shown, enabled in (("drop", True, False), ("delay", True, True), ("", False, False)):
+        for name in ("drop", "delay"):
+            form[f"faults.{name}"].setText("5" if name == fault else "0")
+        assert (longest.isVisibleTo(form), seed.isVisibleTo(form)) == (shown, shown)
+        assert longest.isEnabled() == enabled
+
+
 async def test_a_seed_that_was_typed_is_asked_for(desk: Desk) -> None:
     over = QWidget()
     form = ReplayForm(ReplayScope(), desk.services, (), desk.theme, over)

@@ -348,7 +348,9 @@ async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(shown: 
     dialog.reject()
 
 
-async def test_the_bar_tells_of_a_replay_in_one_line_pauses_and_is_dismissed(tmp_path: Path) -> None:
+async def test_the_bar_tells_of_a_replay_in_one_line_pauses_and_is_dismissed(
+    tmp_path: Path, announced: list[str]
+) -> None:
     async with target() as received, shown_window(tmp_path) as (desk, window):
         endpoint = await desk.endpoint(forward_url=received.url)
         for _ in range(3):
@@ -372,6 +374,8 @@ async def test_the_bar_tells_of_a_replay_in_one_line_pauses_and_is_dismissed(tmp
         received.hold.set()
         bar.pause.click()
         await until(lambda: bar.title.text() == "Replay finished: 3 requests sent")
+        ended = "Replay finished: 3 requests sent. 3 delivered · 0 failed"
+        assert announced == ["Replaying: 0 of 3", "Replay paused: 0 of 3", "Replaying: 0 of 3", ended]
         bar.dismiss.click()
         await settle()
         assert not bar.isVisible()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
@@ -42,6 +43,7 @@ from app.ui.replay.replay_commands import (
 from app.ui.replay.replay_details import FAILURES, P95, SUMMARY, TargetTable
 from app.ui.replay.replay_failures import TARGET, FailureTable
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_text import BAR
 from app.ui.replay.replay_tracker import MERGE_MS
 from app.ui.replay.replays_page import ReplaysPage
 from app.ui.shell.main_window import MainWindow
@@ -296,6 +298,15 @@ async def test_the_summary_comes_with_the_end_and_can_be_copied(tmp_path: Path) 
         assert found is not None
         assert found.summary is not None
         assert QApplication.clipboard().text() == found.summary
+        coloured: list[str] = []
+        block, bar = page.details.text.document().begin(), QColor(made.desk.theme.tokens.chart_plain)
+        while block.isValid():
+            for part in block.layout().formats():
+                assert part.format.foreground().color() == bar
+                coloured.append(block.text()[part.start : part.start + part.length])
+            block = block.next()
+        lines = page.details.text.toPlainText().splitlines()
+        assert coloured == [line[line.index(BAR) :] for line in lines if BAR in line] != []
 
 
 async def test_new_replays_come_first_and_the_selected_one_stays(tmp_path: Path) -> None:

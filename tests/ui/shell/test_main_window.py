@@ -125,6 +125,9 @@ class TestKeys:
             row.click()
             assert row.isChecked()
             assert window.requests.endpoint_id == row.endpoint.id
+            window.sidebar.tunnel.click()
+            assert not row.isChecked()
+            assert window.pages.currentWidget() is window.tunnel.page
 
     async def test_everything_to_press_has_a_name(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (_, window):

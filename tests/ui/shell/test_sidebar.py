@@ -88,6 +88,7 @@ class TestKeys:
             switch = window.focusWidget()
             assert isinstance(switch, Switch)
             assert switch.parentWidget() is window.sidebar.row(second)
+            assert abs(switch.geometry().center().y() - window.sidebar.row(second).rect().center().y()) <= 1
             press(window, "Space")
             await until(lambda: not desk.store.endpoints.all()[1].active)
             press(window, "Return")

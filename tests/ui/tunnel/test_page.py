@@ -78,7 +78,7 @@ class TestTheKeyboardBegins:
 
 
 class TestRunning:
-    async def test_from_start_to_stop(self, tmp_path: Path) -> None:
+    async def test_from_start_to_stop(self, tmp_path: Path, announced: list[str]) -> None:
         async with page_of(tmp_path, found("bore", name="bore!")) as (desk, page):
             card, tunnels = page.status, desk.tunnels
             assert card.title.text() == "The tunnel is off"
@@ -97,6 +97,7 @@ class TestRunning:
             card.stop.click()
             await until(lambda: card.title.text() == "The tunnel is off")
             assert not card.url.isVisible()
+            assert announced == ["Starting bore!….", "The tunnel is up.", "The tunnel is off."]
 
     async def test_a_start_can_be_ended(self, tmp_path: Path) -> None:
         async with page_of(tmp_path) as (desk, page):
