@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPixmap
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QToolTip, QWidget
 
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
+from app.core.text import exact_time, size_text
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
@@ -139,3 +140,57 @@ async def test_a_row_is_one_tab_stop_with_arrow_keys_inside(desk: Desk, window: 
         assert window.focusWidget() is place, key
     QTest.keyClick(row.switch, Qt.Key.Key_Space)
     await until(lambda: not desk.store.endpoints.all()[0].active)
+
+
+def menu_of(widget: QWidget) -> list[str]:
+    """The entries of the menu that is open, which is closed; the widget was asked for it with the right button."""
+    place = widget.rect().center()
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, widget.mapToGlobal(place))
+    QApplication.sendEvent(widget, asked)
+    return open_menu()
+
+
+def open_menu() -> list[str]:
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    texts = [action.text().partition("\t")[0] for action in menu.actions() if action.text()]
+    menu.close()
+    return texts
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+async def test_a_row_has_a_menu_and_a_tooltip_for_each_column_and_opens_its_endpoint(
+    desk: Desk, window: MainWindow
+) -> None:
+    url = "http://127.0.0.1:9/x"
+    endpoint = await desk.endpoint(
+        name="<b>Shop</b>", description="Orders", tags=("live",), forward_url=url, storage_limit=2**20
+    )
+    window.resize(1600, 800)
+    (row,) = await rows_of(window, endpoint)
+    assert tip(row, "requests") == ""
+    capture = await desk.capture(endpoint)
+    await until(lambda: row.contents.counts.total == 1)
+    used = desk.store.limits.use_of(endpoint.id).used
+    assert {column: tip(row, column) for column in ("target", "requests", "retention", "activity")} == {
+        "target": f"{url}\n{row.contents.look.words if row.contents.look else None}",
+        "requests": f"Last request {exact_time(capture.received_at)}",
+        "retention": f"{size_text(used)} of 1 MiB stored",
+        "activity": "1 request in the last hour",
+    }
+    shown = tip(row, "name").replace("\u2060", "").splitlines()
+    assert shown == ["<b>Shop</b>", "Orders", "Tags: live", row.contents.url]
+    line = window.sidebar.row(endpoint.id)
+    entries = menu_of(row)
+    assert entries[:2] == ["Open", "Copy URL"]
+    QTest.mouseClick(row.menu_button, Qt.MouseButton.LeftButton)
+    assert [open_menu(), menu_of(line)] == [entries] * 2
+    QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=QPoint(row.width() // 2, 6))
+    assert window.requests.endpoint_id == endpoint.id
+
+
+def tip(row: DashboardRow, column: str) -> str:
+    """The tooltip that comes up in the middle of a column."""
+    place = getattr(Columns.of(row.width(), HEIGHT), column).center()
+    QApplication.sendEvent(row, QHelpEvent(QEvent.Type.ToolTip, place, row.mapToGlobal(place)))
+    return QToolTip.text()

@@ -361,7 +361,7 @@ class DashboardRow(PaintedButton):
         if columns.retention.contains(place) and contents.use.limit is not None:
             return f"{use_text(contents.use.used, contents.use.limit)} stored"
         if columns.activity.contains(place):
-            return f"{count_of(sum(contents.activity), 'request')} in the last hour, while this window was open"
+            return f"{count_of(sum(contents.activity), 'request')} in the last hour"
         if columns.name.contains(place):
             endpoint = contents.endpoint
             lines = (endpoint.name, endpoint.description, tags_text(endpoint.tags), contents.url, contents.mark)
