@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolTip, QWidget
 
-from app.core.model import Endpoint
+from app.core.model import Endpoint, Plan
+from app.core.rules import FREE_ENDPOINTS
 from app.core.target import TargetDraft
 from app.core.text import exact_time, size_text
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.fonts import mono_font
-from tests.ui.desk import Desk
+from tests.ui.desk import Desk, shown
 from tests.ui.waiting import activate, settle, until
 
 
@@ -194,3 +197,48 @@ def tip(row: DashboardRow, column: str) -> str:
     place = getattr(Columns.of(row.width(), HEIGHT), column).center()
     QApplication.sendEvent(row, QHelpEvent(QEvent.Type.ToolTip, place, row.mapToGlobal(place)))
     return QToolTip.text()
+
+
+async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_filter(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=FREE_ENDPOINTS - 1, plan=Plan.PRO) as (desk, window):
+        rows, line, others = window.dashboard.rows, window.dashboard.filter, desk.store.endpoints.all()
+        shop = await desk.endpoint(name="Shop", description="Orders of 2026", forward_url="http://stage.example/x")
+        await until(lambda: rows.row_count() == FREE_ENDPOINTS)
+        assert not line.isVisible()
+        await desk.endpoint(name="Other")
+        await until(line.isVisible)
+
+        def listed() -> list[int]:
+            every = [(one.id, rows.row(one.id)) for one in desk.store.endpoints.all()]
+            return [number for number, row in every if row is not None and row.isVisible()]
+
+        await until(lambda: len(listed()) == FREE_ENDPOINTS + 1)
+        height = rows.height()
+        for text in (" SHOP ", "orders of", "stage.example", shop.slug):
+            line.setText(text)
+            assert listed() == [shop.id], text
+        await until(lambda: rows.height() < height)
+        assert not nothing_fits(window)
+        line.setText("nowhere")
+        assert listed() == []
+        assert nothing_fits(window)
+        made = await desk.endpoint(name="Nowhere else")
+        await until(lambda: listed() == [made.id])
+        assert not nothing_fits(window)
+        await desk.store.endpoints.update(shop.id, replace(shop.draft(), name="Nowhere at all"))
+        await until(lambda: listed() == [shop.id, made.id])
+        await desk.store.endpoints.update(shop.id, shop.draft())
+        await until(lambda: listed() == [made.id])
+        assert not nothing_fits(window)
+        for number in (made.id, *(one.id for one in others[:3])):
+            await desk.store.endpoints.delete(number)
+        await until(lambda: rows.row_count() < FREE_ENDPOINTS)
+        assert line.isVisible(), "nobody could tell why the others are hidden"
+        assert nothing_fits(window)
+        line.clear()
+        await until(lambda: len(listed()) == rows.row_count())
+        assert not nothing_fits(window)
+
+
+def nothing_fits(window: MainWindow) -> bool:
+    return any(one.isVisible() and "No endpoints match" in one.text() for one in window.findChildren(QLabel))

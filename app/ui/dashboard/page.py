@@ -186,7 +186,7 @@ class DashboardPage(QWidget):
         endpoints = self._services.store.endpoints.all()
         self.rows.show_endpoints(endpoints)
         self._body.setCurrentIndex(1 if endpoints else 0)
-        self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS)
+        self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS or bool(self.filter.text()))
         self.stats.show_plan(len(endpoints), self._services.store.account.plan)
         self._actions.new.refresh()
         self.new_button.setVisible(bool(endpoints))

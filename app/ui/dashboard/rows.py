@@ -81,7 +81,7 @@ class DashboardRows(Card):
         self._put_in_order()
         self.refresh()
         self._add_batch()
-        self._fit()
+        self._narrow()
 
     def _put_in_order(self) -> None:
         """Existing rows may have been moved."""
@@ -111,6 +111,10 @@ class DashboardRows(Card):
     def set_filter(self, text: str) -> None:
         """Show only endpoints whose name, description or URL contains `text`."""
         self._filter = text.strip().casefold()
+        self._narrow()
+
+    def _narrow(self) -> None:
+        """Endpoints may have been added or renamed, too."""
         for row in self._rows.values():
             row.setVisible(self._fits(row))
         fits = any(self._fits(row) for row in self._rows.values())
@@ -144,6 +148,7 @@ class DashboardRows(Card):
             place += 1
         if added:
             self._shorten_urls()
+            self._narrow()
             order_tabs(self._container)
 
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
@@ -152,8 +157,6 @@ class DashboardRows(Card):
         row.menu_requested.connect(self.menu_requested)
         row.switched.connect(self.switched)
         row.url_copied.connect(self.url_copied)
-        if not self._fits(row):
-            row.hide()
         self._rows[endpoint.id] = row
         return row
 
