@@ -18,7 +18,7 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.ui.replay.editable_request import EditableText, editable_text
-from app.ui.replay.replay_text import counts_text, is_single, plan_text, speed_text, title_text, with_bars
+from app.ui.replay.replay_text import counts_text, is_single, plan_text, short_text, speed_text, title_text, with_bars
 from app.ui.widgets.header_text import header_lines, parse_headers
 
 ALL = MatchingRequests(endpoint_id=1)
@@ -96,6 +96,28 @@ def test_a_request_to_several_targets_counts_once_for_each() -> None:
 def test_each_state_has_its_words(state: ReplayState, text: str) -> None:
     progress = ReplayProgress(total=10, sent=3, delivered=3)
     assert title_text(Replay(id="x", created_at=0, spec=ReplaySpec(source=ALL), state=state, progress=progress)) == text
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (ReplayState.QUEUED, "Waiting · 1 failed"),
+        (ReplayState.RUNNING, "3 of 10 · 1 failed"),
+        (ReplayState.PAUSED, "Paused at 3 of 10 · 1 failed"),
+        (ReplayState.DONE, "3 sent · 1 failed"),
+        (ReplayState.CANCELLED, "Cancelled at 3 of 10 · 1 failed"),
+        (ReplayState.INTERRUPTED, "Interrupted at 3 of 10 · 1 failed"),
+    ],
+)
+def test_each_state_has_fewer_words_in_a_list(state: ReplayState, text: str) -> None:
+    progress = ReplayProgress(total=10, sent=3, delivered=2, failed=1)
+    assert short_text(Replay(id="x", created_at=0, spec=ReplaySpec(source=ALL), state=state, progress=progress)) == text
+
+
+def test_what_was_not_sent_is_counted_only_if_there_is_any() -> None:
+    progress = ReplayProgress(delivered=1_000, dropped=1, duplicated=2, incomplete=3, repeated=4)
+    rest = "1 dropped · 2 duplicated · 3 incomplete left out · 4 repeated after a restart"
+    assert counts_text(progress) == f"1,000 delivered · 0 failed · {rest}"
 
 
 def test_the_time_left_follows_the_rate() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication
+from shiboken6 import isValid
 
 from app.core.replay.spec import OtherEndpoint
 from app.core.target import TargetDraft
@@ -15,6 +17,7 @@ from app.ui.inspector.tabs.tabs import DELIVERIES
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_scope import RANGE
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.file_dialog import FileDialog
@@ -68,6 +71,21 @@ async def test_a_replay_to_several_targets_counts_each_outcome_and_opens_them(tm
         assert len(shown.detail.view.deliveries.list.attempts.records()) >= 2
 
 
+async def test_an_incomplete_request_is_replayed_only_after_a_question(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b"{}", "application/json", complete=False)
+        for confirmed in (False, True):
+            await focus_list(shown)
+            QTest.keyClick(shown.list, Qt.Key.Key_R)
+            question = await wait_for_widget(Question, shown.page)
+            assert question.title.text() == "Replay an incomplete request?"
+            (question.confirm if confirmed else question.cancel).click()
+            await until(lambda: not shown.page.findChildren(Question))
+            await settle()
+            assert notice(shown.page).startswith("Replay") == confirmed
+        await until(lambda: received.requests)
+
+
 async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, received):
         received.status = 500
@@ -87,6 +105,17 @@ async def test_without_a_target_r_opens_the_editor_for_another_url(shown: PageDe
     assert "no target" in editor.fields["edit.url"].help_text()
     assert not editor.send.isEnabled()
     editor.reject()
+    await shown.fill(2)
+    await shown.reload()
+    await focus_list(shown)
+    click_row(shown, 0)
+    click_row(shown, 1, SHIFT)
+    await until(lambda: shown.page.commands.selected.replay.text() == "Replay 2 requests…")
+    QTest.keyClick(shown.list, Qt.Key.Key_R)
+    dialog = await wait_for_widget(ReplayManyDialog, shown.page)
+    assert dialog.form["destination.url"].isVisible()
+    await until(lambda: dialog.start.text() == "Replay 2 requests")
+    dialog.reject()
 
 
 async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Path) -> None:
@@ -156,6 +185,104 @@ async def test_a_low_editor_scrolls_to_the_response_and_squeezes_nothing(tmp_pat
         assert grid.viewport().height() > 2 * grid.rowHeight(0)
         assert editor.response.text.height() > 4 * editor.response.text.fontMetrics().height()
         editor.reject()
+
+
+async def test_the_editor_shows_where_input_is_wrong_and_why_nothing_was_sent(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        number = await open_body(shown, "grüße".encode("latin-1"), "text/plain; charset=latin-1")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        await activate(editor)
+        editor.send.setFocus()
+        editor.method.setCurrentText("NO GOOD")
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        assert editor.method.isAncestorOf(editor.focusWidget()) or editor.method.hasFocus()
+        editor.method.setCurrentText("PUT")
+        choose_view(editor.headers.field, TEXT)
+        editor.headers.field.text.setPlainText("no colon")
+        assert editor.tabs.currentIndex() == BODY
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        assert editor.tabs.currentIndex() == HEADERS
+        editor.headers.reset.click()
+        editor.body_editor.edit.setPlainText("5 €")
+        missing = "'€' does not exist in iso8859-1, the charset of this body."
+        assert (editor.body_editor._error.text(), editor.send.toolTip()) == (missing, missing)
+        assert editor.has_changes()
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        assert editor.tabs.currentIndex() == BODY
+        editor.body_editor.reset.click()
+        assert received.requests == []
+        await shown.desk.store.captures.delete([number])
+        editor.submit()
+        await until(editor.problem.isVisible)
+        assert editor.problem.text().startswith("1 request could not be sent: no longer stored")
+        assert editor.send.isEnabled()
+        assert not editor.response.isVisible()
+        editor.method.setCurrentText("POST")
+        assert not editor.problem.isVisible()
+        editor.reject()
+
+
+async def test_the_editor_leads_to_the_form_for_many_and_asks_before_edits_are_lost(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        await open_body(shown, b"{}", "application/json")
+        for edited in (True, False):
+            await focus_list(shown)
+            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+            editor = await wait_for_widget(ReplayEditor, shown.page)
+            if edited:
+                editor.method.setCurrentText("PUT")
+            editor.many.click()
+            if edited:
+                question = await wait_for_widget(Question, editor)
+                assert not shown.page.findChildren(ReplayManyDialog)
+                question.confirm.click()
+            dialog = await wait_for_widget(ReplayManyDialog, shown.page)
+            await until(lambda editor=editor: not isValid(editor) or not editor.isVisible())
+            dialog.reject()
+            await until(lambda: not shown.page.findChildren(ReplayManyDialog))
+
+
+async def test_a_body_that_was_compressed_is_sent_as_it_was_until_it_is_edited(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        packed, coding = gzip.compress(b'{"a": 1}'), b"Content-Encoding: gzip\r\n"
+        await open_body(shown, packed, "application/json", headers=[("Content-Encoding", "gzip")])
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        body = editor.body_editor
+        assert body.edit.text() == '{"a": 1}'
+        assert not body.note.isVisible()
+        editor.submit()
+        await until(lambda: received.requests and editor.response.isVisible())
+        assert received.requests[0].endswith(b"\r\n\r\n" + packed)
+        assert coding in received.requests[0]
+        body.edit.setPlainText('{"a": 2}')
+        assert body.note.text() == "The edited body is sent without Content-Encoding: gzip."
+        received.status = 500
+        editor.submit()
+        response = editor.response
+        await until(lambda: response.state.text() == "500")
+        assert received.requests[1].endswith(b'\r\n\r\n{"a": 2}')
+        assert coding not in received.requests[1]
+        editor.destination.setCurrentIndex(editor.destination.findText("Another URL"))
+        editor.url.setText("http://127.0.0.1:9/")
+        editor.url.textEdited.emit("")
+        editor.submit()
+        await until(lambda: response.sends.count() == 3)
+        assert [response.sends.itemText(at).partition(" at ")[0] for at in range(3)] == [
+            "3: failed",
+            "2: 500",
+            "1: 200",
+        ]
+        assert "Nothing is listening" in response.text.text()
+        for place, state in ((2, "200"), (1, "500")):
+            response.sends.setCurrentIndex(place)
+            await until(lambda state=state: response.text.text().startswith(f"HTTP/1.1 {state}"))
+            assert response.state.text() == state
+            assert received.url in response.facts.text()
+        editor.done(0)
 
 
 async def test_one_of_several_targets_can_be_chosen_in_the_editor(tmp_path: Path) -> None:
@@ -305,6 +432,13 @@ async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path
         assert dialog.form.fields["faults.drop"].error()
         assert not dialog.start.isEnabled()
         dialog.form["faults.drop"].setText("0")
+        choose(dialog.form.requests, RANGE)
+        dialog.form["source.received_after"].setDateTime(QDateTime.currentDateTime().addDays(-3))
+        dialog.form["source.received_before"].setDateTime(QDateTime.currentDateTime().addDays(-2))
+        await until(lambda: dialog.start.toolTip() == "There are no such requests.")
+        assert not dialog.start.isEnabled()
+        dialog.form["source.received_before"].setDateTime(QDateTime.currentDateTime().addDays(1))
+        await until(lambda: dialog.start.text() == "Replay 5 requests")
         dialog.start.click()
         await until(lambda: len(received.requests) == 10)
 
