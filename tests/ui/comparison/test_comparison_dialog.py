@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QSplitter
+from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QSplitter
 
+from app.core.comparison.response_comparison import IGNORED_HEADERS
 from app.core.delivery import Delivery
 from app.core.model import Endpoint
 from app.core.rules import TOO_FEW
@@ -142,8 +144,10 @@ async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path)
         assert lengths == ["2.5 ms", "2.5 ms (+0.0 ms)"]
         first = dialog.responses.body.sides[0]
         assert first.textCursor().blockNumber() == 1
-        QTest.keyClick(dialog, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
-        assert first.textCursor().blockNumber() == 3
+        alt = Qt.KeyboardModifier.AltModifier
+        for key, line in ((Qt.Key.Key_Down, 3), (Qt.Key.Key_Down, 1), (Qt.Key.Key_Up, 3), (Qt.Key.Key_Up, 1)):
+            QTest.keyClick(dialog, key, alt)
+            assert first.textCursor().blockNumber() == line
 
 
 async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +214,57 @@ async def test_ignored_fields_are_edited_as_text(tmp_path: Path) -> None:
         await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
         assert dialog.ignored.text() == "Ignored fields (2)…"
         assert "--all-headers --ignore-header X-A --ignore-path '$..id'" in command(dialog, endpoint)
+        await until(lambda: not dialog.findChildren(IgnoredDialog))
+        dialog.ignored.click()
+        (edit,) = dialog.findChildren(IgnoredDialog)
+        assert not edit.has_changes()
+        edit.reset.click()
+        assert edit.has_changes()
+        assert edit.paths.toPlainText() == ""
+        assert edit.headers.toPlainText().splitlines() == [*IGNORED_HEADERS]
+        edit.save.click()
+        await until(lambda: dialog.progress.text() == "1 request: 1 different · 0 same")
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+async def test_a_line_that_differs_is_ignored_from_the_menu_of_the_text(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b'{"id":1,"ok":true}', b'{"id":2,"ok":true}')) as (_, endpoint, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+
+        def menu_at(side: QPlainTextEdit, line: int | None) -> dict[str, QAction]:
+            """Its entries; asked for with the pointer on a line, or with the key."""
+            block = side.document().findBlockByNumber(line or 0)
+            place = side.cursorRect(QTextCursor(block)).center()
+            reason = QContextMenuEvent.Reason.Keyboard if line is None else QContextMenuEvent.Reason.Mouse
+            asked = QContextMenuEvent(reason, place, side.viewport().mapToGlobal(place))
+            QApplication.sendEvent(side.viewport(), asked)
+            menu = QApplication.activePopupWidget()
+            assert isinstance(menu, QMenu)
+            menu.close()
+            return {action.text(): action for action in menu.actions()}
+
+        ignore = "Ignore this field: id"
+        for side in dialog.responses.body.sides:
+            assert ignore in menu_at(side, 1)
+            assert ignore in menu_at(side, None), "the line of the cursor"
+            assert not any(text.startswith("Ignore") for text in menu_at(side, 2))
+        menu_at(dialog.responses.body.sides[1], 1)[ignore].trigger()
+        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
+        assert command(dialog, endpoint).endswith("--ignore-path id")
+
+
+async def test_targets_that_are_edited_meanwhile_are_named_as_they_are_now(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"1", b"2")) as (desk, endpoint, dialog):
+        second = endpoint.targets[1]
+        await desk.store.targets.update(second.id, replace(second.draft(), url="http://127.0.0.1:9/renamed"))
+        names = dialog.targets.second
+        await until(lambda: names.currentText() == "2. http://127.0.0.1:9/renamed")
+        third = await desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/third"))
+        await until(lambda: names.count() == 3)
+        await desk.store.targets.delete(endpoint.targets[0].id)
+        await until(lambda: (dialog.choice.first, dialog.choice.second) == (second.id, third.id))
+        assert dialog.isVisible()
+        assert dialog.targets.first.currentData() == second.id
 
 
 async def test_entries_of_the_menu_for_a_json_value() -> None:
