@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.shell.endpoint_list import OFFERED_ABOVE
+from app.ui.shell import endpoint_list
+from app.ui.shell.endpoint_list import OFFERED_ABOVE, DropLine
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from app.ui.shell.sidebar_rows import EndpointRow
@@ -286,6 +287,71 @@ class TestOrder:
             QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 20))
             await settle()
             assert ids_of(desk) == [b, c, a, d]
+
+    async def test_a_row_that_is_dragged_to_the_edge_scrolls_the_others_and_is_dropped_at_the_end(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(endpoint_list, "_SCROLL_MS", 2)
+        async with shown(tmp_path, endpoints=20, plan=Plan.PRO) as (desk, window):
+            ids, window_list = ids_of(desk), window.sidebar.list
+            window.resize(960, 540)
+            await settle()
+            row, bar = window.sidebar.row(ids[0]), window_list.verticalScrollBar()
+            height = window_list.viewport().height()
+
+            def hold(y: int) -> None:
+                """Move the pointer to this height of the list."""
+                QTest.mouseMove(row, row.mapFromGlobal(window_list.viewport().mapToGlobal(QPoint(60, y))))
+
+            QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+            for y in (30, 60, height - 3):
+                hold(y)
+            await until(lambda: bar.value() == bar.maximum())
+            hold(height // 2)
+            await settle(30)
+            assert bar.value() == bar.maximum(), "in the middle nothing scrolls"
+            hold(3)
+            await until(lambda: bar.value() == 0)
+            hold(height - 3)
+            await until(lambda: bar.value() == bar.maximum())
+            line = window_list.findChild(DropLine)
+            assert line.geometry().top() >= window.sidebar.row(ids[-1]).geometry().center().y()
+            colours = {line.grab().toImage().pixelColor(x, line.height() // 2).name() for x in range(20, line.width())}
+            assert desk.theme.tokens.accent in colours
+            place = row.mapFromGlobal(window_list.viewport().mapToGlobal(QPoint(60, height - 3)))
+            QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
+            await until(lambda: order_of(window) == [*ids[1:], ids[0]])
+            await settle(30)
+            bar.setValue(0)
+            await settle(30)
+            assert bar.value() == 0, "it goes on scrolling"
+
+    async def test_among_filtered_rows_keys_move_past_the_next_that_is_seen(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            names = ("Shop 1", "Other", "Shop 2", "Shop 3")
+            a, other, b, c = [(await desk.endpoint(name=name)).id for name in names]
+            await until(lambda: len(window.sidebar.list.rows) == len(names))
+            window.sidebar.filter.line.setText("shop")
+            focus(window, a)
+            press(window, "Alt+Down")
+            await until(lambda: ids_of(desk) == [other, b, a, c])
+            await until(lambda: order_of(window) == [b, a, c])
+            focus(window, c)
+            press(window, "Alt+Down")  # it is the last
+            press(window, "Alt+Up")
+            await until(lambda: ids_of(desk) == [other, b, c, a])
+
+    async def test_a_row_that_is_deleted_elsewhere_while_it_is_dragged_is_not_dropped(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=3) as (desk, window):
+            ids = ids_of(desk)
+            row, line = window.sidebar.row(ids[0]), window.sidebar.list.findChild(DropLine)
+            QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+            for y in (30, 3 * row.height()):
+                QTest.mouseMove(row, QPoint(60, y))
+            assert line.isVisible()
+            await desk.store.endpoints.delete(ids[0])
+            await until(lambda: order_of(window) == ids[1:])
+            assert not line.isVisible()
 
 
 @pytest.mark.usefixtures("each_font")
