@@ -140,6 +140,10 @@ class TestWindow:
             stats = window.dashboard.stats
             await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
             assert stats._size.property("alarm") == "danger"
+            window.error_bar.act(message.actions[0])
+            (settings,) = window.findChildren(SettingsDialog)
+            assert settings.isVisible()
+            settings.reject()
             again = MainWindow(desk.services, desk.theme, desk.tasks, lambda: None)  # as after a restart
             assert [told.text for told in desk.messages.waiting()] == [message.text]
             again.stop()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
-from PySide6.QtGui import QAccessible, QColor, QGuiApplication
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -91,9 +91,19 @@ class TestKeys:
                 assert palette.isHidden()
                 assert window.focusWidget() is place
 
-    async def test_keys_move_in_the_list_and_tab_leads_nowhere(self, tmp_path: Path) -> None:
+    async def test_keys_move_in_the_list_and_tab_leads_nowhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[int] = []
+
+        def note(event: QAccessibleEvent) -> None:
+            if event.type() == QAccessible.Event.Focus:
+                read.append(event.child())
+
         async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
             palette = await press_open(window)
+            monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+            monkeypatch.setattr(QAccessible, "updateAccessibility", note)
             last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
             assert last > 20
             for key, row in (
@@ -111,6 +121,7 @@ class TestKeys:
                 QTest.keyClick(palette.field, key)
                 assert palette.rows.currentIndex().row() == row, key
                 assert palette.field.hasFocus()
+                assert read[-1] == row, "a screen reader reads the row though the field has the focus"
             QTest.keyClicks(palette.field, "e")
             assert palette.rows.currentIndex().row() == 0
 

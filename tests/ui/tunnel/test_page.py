@@ -217,6 +217,9 @@ class TestBelow:
             assert QGuiApplication.clipboard().text().endswith("\n<b>newest</b>")
             desk.tunnels.change(output=("another run",))
             assert page.output.text.toPlainText() == "another run"
+            assert page.output.caption.text() == "The last 1 line of the program"
+            desk.tunnels.change(program="cloudflared", output=lines)
+            assert page.output.caption.text() == "The last 300 lines of Cloudflare quick tunnel"
 
     async def test_history_lists_the_urls_with_their_times(self, tmp_path: Path) -> None:
         async with page_of(tmp_path) as (desk, page):
