@@ -140,6 +140,10 @@ class TestSaving:
             assert rows.hasFocus()
             QTest.keyClick(rows, Qt.Key.Key_Down, ALT)
             assert [url for url, _ in shown.rows()] == [B, A, C]
+            column = shown.dialog.column
+            for button, urls in ((column.up, [A, B, C]), (column.down, [B, A, C])):
+                button.click()
+                assert [url for url, _ in shown.rows()] == urls
             QTest.keyClick(rows, Qt.Key.Key_Down)
             QTest.keyClick(rows, Qt.Key.Key_Delete)
             assert [url for url, _ in shown.rows()] == [B, A]

@@ -154,6 +154,9 @@ async def test_each_target_has_its_counts_and_times_and_the_worst_state_wins(tmp
             (DEAD, 0, 4, 0),
         ]
         assert all(one.median_ms is not None and one.p95_ms is not None for one in rows.records())
+        url, counts, times = str(rows.index(1, 0).data(Qt.ItemDataRole.ToolTipRole)).splitlines()
+        assert (url, counts) == (DEAD, "0 delivered, 4 failed, 0 not sent")
+        assert times.startswith("Median ")
         text = page.model.data(page.model.index(0, 0))
         assert text.startswith("“Shop”, ")
         assert text.endswith("4 sent · 4 failed, Failed")
@@ -290,9 +293,12 @@ async def test_the_summary_comes_with_the_end_and_can_be_copied(tmp_path: Path) 
         page = await made.show()
         await until(page.details.progress.isVisible)
         assert page.details.nothing.text() == "Nothing has failed so far."
+        assert not page.details.copy.isVisible()
         made.received.hold.set()
         await until(lambda: page.details.views.current() == SUMMARY)
         assert not page.details.progress.isVisible()
+        assert page.details.copy.isVisible()
+        assert not page.details.again.isVisible()
         page.details.copy.click()
         found = await made.desk.replays.get(replay.id)
         assert found is not None
