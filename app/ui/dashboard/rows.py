@@ -117,16 +117,18 @@ class DashboardRows(Card):
         """Endpoints may have been added or renamed, too."""
         for row in self._rows.values():
             row.setVisible(self._fits(row))
-        fits = any(self._fits(row) for row in self._rows.values())
+        fits = any(map(self._fits, self._rows.values()))
         self._nothing.setVisible(bool(self._rows) and not fits)
         self._fit()
 
     def _fit(self) -> None:
         """The card ends below its last row."""
-        rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._endpoints)
+        rows = sum(map(self._fits, self._rows.values())) if self._filter else len(self._endpoints)
         self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
 
     def _fits(self, row: DashboardRow) -> bool:
+        if not self._filter:
+            return True
         endpoint = row.contents.endpoint
         urls = (target.url for target in endpoint.targets)
         texts = (endpoint.name, endpoint.description, row.contents.url, *urls)
