@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QFontMetricsF, QGuiApplication, QTextCursor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -23,7 +23,7 @@ from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_body
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 BODY = {"a": {"x": 1, "é😀": [1, 2]}, "long": "word " * 60, "b": [{"needle": n} for n in range(3)], "end": "needle"}
 
@@ -84,6 +84,38 @@ def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) ->
     code.folds.unfold_all()
     assert code.toPlainText() == whole
     assert not code.grab().isNull()
+
+
+class Paints(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+@pytest.mark.parametrize("height", [400, 500, 540])
+async def test_lines_that_just_fit_come_to_rest(code: CodeView, height: int) -> None:
+    paints, bar = Paints(code.viewport()), code.verticalScrollBar()
+    code.resize(420, height)
+    for _ in range(4):
+        code._theme.body_text.toggle_wrap()
+        await settle(10)
+        paints.count = 0
+        await settle(10)
+        assert paints.count == 0
+        assert bar.isVisible() == (bar.maximum() > 0)
+        assert bar.isVisible() or height > 19 * len(rows(code))
+    needed = bar.isVisible()
+    for now, bars in ((1_000, False), (height, needed)):
+        code.resize(420, now)
+        await settle()
+        assert bar.isVisible() == (bar.maximum() > 0) == bars
 
 
 def colours(code: CodeView, text: str) -> list[tuple[str, str]]:

@@ -251,9 +251,13 @@ class CodeLayout:
             self.lay_out(block)
             block, rows = block.previous(), rows - 1
         if self._size_changed:
-            self._size_changed = False
-            layout = view.document().documentLayout()
-            layout.documentSizeChanged.emit(layout.documentSize())
+            self.tell_size()
+
+    def tell_size(self) -> None:
+        """Let the scroll bars follow what is laid out."""
+        self._size_changed = False
+        layout = self._rows.view.document().documentLayout()
+        layout.documentSizeChanged.emit(layout.documentSize())
 
     def _top(self, line: QTextLine, number: int) -> float:
         """Makes the block end at its last line: Qt uses the height of the text in it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, QRectF, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -374,18 +374,23 @@ class CodeView(QPlainTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Lay out and colour what is about to be visible, then paint."""
-        for row, _ in self.rows.visible_rows(self.viewport().height()):
-            block = self.document().findBlockByNumber(row)
-            if block.userState() != self._style_number:
-                self._colour(block)
-            self._layout.lay_out(block)
-        self._layout.lay_out_end()
+        self._lay_out_visible()
         super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the gutter at the left edge, and the cursor in view when a bar appears below or above."""
         below = self.cursorRect().bottom()
+        # Qt lays the lines out anew, lower than here. If it showed or hid a bar for that and painting did the opposite,
+        # each would resize the view again, without end.
+        bars = [(bar, bar.maximum()) for bar in (self.verticalScrollBar(), self.horizontalScrollBar())]
+        blockers = [QSignalBlocker(bar) for bar, _ in bars]
         super().resizeEvent(event)
+        for bar, maximum in bars:
+            bar.setMaximum(maximum)
+        for blocker in blockers:
+            blocker.unblock()
+        self._lay_out_visible()
+        self._layout.tell_size()
         if event.size().height() <= below < event.oldSize().height():
             self.ensureCursorVisible()
         self.gutter.place()
@@ -397,6 +402,14 @@ class CodeView(QPlainTextEdit):
             event.accept()
         else:
             super().wheelEvent(event)
+
+    def _lay_out_visible(self) -> None:
+        for row, _ in self.rows.visible_rows(self.viewport().height()):
+            block = self.document().findBlockByNumber(row)
+            if block.userState() != self._style_number:
+                self._colour(block)
+            self._layout.lay_out(block)
+        self._layout.lay_out_end()
 
     def _fit_gutter(self) -> None:
         self.setViewportMargins(self.gutter.needed_width(), 0, 0, 0)
