@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
 from app.core.attempt_text import RESPONSE_REMOVED
 from app.core.clock import now_us
@@ -20,13 +21,16 @@ from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureK
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
-from app.core.target import TargetDraft
-from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
-from app.ui.inspector.deliveries.attempt_list import row_words
+from app.core.target import PausedBy, Target, TargetDraft
+from app.core.text import exact_time
+from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED, paused_text
+from app.ui.inspector.deliveries.attempt_list import AttemptRows, Attempts, row_words, rows_of
 from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
 from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.segmented import Segmented
+from tests import factories
 from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
 from tests.factories import attempt
 from tests.support import while_read
@@ -82,6 +86,38 @@ async def test_every_attempt_has_its_number_trigger_result_and_duration(tmp_path
             "Attempt 4 of 4, retried by you: 200 OK after 1.5 s",
         ]
         assert not tab.list.grab().isNull()
+
+
+def tooltips(deliveries: Sequence[Delivery], attempts: Attempts, target: Target | None = None) -> list[str]:
+    parent = QObject()
+    rows = AttemptRows(Theme(), parent)
+    rows.show_records(rows_of(deliveries, attempts, lambda _: target), lambda row: row.key)
+    return [rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole) for row in range(rows.rowCount())]
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_tooltip_of_a_row_says_what_it_has_no_room_for() -> None:
+    queued = factories.queued(url="http://127.0.0.1:9/a").delivery
+    timing = Timing(connect=2.0, first_byte=4.0)
+    made = [
+        attempt(queued, 1, timing=timing, **STATUS_500),
+        attempt(queued, 2, status=None, failure=FailureKind.INTERRUPTED, error="Cut."),
+    ]
+    due = now_us() + 3_600 * SECOND
+    target = factories.target(queued.url, paused=PausedBy.USER)
+    waiting = replace(factories.after(queued, made[-1], DeliveryState.QUEUED, due), target_id=target.id, responded=True)
+    whole, first, cut, following = tooltips([waiting], {queued.id: made}, target)
+    where = f"http://127.0.0.1:9/a\nQueued {exact_time(queued.queued_at)}"
+    paused = paused_text(target)
+    assert whole == f"{where}\n{paused}\nThe sender got this response."
+    assert first.splitlines() == [
+        "Attempt 1 of 2, forwarded: 500 Internal Server Error after 12 ms",
+        exact_time(made[0].started_at),
+        "The target responded with 500.",
+        "Connect 2.0 ms, Waiting for first byte 4.0 ms, Rest 6.0 ms",
+    ]
+    assert cut.replace("\n", " ").endswith(f" {exact_time(made[1].started_at)} {INTERRUPTED_MEANS}")
+    assert following == f"Target is paused\n{where}\nDue {exact_time(due)}\n{paused}\nThe sender got this response."
 
 
 async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> None:
@@ -325,6 +361,56 @@ async def test_only_failed_deliveries_to_targets_can_be_retried(tmp_path: Path) 
         assert shown.model.summary(row).delivery is DeliveryState.QUEUED
 
 
+def open_menu(tab: DeliveriesTab) -> dict[str, QAction]:
+    """The context menu of the current row, as a key opens it: its entries by their text."""
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(-1, -1), QPoint(-1, -1))
+    QApplication.sendEvent(tab.list.viewport(), asked)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    row = tab.list.visualRect(tab.list.currentIndex())
+    assert menu.pos() == tab.list.viewport().mapToGlobal(row.bottomLeft())
+    assert menu.toolTipsVisible(), "they say why a delivery cannot be sent"
+    return {action.text(): action for action in menu.actions() if action.text()}
+
+
+def close_menu() -> None:
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    menu.close()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+async def test_the_menu_of_a_row_sends_and_copies(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        store, clipboard, both = shown.desk.store, QGuiApplication.clipboard(), "Copy request and response as text"
+        await store.targets.pause(delivery.target_id or 0)
+        await until(lambda: words(tab)[0].startswith("Paused"))
+        menu = open_menu(tab)
+        assert list(menu) == ["Send now", "Copy URL", both]
+        assert not menu["Send now"].isEnabled()
+        assert "target is paused" in menu["Send now"].toolTip()
+        assert not menu[both].isEnabled(), "nothing was sent yet"
+        menu["Copy URL"].trigger()
+        assert clipboard.text() == tab.pane.url.text()
+        close_menu()
+        await store.targets.resume(delivery.target_id or 0)
+        due = now_us() + 3_600 * SECOND
+        await finish(store, delivery, DeliveryState.QUEUED, attempt(delivery, **STATUS_500), due_at=due)
+        await until(lambda: words(tab)[-1].startswith("Retry 1 of 4 in "))
+        menu = open_menu(tab)
+        menu[both].trigger()
+        await until(lambda: clipboard.text().startswith(f"POST {tab.pane.url.text()}\n"))
+        menu["Send now"].trigger()
+        close_menu()
+        await until(lambda: words(tab)[-1] == "Retry 1 of 4 now")
+        (waiting,) = await store.deliveries.of_capture(delivery.capture_id)
+        await finish(store, waiting, DeliveryState.FAILED, attempt(waiting, **STATUS_500))
+        await until(lambda: words(tab)[0].startswith("Failed"))
+        open_menu(tab)["Retry"].trigger()
+        close_menu()
+        await until(lambda: words(tab)[-1] == "Next attempt now")
+
+
 async def test_what_is_chosen_stays_when_another_attempt_is_made(tmp_path: Path) -> None:
     async with opened(tmp_path) as (shown, tab, _, delivery):
         store = shown.desk.store
@@ -333,11 +419,13 @@ async def test_what_is_chosen_stays_when_another_attempt_is_made(tmp_path: Path)
         await until(lambda: len(words(tab)) == 42)
         assert tab.pane.title.text().startswith("Attempt 40 of 40")
         choose(tab, 3)
+        press(tab.pane.sides, "Request")
         tab.list.verticalScrollBar().setValue(50)
         (waiting,) = await store.deliveries.of_capture(delivery.capture_id)
         await finish(store, waiting, DeliveryState.DELIVERED, attempt(delivery, 41))
         await until(lambda: words(tab)[0].startswith("Delivered"))
         assert tab.pane.title.text().startswith("Attempt 3 of 41")
+        assert tab.pane.sides.current() == "request"
         assert tab.list.verticalScrollBar().value() == 50
         choose(tab, 0)
         assert tab.pane.title.text().startswith("Attempt 41 of 41")
@@ -414,6 +502,9 @@ async def test_a_request_without_deliveries_says_why(tmp_path: Path, forwards: b
         empty = shown.detail.view.deliveries.empty
         await until(empty.isVisible)
         assert ("when this request arrived" in empty.text.text()) == forwards
+        if not forwards:
+            await shown.desk.store.targets.create(shown.endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
+            await until(lambda: "when this request arrived" in empty.text.text())
 
 
 async def test_nothing_of_a_request_is_shown_with_another(tmp_path: Path) -> None:
