@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app.core.bodies.lines import Line
 from app.ui.inspector.body.code.code_view import CodeView
@@ -32,6 +32,10 @@ async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
     assert cursor.selectedText() == "name"
     bar.field.setText("nothing like it")
     assert bar.count.text() == "No matches"
+    (clear,) = bar.field.findChildren(QToolButton)
+    assert clear.accessibleName() == "Clear"
+    QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
+    assert bar.count.text() == ""
     QTest.keyClick(bar.field, Qt.Key.Key_Escape)
     assert not bar.isVisible()
 
@@ -46,6 +50,8 @@ async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> N
     code.verticalScrollBar().setValue(200)
     await until(lambda: shown.detail.body.loader.ended and bar.count.text() == "2 of 10,000+")
     assert code.verticalScrollBar().value() == 200
+    QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert bar.count.text() == "1 of 10,000+"
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:
