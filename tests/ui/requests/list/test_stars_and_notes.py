@@ -153,6 +153,7 @@ async def test_many_starred_at_once_are_each_listed_once(shown: PageDesk) -> Non
 async def test_a_note_is_written_under_the_head_and_shown_everywhere(shown: PageDesk) -> None:
     ids = await opened(shown)
     note = shown.detail.header.note
+    below = (note.hint, note.cancel_button, note.save_button)
     assert not note.isVisible()
     QGuiApplication.clipboard().clear()
     QTest.keyClick(shown.list, Qt.Key.Key_N)
@@ -162,10 +163,12 @@ async def test_a_note_is_written_under_the_head_and_shown_everywhere(shown: Page
     QTest.keyClicks(note.text, "two")
     assert note.text.toPlainText() == "cluspn\ntwo"
     assert note.hint.text().startswith("10 of 2,000")
+    assert all(one.isVisible() for one in below)
     QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
     await until(lambda: shown.model.summary(1).note == "cluspn\ntwo")
     assert not note.writing
     assert note.isVisible()
+    assert not any(one.isVisible() for one in below)
     assert note.text.isReadOnly()
     assert shown.page.focusWidget() is shown.list
     assert shown.page.commands.selected.note.text() == "Edit note…"
