@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import pairwise
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QFontMetricsF, QGuiApplication, QTextCursor, QWheelEvent
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QFontMetricsF,
+    QGuiApplication,
+    QImage,
+    QMouseEvent,
+    QTextCursor,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.body_reader import BodyReader
@@ -22,6 +33,7 @@ from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown as shown_window
+from tests.ui.on_screen import on_screen
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
@@ -61,9 +73,7 @@ def rows(code: CodeView) -> list[str]:
 
 def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) -> None:
     whole = code.toPlainText()
-    numbers = dict(code.rows.visible_rows(500))
-    middle = round(numbers[line_of(code, '"a"')]) + 9
-    QTest.mouseClick(code.gutter, Qt.MouseButton.LeftButton, pos=QPoint(code.gutter.width() - 8, middle))
+    QTest.mouseClick(code.gutter, Qt.MouseButton.LeftButton, pos=gutter_place(code, '"a"'))
     assert rows(code)[1] == '"a": { 2 keys },'
     code.setTextCursor(QTextCursor(code.rows.block_of(line_of(code, '"b"') + 2)))
     QTest.keyClick(
@@ -84,6 +94,67 @@ def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) ->
     code.folds.unfold_all()
     assert code.toPlainText() == whole
     assert not code.grab().isNull()
+
+
+def gutter_place(code: CodeView, text: str) -> QPoint:
+    """The place of the arrow beside this line."""
+    numbers = dict(code.rows.visible_rows(500))
+    return QPoint(code.gutter.width() - 8, round(numbers[code.rows.row_of(line_of(code, text))]) + 9)
+
+
+def hover(widget: QWidget, place: QPoint) -> None:
+    """As the system tells of a mouse that moves over it."""
+    none, no_keys, at = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, QPointF(place)
+    move = QMouseEvent(QEvent.Type.MouseMove, at, widget.mapToGlobal(at), none, none, no_keys)
+    QApplication.sendEvent(widget, move)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)  # said when a tooltip appears
+async def test_an_arrow_that_is_pointed_at_says_what_a_click_does(code: CodeView) -> None:
+    gutter, hand = code.gutter, Qt.CursorShape.PointingHandCursor
+    fold, other = gutter_place(code, '"b"'), gutter_place(code, '"long"')
+    plain = await on_screen(gutter)
+    hover(gutter, fold)
+    assert (QToolTip.text(), gutter.cursor().shape()) == ("Fold", hand)
+    pointed = await on_screen(gutter)
+    assert pointed != plain
+    hover(gutter, other)
+    assert gutter.cursor().shape() == Qt.CursorShape.ArrowCursor
+    await until(lambda: not QToolTip.text())
+    assert await on_screen(gutter) == plain
+    hover(gutter, fold)
+    assert await on_screen(gutter) == pointed
+    QApplication.sendEvent(gutter, QEvent(QEvent.Type.Leave))
+    assert await on_screen(gutter) == plain
+    QTest.mouseClick(gutter, Qt.MouseButton.RightButton, pos=fold)
+    assert not code.folds.is_folded(line_of(code, '"b"'))
+    QTest.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=fold)
+    await settle()
+    hover(gutter, gutter_place(code, '"long"'))
+    hover(gutter, gutter_place(code, '"b"'))
+    assert (QToolTip.text(), gutter.cursor().shape()) == ("Unfold", hand)
+    QToolTip.hideText()
+
+
+async def test_numbers_and_arrows_stay_beside_their_lines(code: CodeView) -> None:
+    def in_view(gutter: QImage) -> QImage:
+        return gutter.copy(0, 0, gutter.width(), code.viewport().height())  # below it is the horizontal scroll bar
+
+    async def changes(change: Callable[[], object]) -> None:
+        before = await on_screen(code.gutter)
+        change()
+        await settle()
+        after = await on_screen(code.gutter)
+        assert before != after
+        assert in_view(after) == in_view(code.gutter.grab().toImage())
+
+    await changes(code._theme.body_text.toggle_wrap)
+    await changes(code.folds.fold_all)
+    code.set_lines([Line("a"), Line("  b")], folding=True)
+    await changes(code.end_lines)
+    code.set_lines([Line(f"{n}") for n in range(500)])
+    for by in (7, -3, 200, 1):
+        await changes(partial(code.verticalScrollBar().setValue, code.verticalScrollBar().value() + by))
 
 
 class Paints(QObject):
@@ -116,6 +187,56 @@ async def test_lines_that_just_fit_come_to_rest(code: CodeView, height: int) -> 
         code.resize(420, now)
         await settle()
         assert bar.isVisible() == (bar.maximum() > 0) == bars
+
+
+def line_in_ink(image: QImage) -> int:
+    """How many rows of pixels the uppermost line of text has."""
+    empty = image.pixel(1, 1)
+    rows = (any(image.pixel(x, y) != empty for x in range(image.width())) for y in range(image.height()))
+    inked = dropwhile(operator.not_, rows)
+    return sum(1 for _ in takewhile(bool, inked))
+
+
+async def test_all_that_is_painted_of_a_body_follows_the_size_of_its_text(shown: PageDesk) -> None:
+    body, text = shown.detail.body, shown.desk.theme.body_text
+    await open_body(shown, b"1111\n" * 3, "text/plain")
+    for view in ("text", "hex"):
+        body.views.activated.emit(view)
+        await until(lambda view=view: body.views.current() == view)
+        painted = body.code.gutter if view == "text" else body.hex.viewport()
+        await settle()
+        small = line_in_ink(painted.grab().toImage())
+        for _ in range(13):
+            text.zoom_in()
+        assert line_in_ink(painted.grab().toImage()) > 1.5 * small > 0
+        text.reset_zoom()
+
+
+def turn_wheel(view: QWidget, notches: int, keys: Qt.KeyboardModifier) -> None:
+    where = QPointF(view.rect().center())
+    wheel = QWheelEvent(
+        where,
+        view.mapToGlobal(where),
+        QPoint(),
+        QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton,
+        keys,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(view, wheel)
+
+
+def test_the_wheel_scrolls_and_with_ctrl_zooms(code: CodeView) -> None:
+    code.set_lines([Line(f"{n}") for n in range(500)])
+    code.grab()
+    text, bar = code._theme.body_text, code.verticalScrollBar()
+    turn_wheel(code.viewport(), -1, Qt.KeyboardModifier.NoModifier)
+    assert (bar.value() > 0, text.size) == (True, BASE)
+    bar.setValue(0)
+    for notches, size in ((1, BASE + 1), (-1, BASE)):
+        turn_wheel(code.viewport(), notches, Qt.KeyboardModifier.ControlModifier)
+        assert (bar.value(), text.size, code.font().pixelSize()) == (0, size, size)
 
 
 def colours(code: CodeView, text: str) -> list[tuple[str, str]]:
@@ -224,19 +345,8 @@ async def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(tm
     body.views.activated.emit("hex")
     await until(lambda: body.stack.currentWidget() is body.hex)
     assert not body.wrap.isVisible()
-    where = QPointF(body.hex.viewport().rect().center())
-    for notch in (120, 120, -120, 120):
-        wheel = QWheelEvent(
-            where,
-            body.hex.viewport().mapToGlobal(where),
-            QPoint(),
-            QPoint(0, notch),
-            Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.ControlModifier,
-            Qt.ScrollPhase.NoScrollPhase,
-            False,
-        )
-        QApplication.sendEvent(body.hex.viewport(), wheel)
+    for notches in (1, 1, -1, 1):
+        turn_wheel(body.hex.viewport(), notches, Qt.KeyboardModifier.ControlModifier)
     sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.view.tokens.code)}
     assert sizes == {text.size} == {15}
     theme = Theme()
