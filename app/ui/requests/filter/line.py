@@ -218,10 +218,7 @@ class FilterLine(QLineEdit):
         """Replace these characters with `text`, as one step that can be undone; the cursor moves behind it."""
         at = _qt_positions(self.text())
         self.setSelection(at[start], at[end] - at[start])
-        if text:
-            self.insert(text)
-        elif self.hasSelectedText():
-            self.del_()
+        self.insert(text)
 
     def place(self) -> int:
         """The cursor position in characters."""
