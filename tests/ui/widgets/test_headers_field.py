@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QColor, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -302,6 +302,22 @@ class TestFaults:
         cell = rows.index(2, column)
         assert cell.data(Qt.ItemDataRole.AccessibleDescriptionRole) == message
         assert cell.data(Qt.ItemDataRole.ToolTipRole).replace("\n", " ").startswith(message[:80])
+
+    def test_a_warning_is_at_the_right_end_of_the_cell(self, shown: Shown) -> None:
+        shown.field.set_value(TWO)
+        grid, danger = shown.grid, QColor(shown.dialog.theme.tokens.danger).rgb()
+        grid.rows.setData(grid.rows.index(2, VALUE), "alone")
+        image = grid.viewport().grab().toImage()
+
+        def in_red(column: int) -> set[int]:
+            """Which columns of pixels have that colour within the cell's frame, counted from its right end."""
+            cell = grid.visualRect(grid.rows.index(2, column)).adjusted(2, 2, -3, -3)
+            rows = range(cell.top(), cell.bottom())
+            columns = range(cell.left(), cell.right())
+            return {cell.right() - x for x in columns if any(image.pixel(x, y) == danger for y in rows)}
+
+        assert in_red(VALUE) == set()
+        assert 0 < min(in_red(NAME)) < max(in_red(NAME)) < grid.columnWidth(REMOVE)
 
     def test_what_was_given_is_no_fault_until_something_is_edited(self, shown: Shown) -> None:
         shown.field.set_value((("A", "x" * 9_000),))

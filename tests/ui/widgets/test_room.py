@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.ui.theme import metrics
@@ -11,6 +11,8 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.fields import LabeledField
+from app.ui.widgets.layout import vbox
 
 
 def test_the_icon_of_a_button_does_not_touch_its_text(qapp: QApplication, qtbot: QtBot) -> None:
@@ -34,6 +36,25 @@ def test_the_icon_of_an_empty_state_goes_before_its_words(qtbot: QtBot) -> None:
     assert state.text.visibleRegion().boundingRect() == state.text.rect()
     state.resize(600, 300)
     assert state.tile.isVisible()
+
+
+def test_a_line_is_between_a_list_and_its_details(qtbot: QtBot) -> None:
+    dialog, choices, details = Dialog("Targets", Theme(), None), QLabel("choices"), QLabel("details")
+    qtbot.addWidget(dialog)
+    dialog.fill_columns(vbox(choices), vbox(details))
+    dialog.resize(400, 300)
+    dialog.show()
+    lines = [one for one in dialog.findChildren(QFrame) if one.property("part") == "line"]
+    (between,) = (one for one in lines if choices.x() < one.x() < details.x())
+    assert (between.width(), between.height()) == (1, details.height())
+
+
+def test_a_long_error_does_not_widen_its_field(qtbot: QtBot) -> None:
+    field = LabeledField("URL", QLineEdit())
+    qtbot.addWidget(field)
+    width = field.minimumSizeHint().width()
+    field.set_error("This is no URL that a request can be sent to. " * 5)
+    assert field.minimumSizeHint().width() < max(width, 200)
 
 
 def test_a_line_is_below_the_title_where_the_content_is_scrolled_under_it(qapp: QApplication, qtbot: QtBot) -> None:

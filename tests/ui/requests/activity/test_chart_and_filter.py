@@ -149,6 +149,14 @@ async def test_esc_gives_up_the_suggestions_then_the_filter_then_the_time(shown:
         QTest.keyClick(shown.list, Key.Key_Escape)
         await until(lambda left=left: len(listed(shown)) == left)
     assert page.activity.times is None
+    # From the chart: the time first, then the filter.
+    page.filter.bar.set_text("paid")
+    choose(shown, bar, bar)
+    await until(lambda: len(listed(shown)) == 2)
+    page.activity.chart.setFocus()
+    for left in (20, 40):
+        QTest.keyClick(page.activity.chart, Key.Key_Escape)
+        await until(lambda left=left: len(listed(shown)) == left)
 
 
 @pytest.mark.parametrize(("minute", "kept"), [(0, (True, True)), (1, (False, True)), (19, (False, False))])

@@ -164,12 +164,14 @@ async def test_many_that_are_not_loaded_stay_selected_and_only_they_are_deleted(
     click_row(shown, 0, CTRL)
     await shown.desk.store.captures.delete([ids[8]])  # by a script
     await until(lambda: selected(shown) == mine[:3])
+    delete = shown.page.commands.selected.delete
+    await until(lambda: delete.text() == "Delete 3 requests…")
     QTest.keyClick(shown.list, Key.Key_S)
     await until(lambda: all(one.starred for one in shown.list.selected()))
     QTest.keyClick(shown.list, Key.Key_S)
     await until(lambda: not any(one.starred for one in shown.list.selected()))
     before = shown.desk.store.captures.counts(shown.endpoint.id).total
-    await until(shown.page.commands.selected.delete.isEnabled)
+    await until(delete.isEnabled)
     QTest.keyClick(shown.list, Key.Key_Delete)
     await until(lambda: shown.page.findChildren(Question))
     assert shown.page.findChildren(Question)[0].windowTitle() == "Delete 3 requests?"
