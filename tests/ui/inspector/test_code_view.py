@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import operator
 from collections.abc import Callable, Iterator
@@ -296,6 +297,17 @@ def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
     assert [mark.cursor.selectedText() for mark in code.extraSelections()] == ["needle"] * 2
     code.mark_place(3, 5, move=True)
     assert code.textCursor().block().text().strip() == '"x": 1,'
+
+
+def test_a_match_at_the_end_of_what_is_loaded_is_found_once(code: CodeView) -> None:
+    encoded = base64.b64encode(b"well, needle").decode()
+    code.set_lines([Line("Content-Transfer-Encoding: base64"), Line(""), Line(encoded)])
+    found, searched = code.find_words(["needle"], ("mail",))
+    assert len(found) == 1
+    code.add_lines([Line(""), Line("a needle")])
+    more, _ = code.find_words(["needle"], ("mail",), searched)
+    assert len(more) == 1
+    assert found[0] < more[0]
 
 
 def test_lines_loaded_later_are_added_below_what_is_folded(code: CodeView) -> None:
