@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QItemSelectionModel, QRect, Qt
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QTableView, QTreeView
@@ -91,7 +91,30 @@ async def test_a_form_is_a_table_with_groups(tmp_path: Path) -> None:
         await until(lambda: '"ann"' in panel.code.toPlainText())
         panel.close_button.click()
         await until(view.hasFocus)
+        double_click(view, user)
+        assert view.isExpanded(user)
+        double_click(view, user)
+        assert not view.isExpanded(user)
+        double_click(view, model.index(1, 1))
+        assert (await panel_of(shown)).title.text() == "id"
+        panel.close_button.click()
+        for row, keys in ((1, Qt.KeyboardModifier.NoModifier), (3, CTRL)):
+            place = view.visualRect(model.index(row, 0)).center()
+            QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, keys, place)
+        view.copy_rows()
+        assert clipboard() == "id: 7\ncreated_at: 1700000000"
+        actions = {action.text(): action for action in view.actions()}
+        assert list(actions) == ["Show value", "Decode value", "Copy value", "Copy name and value", "Copy as sent"]
+        actions["Show value"].trigger()
+        assert (await panel_of(shown)).title.text() == "created_at"
         assert not table.grab().isNull()
+
+
+def double_click(view: QTreeView, row: QModelIndex) -> None:
+    """As the system tells of it: press and release, then the second press."""
+    place = view.visualRect(row).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
 def first_ink(image: QImage, rect: QRect) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtGui import QColor, QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -170,3 +170,46 @@ async def test_the_end_of_a_body_that_is_cut_when_it_is_copied_is_told(
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert len(await copied(view)) == 4
     await until(lambda: notice(view) == "Copied the first 1 MiB of the selection.")
+
+
+async def test_another_body_is_shown_from_its_beginning_and_nothing_of_the_one_before(view: HexWidget) -> None:
+    other = of_bytes(bytes(reversed(BODY)), "other")
+    await until(lambda: last_ink(view) >= 0)
+    first = await on_screen(view.viewport())
+    view.show_source(other)
+    await until(lambda: last_ink(view) >= 0)
+    plain = await on_screen(view.viewport())
+    assert plain != first
+    view.show_source(of_bytes(BODY, "body"))
+    await until(lambda: last_ink(view) >= 0)
+    QTest.mousePress(view.viewport(), LEFT, pos=place_of(view, 1))
+    view.mark((20, 3))
+    view.verticalScrollBar().setValue(30)
+    view.show_source(other)
+    await until(lambda: last_ink(view) >= 0)
+    assert view.verticalScrollBar().value() == 0
+    assert await on_screen(view.viewport()) == plain
+    view.show_source(None)
+    assert await on_screen(view.viewport()) != plain
+
+
+async def test_marked_bytes_are_brought_into_view_and_painted(view: HexWidget) -> None:
+    await until(lambda: last_ink(view) >= 0)
+    colour = QColor(view._theme.tokens.warning_soft).rgb()
+
+    async def is_seen() -> bool:
+        image = await on_screen(view.viewport())
+        return any(image.pixel(x, y) == colour for x in range(image.width()) for y in range(0, image.height(), 4))
+
+    assert not await is_seen()
+    view.mark((3_000, 4))
+    assert await is_seen()
+    place = view.verticalScrollBar().value()
+    view.mark((3_008, 4))
+    assert view.verticalScrollBar().value() == place, "it was in view already"
+    view._theme.set_choice("dark")
+    assert not await is_seen(), "the colours are those of the other theme"
+    view._theme.set_choice("light")
+    assert await is_seen()
+    view.mark(None)
+    assert not await is_seen()
