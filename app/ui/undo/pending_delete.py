@@ -174,6 +174,9 @@ class PendingDelete(QObject):
             self._drop(one)
             return
         one.remaining_ms = DELAY_MS
+        self._count_down()
+
+    def _count_down(self) -> None:
         if not self._timer.isActive() and not self._closed:
             self._last_tick = time.monotonic()
             self._timer.start()
@@ -218,6 +221,7 @@ class PendingDelete(QObject):
             await self._trash.undo(one.deletion)
         except HooklineError:
             one.finishing = False
+            self._count_down()  # it stopped if nothing else was waiting
             raise
         self._restore(one)
 

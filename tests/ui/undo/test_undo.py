@@ -15,7 +15,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from app.core.deletion import MarkedIds
+from app.core.deletion import Deletion, MarkedIds
 from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
@@ -795,3 +795,32 @@ async def test_a_request_in_its_own_window_is_back_in_it(tmp_path: Path) -> None
         await until(lambda: own.detail.capture is None)
         await undo(window)
         await until(lambda: own.detail.capture is not None)
+
+
+async def test_an_undo_that_the_store_refuses_after_a_while_can_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 3)
+        before = rows(window)
+        await delete_row(window, 0)
+        undo_in_store, go_on = desk.store.trash.undo, asyncio.Event()
+
+        async def refuse(deletion: Deletion) -> None:
+            await go_on.wait()
+            raise StorageUnavailableError("The disk is full.")
+
+        monkeypatch.setattr(desk.store.trash, "undo", refuse)
+        window.undo_bar.button.click()
+        await until(lambda: not window.undo_bar.isVisible())  # too late to click again
+        await settle(6)
+        go_on.set()
+        await until(desk.messages.waiting)
+        await until(window.undo_bar.isVisible)
+        assert window.undo_bar.command.isEnabled()
+        left = window.pending.newest.remaining_ms
+        await until(lambda: window.pending.newest.remaining_ms < left)
+        monkeypatch.setattr(desk.store.trash, "undo", undo_in_store)
+        window.undo_bar.button.click()
+        await until(lambda: rows(window) == before)
+        assert not window.undo_bar.isVisible()
