@@ -222,6 +222,7 @@ class ProgramPane(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.found = found
+        self._runs = False
         program = found.program
         self.form = OptionForm(program, theme, self)
         self.state = Pill("", "neutral", self)
@@ -246,8 +247,9 @@ class ProgramPane(QWidget):
         self.show_found(found)
 
     def show_found(self, found: FoundProgram, *, reload: bool = False) -> None:
-        """The program was looked for again, or (`reload`) its options were saved; other edits are kept."""
-        self.found = found
+        """The program was looked for again, or (`reload`) its options were saved; other edits are kept, and what is
+        said of the last start."""
+        was_usable, self.found = is_usable(self.found), found
         if reload or not self.form.has_changes():
             self.form.load(found)
         installed = is_usable(found)
@@ -257,13 +259,17 @@ class ProgramPane(QWidget):
         self._install_part.setVisible(not installed)
         self.form.setVisible(installed and bool(found.program.options))
         self.save.setVisible(installed and bool(found.program.options))
-        self._footer.setVisible(installed)
-        self._edited()
+        self.start.setVisible(installed)
+        self._show_problem(self.problem.text() if installed is was_usable else "")
+        self._show_edits()
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
         """What Start does now."""
         running = tunnel.state in RUNNING
         own = tunnel.program == self.found.program.id
+        if running and own and not self._runs:
+            self._show_problem("")  # started from elsewhere
+        self._runs = running and own
         self.start.setText("Restart" if running and own else "Use this instead" if running else "Start")
         self.start.set_kind("secondary" if running else "primary")
         self.start.set_icon_name("retry" if running and own else "play")
@@ -277,17 +283,19 @@ class ProgramPane(QWidget):
         self._show_errors(errors, "" if errors else str(error))
 
     def _show_errors(self, errors: Sequence[FieldError], text: str = "") -> None:
-        text = shown(text or self.form.show_errors(errors))
-        show_or_hide(self.problem, text)
+        self._show_problem(shown(text or self.form.show_errors(errors)))
         broken = next((field for field in self.form.fields.values() if field.error()), None)
         if broken is not None:
             self._area.ensureWidgetVisible(broken, 0, ERROR_ROOM)
 
     @Slot()
     def _edited(self) -> None:
+        self._show_problem("")
+        self._show_edits()
+
+    def _show_edits(self) -> None:
         fixed = self.found.program.keeps_url(self.form.values())
         self.kind.show_state("Same URL each time" if fixed else "New URL each time", "accent" if fixed else "neutral")
-        self.problem.hide()
         self.save.setEnabled(self.form.has_changes())
 
     @Slot()
@@ -305,8 +313,11 @@ class ProgramPane(QWidget):
     @Slot()
     def _open_website(self) -> None:
         opened = QDesktopServices.openUrl(QUrl(self.found.program.website))
-        self.problem.setText("" if opened else f"{NOT_OPENED} The address is {self.found.program.website}.")
-        self.problem.setVisible(not opened)
+        self._show_problem("" if opened else f"{NOT_OPENED} The address is {self.found.program.website}.")
+
+    def _show_problem(self, text: str) -> None:
+        show_or_hide(self.problem, text)
+        self._footer.setVisible(is_usable(self.found) or bool(text))
 
     def _content(self, parent: QWidget) -> QHBoxLayout:
         """All below the title, with a common right edge."""

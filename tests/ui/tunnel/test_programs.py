@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -181,10 +181,21 @@ class TestOptions:
             assert pane.problem.text() == "No."
             await until(pane.start.isEnabled)
             assert desk.settings.tunnel_program is None
+            await settle(6)  # the programs are read again, because the options were saved
+            assert pane.problem.isVisible()
+            assert field.error()
             desk.tunnels.errors["start"] = NotFoundError("ssh is not installed.")
             pane.start.click()
             await until(lambda: pane.problem.text() == "ssh is not installed.")
             assert not field.error()
+            desk.tunnels.come_up(program="ssh")
+            assert not pane.problem.isVisible(), "it runs"
+            pane.start.click()
+            await until(pane.problem.isVisible)
+            desk.tunnels.found[0] = replace(desk.tunnels.found[0], path=None)
+            page.programs.search_requested.emit()
+            await until(pane.install.isVisible)
+            assert not pane.problem.isVisible(), "it is said above"
 
     async def test_options_are_saved_without_starting(self, tmp_path: Path) -> None:
         async with page_of(tmp_path, found("ssh", options=(PORT,))) as (desk, page):
@@ -240,3 +251,31 @@ class TestSecrets:
             pane_of(page, "ngrok").save.click()
             await until(lambda: desk.tunnels.found[0].secrets_set == ())
             await until(lambda: field.help_text() == TOKEN.help)
+
+
+class Browser(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(url.toString())
+
+
+@pytest.mark.qt_log_ignore("does not support QPlatformServices", extend=True)
+@pytest.mark.parametrize("installed", [True, False])
+async def test_a_website_that_nothing_opens_is_named(tmp_path: Path, installed: bool) -> None:
+    async with page_of(tmp_path, found("bore", installed=installed)) as (_, page):
+        pane, browser = pane_of(page, "bore"), Browser()
+        pane.website.click()
+        assert pane.problem.isVisible()
+        assert pane.problem.text() == "No program found to open websites. The address is https://example.org."
+        assert pane.start.isVisible() is installed
+        QDesktopServices.setUrlHandler("https", browser, "open")
+        try:
+            pane.website.click()
+        finally:
+            QDesktopServices.unsetUrlHandler("https")
+        assert browser.opened == ["https://example.org"]
+        assert not pane.problem.isVisible()
