@@ -162,8 +162,12 @@ class BodyEditor(QWidget):
 
     async def _use_chosen(self) -> None:
         path = await FileDialog(self, "Choose a file to send as the body", Path.home()).chosen()
-        if path is not None:
+        if path is None:
+            return
+        try:
             await self.use_file(path)
+        except HooklineError as error:
+            self.set_error(str(error))  # a message would be in the window below
 
     @Slot()
     def _reset(self) -> None:

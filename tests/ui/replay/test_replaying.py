@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from shiboken6 import isValid
 
+from app.core.errors import HooklineError
 from app.core.replay.spec import OtherEndpoint
 from app.core.target import TargetDraft
 from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.replay import request_editors
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
@@ -405,16 +407,50 @@ async def test_a_binary_body_is_replaced_by_a_file(tmp_path: Path) -> None:
         assert editor.body_editor._pages.currentWidget() is editor.body_editor.hex
         file = tmp_path / "other.bin"
         file.write_bytes(b"\xff\xfe")
-        editor.body_editor.choose.click()
-        asked = await wait_for_widget(FileDialog, editor)
-        asked.findChildren(QLineEdit)[0].setText(str(file))  # to select it, its folder would have to be read first
-        asked.accept()
+        await choose_file(editor, file)
         await until(lambda: "2 bytes" in editor.body_editor.facts.text())
         editor.submit()
         await until(lambda: received.requests)
         assert received.requests[0].endswith(b"\r\n\r\n\xff\xfe")
         await until(editor.response.isVisible)
         editor.reject()
+
+
+async def choose_file(editor: ReplayEditor, file: Path) -> None:
+    editor.body_editor.choose.click()
+    asked = await wait_for_widget(FileDialog, editor)
+    asked.findChildren(QLineEdit)[0].setText(str(file))  # to select it, its folder would have to be read first
+    asked.accept()
+    await until(lambda: not editor.findChildren(FileDialog))
+
+
+async def test_a_file_that_cannot_be_a_body_is_refused_in_the_dialog_and_the_body_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        await open_body(shown, b"typed", "text/plain", target="/catch/x")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
+        body = editor.body_editor
+        large, gone = tmp_path / "large.bin", tmp_path / "gone.bin"
+        large.write_bytes(b"123")
+        gone.write_bytes(b"1")
+        monkeypatch.setattr(request_editors, "FILE_MAX", 2)
+        await choose_file(editor, large)
+        await until(body._error.isVisible)
+        assert body._error.text() == "large.bin is too large: a replaced body can have at most 2 B."
+        assert (body.edit.toPlainText(), body.value()) == ("typed", None)
+        gone.unlink()
+        monkeypatch.setattr(Path, "home", lambda: tmp_path)
+        with pytest.raises(HooklineError, match=r"^gone.bin cannot be read: No such file or directory\.$"):
+            await body.use_file(gone)
+        large.write_bytes(b"12")
+        await choose_file(editor, large)
+        await until(lambda: "2 bytes" in body.facts.text())
+        assert not body._error.isVisible()
+        assert not shown.desk.messages.waiting()
+        editor.done(0)
 
 
 async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path: Path) -> None:
