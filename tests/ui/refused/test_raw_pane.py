@@ -94,3 +94,11 @@ async def test_trailers_stand_under_the_headers(tmp_path: Path) -> None:
         assert detail.view.headers.height() > 80
         await open_body(shown_page, b"", "")
         assert not table.isVisible()
+
+
+async def test_a_few_bytes_without_an_end_of_the_head_are_no_head(desk: Desk, window: MainWindow) -> None:
+    window.show_page(REFUSED)
+    refuse(desk, b"GET")
+    await until(lambda: window.refused.model.rowCount() == 1)
+    window.refused.table.selectRow(0)
+    assert window.refused.raw.caption.text() == "3 B, as received · from ::1 port 1"
