@@ -212,11 +212,15 @@ def empty_words(same: int, neither: int, *, running: bool, ended: bool) -> tuple
     return title, text.strip()
 
 
+def _title(endpoint: Endpoint) -> str:
+    return f"Compare targets of “{escape(endpoint.name)}”"
+
+
 class ComparisonDialog(Dialog):
     """Stays open beside the window. `endpoint` has at least two targets."""
 
     def __init__(self, endpoint: Endpoint, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(f"Compare targets of “{escape(endpoint.name)}”", theme, parent)
+        super().__init__(_title(endpoint), theme, parent)
         self.setModal(False)
         self.setWindowFlag(Qt.WindowType.Window)
         self._endpoint, self._services = endpoint, services
@@ -236,6 +240,9 @@ class ComparisonDialog(Dialog):
         self.responses = ResponsesView(theme, self)
         self.no_selection = EmptyState(
             "compare", "No request selected", "Select a request to see both responses.", theme, self
+        )
+        self.gone = EmptyState(
+            "compare", "No longer stored", "The request or its responses have been deleted.", theme, self
         )
         self.right = QStackedWidget(self)
         self.progress = label("", "muted", self)
@@ -293,6 +300,8 @@ class ComparisonDialog(Dialog):
             self.reject()
             return
         self._endpoint = endpoint
+        self.setWindowTitle(_title(endpoint))
+        self.title.setText(_title(endpoint))
         self.targets.show_targets(self._endpoint, self.choice)
         ids = {target.id for target in endpoint.targets}
         if not {self.choice.first, self.choice.second} <= ids:
@@ -413,7 +422,7 @@ class ComparisonDialog(Dialog):
         found = await self.runner.responses(capture_id, choice)
         if found is None:
             self._selected = None
-            self.right.setCurrentWidget(self.no_selection)
+            self.right.setCurrentWidget(self.gone)
             return
         self.responses.show_pair(*found, keep_place=keep_place)
         self.right.setCurrentWidget(self.responses)
@@ -431,7 +440,13 @@ class ComparisonDialog(Dialog):
             spacing=metrics.SPACE_3,
             margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3),
         )
-        for pages, widgets in ((self.left, (self.empty, self.list)), (self.right, (self.no_selection, self.responses))):
+        for pages, widgets in (
+            (self.left, (self.empty, self.list)),
+            (
+                self.right,
+                (self.no_selection, self.responses, self.gone),
+            ),
+        ):
             for widget in widgets:
                 pages.addWidget(widget)
         self.left.setMinimumWidth(LIST_MINIMUM)

@@ -423,3 +423,21 @@ async def test_a_low_window_leaves_its_room_to_the_bodies(tmp_path: Path) -> Non
         dialog.resize(895, 780)
         await settle(10)
         assert abs(split.sizes()[0] - 300) < 3
+
+
+async def test_it_is_named_after_its_endpoint_as_that_is_called_now(tmp_path: Path) -> None:
+    async with comparison(tmp_path) as (desk, endpoint, dialog):
+        await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Renamed"))
+        await until(lambda: dialog.windowTitle() == "Compare targets of “Renamed”")
+        assert dialog.title.text() == dialog.windowTitle()
+
+
+async def test_of_a_request_that_was_deleted_it_says_so(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"a", b"b"), (b"c", b"d")) as (desk, _, dialog):
+        await until(dialog.responses.isVisible)
+        await desk.store.captures.delete([dialog.model.record(1).request.id])
+        dialog.list.select_row(1)
+        await until(dialog.gone.isVisible, 5)
+        assert not dialog.no_selection.isVisible(), "it is selected"
+        dialog.list.select_row(0)
+        await until(dialog.responses.isVisible)
