@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlai
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
-from app.core.events import TunnelChanged
+from app.core.events import Event, NodesChanged, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.tunnel.tunnel import url_mark
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -199,7 +199,9 @@ class AboutDialog(Dialog):
         self.status = label("", "success", self, wrap=True)
         self.close_button = Button("Close", theme, self)
         self._lay_out()
-        self._subscription = services.bus.subscribe(TunnelChanged, self._tunnel_changed)
+        self._subscriptions = Subscriptions(services.bus)
+        for kind in (TunnelChanged, SettingsChanged, NodesChanged):
+            self._subscriptions.add(kind, self._show_base_url)
         self.licences_button.clicked.connect(self.show_licences)
         self.copy_button.clicked.connect(self.copy_diagnostics)
         self.close_button.clicked.connect(self.reject)
@@ -218,8 +220,8 @@ class AboutDialog(Dialog):
         return done
 
     def done(self, result: int) -> None:
-        """Stop following the tunnel."""
-        self._subscription.end()
+        """Stop following the URL."""
+        self._subscriptions.end()
         super().done(result)
 
     def is_idle(self) -> bool:
@@ -240,11 +242,7 @@ class AboutDialog(Dialog):
         """Open the list of included software."""
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
-    def _tunnel_changed(self, event: TunnelChanged) -> None:
-        if event.url_changed:
-            self._show_base_url()
-
-    def _show_base_url(self) -> None:
+    def _show_base_url(self, _: Event | None = None) -> None:
         self.base_url.set_text(self._services.about.base_url, url_mark(self._services.tunnels.url_state))
 
     async def _copy_diagnostics(self) -> None:

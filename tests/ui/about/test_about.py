@@ -54,6 +54,12 @@ class TestAbout:
         assert {shown.textFormat() for shown in dialog.findChildren(QLabel) if shown.text()} == {plain}
         dialog.reject()
 
+    async def test_a_url_that_is_changed_meanwhile_is_shown(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_about(desk, window)
+        await desk.change_settings({"base_url": "https://x.example"})
+        assert dialog.base_url.text() == "https://x.example"
+        dialog.reject()
+
     async def test_diagnostics_are_copied_and_that_is_said(self, window: QWidget, desk: Desk) -> None:
         dialog = open_about(desk, window)
         dialog.copy_button.setFocus()
