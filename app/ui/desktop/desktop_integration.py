@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QMainWindow
 
+from app.core.errors import HooklineError
 from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
 from app.core.model import Endpoint
@@ -129,7 +130,11 @@ class Desktop(QObject):
         options = (QUIT, KEEP_CAPTURING)
         chosen = await choose("Keep capturing?", KEEP_CAPTURING_TEXT, options, self._theme, self._window)
         if chosen is not None:
-            await self._services.change_settings({"on_close": "tray" if chosen is KEEP_CAPTURING else "quit"})
+            try:
+                await self._services.change_settings({"on_close": "tray" if chosen is KEEP_CAPTURING else "quit"})
+            except HooklineError:
+                if chosen is KEEP_CAPTURING:
+                    raise  # the window stays, and says so
             self._memory.setValue(_TOLD, True)
             self._window.close()
 

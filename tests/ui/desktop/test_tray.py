@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.errors import HooklineError
 from app.core.tunnel.tunnel import Probe, TunnelState
 from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.dialog import ChoiceDialog
+from tests.ui.desk import Desk
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until, wait_for_widget
 
@@ -145,6 +149,23 @@ class TestClosing:
         async with with_tray(tmp_path) as shown:
             shown.window.close()
             assert shown.ended == 1
+
+    async def test_where_settings_cannot_be_saved_quit_quits_and_what_keeps_capturing_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def refuse(_: Desk, changes: Mapping[str, Any]) -> None:
+            raise HooklineError("The disk is full.")
+
+        monkeypatch.setattr(Desk, "change_settings", refuse)
+        async with with_tray(tmp_path) as shown:
+            for place in (1, 0):
+                shown.window.close()
+                asked = await wait_for_widget(ChoiceDialog, shown.window)
+                QTest.mouseClick(asked.buttons[place], Qt.MouseButton.LeftButton)
+                await until(lambda: not shown.window.findChildren(ChoiceDialog))
+                await settle()
+                assert [one.text for one in shown.desk.messages.waiting()] == ["The disk is full."]
+                assert shown.ended == 1 - place
 
     async def test_in_the_tray_it_goes_on_and_says_so_once(self, tmp_path: Path) -> None:
         for round_ in range(2):
