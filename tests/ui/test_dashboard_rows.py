@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolButton, QToolTip, QWidget
 
 from app.core.model import Endpoint, Plan
 from app.core.rules import FREE_ENDPOINTS
@@ -222,6 +222,8 @@ async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_fi
         line.setText("nowhere")
         assert listed() == []
         assert nothing_fits(window)
+        (clear,) = line.findChildren(QToolButton)
+        assert clear.accessibleName() == "Clear"
         made = await desk.endpoint(name="Nowhere else")
         await until(lambda: listed() == [made.id])
         assert not nothing_fits(window)

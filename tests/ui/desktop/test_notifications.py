@@ -16,7 +16,7 @@ from app.core.events import TargetChanged
 from app.core.model import Endpoint
 from app.core.target import PausedBy, TargetDraft
 from app.ui.desktop.request_notifications import NotificationBatch, NotificationTiming
-from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
+from app.ui.desktop.text import NAME_MAX, PATH_MAX, TUNNEL_KEY, Notice, notice_for
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
@@ -142,6 +142,24 @@ class TestBursts:
             await pause_over(batch, 1)
             await until(lambda: len(shown.tray.told) == 3)
             assert shown.tray.told[2] == (endpoint.name, "POST /again")
+
+    async def test_the_count_begins_again_once_one_is_dismissed(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=2) as shown:
+            endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+            batch = await gathered(shown, endpoint, 3)
+            await until(lambda: shown.tray.told)
+            notifier = shown.window.desktop.notifier
+            notifier.dismissed.emit(Notice(key=shown.desk.store.endpoints.all()[1].slug, title="", text=""))
+            await shown.desk.capture(endpoint)
+            await pause_over(batch, 4)
+            await until(lambda: len(shown.tray.told) == 2)
+            notifier.dismissed.emit(Notice(key=endpoint.slug, title="", text=""))
+            notifier.dismissed.emit(Notice(key=TUNNEL_KEY, title="", text=""))
+            for _ in range(2):
+                await shown.desk.capture(endpoint)
+            await pause_over(batch, 2)
+            await until(lambda: len(shown.tray.told) == 3)
+            assert [text for _, text in shown.tray.told] == [f"{count} new requests" for count in (3, 4, 2)]
 
     async def test_a_steady_stream_is_told_of_ever_more_seldom(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, endpoints=1) as shown:

@@ -282,6 +282,19 @@ def show_list(window: MainWindow, endpoint_id: int | None) -> None:
         window.show_endpoint(endpoint_id)
 
 
+async def test_the_chart_is_as_it_was_left(tmp_path: Path) -> None:
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        await desk.capture(desk.store.endpoints.all()[0])
+        for is_open in (True, False, True):
+            async with shown_over(desk) as window:
+                window.show_page(ALL_REQUESTS)
+                strip = window.requests.activity
+                await until(strip.isVisible)
+                assert strip.chart.isVisible() is is_open
+                strip.fold.click()
+                assert strip.chart.isVisible() is not is_open
+
+
 async def test_an_endpoint_that_is_gone_gives_way_to_the_dashboard(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=2) as desk:
         gone = desk.store.endpoints.all()[0]

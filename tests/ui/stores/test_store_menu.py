@@ -9,14 +9,16 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.store_choice import StoreChoice
 from app.db.postgres.store import Store
+from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.stores.recent_stores import RecentStore, RecentStores
+from app.ui.widgets.dialog import Question
 from tests.factories import draft
 from tests.support import until
 from tests.ui.desk import Desk, shown_over
 from tests.ui.stores.team_desk import ADDRESS, open_team_desk
-from tests.ui.waiting import wait_for_widget
+from tests.ui.waiting import settle, wait_for_widget
 
 SHOP = "postgresql://ann@db.example.com/shop"
 
@@ -69,6 +71,28 @@ async def test_a_command_asks_for_the_address(desk: Desk, window: MainWindow) ->
     dialog.open_button.click()
     await until(lambda: desk.reopened)
     assert desk.reopened == [StoreChoice(address=SHOP)]
+
+
+async def test_unsaved_settings_are_asked_about_before_another_store(desk: Desk, window: MainWindow) -> None:
+    window.dialogs.open_settings()
+    (settings,) = window.findChildren(SettingsDialog)
+    settings.form["port"].set_value(9000)
+    for discards in (False, True):
+        settings.storage.open_button.click()
+        question = await wait_for_widget(Question, settings)
+        assert not window.findChildren(OpenStoreDialog)
+        (question.confirm if discards else question.cancel).click()
+        await settle()
+        assert bool(window.findChildren(SettingsDialog)) is not discards
+    dialog = await wait_for_widget(OpenStoreDialog, window)
+    assert desk.settings.port != 9000
+    dialog.reject()
+    window.dialogs.open_settings()
+    await settle()
+    (settings,) = window.findChildren(SettingsDialog)
+    settings.storage.open_button.click()
+    assert not settings.isVisible(), "there is nothing to ask"
+    (await wait_for_widget(OpenStoreDialog, window)).reject()
 
 
 async def test_a_teams_store_is_named_and_ones_own_is_a_click_away(tmp_path: Path, postgres_url: str) -> None:
