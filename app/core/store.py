@@ -111,6 +111,10 @@ class TrashRepository(Protocol):
         """Delete it for good, and publish DeletionPurged. What cannot be deleted is restored, if that can be."""
         ...
 
+    def can_undo(self, deletion: Deletion) -> bool:
+        """Whether it was neither purged nor undone. From memory."""
+        ...
+
 
 class CaptureRepository(Protocol):
     """The stored requests. Every coroutine, and iterating `search`, raises StorageUnavailableError."""

@@ -195,6 +195,10 @@ class Trash(Part):
         if self._restorable.pop(deletion.number, None) is not None:
             self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))
 
+    def can_undo(self, deletion: Deletion) -> bool:
+        """Whether it was neither purged nor restored."""
+        return deletion.number in self._restorable
+
     async def undo_all(self) -> None:
         """Restore what was neither purged nor restored, as the next start does where nobody else may start first."""
         with contextlib.suppress(HooklineError):

@@ -205,13 +205,21 @@ class PendingDelete(QObject):
         return self._finishing[one.number]
 
     async def _finish(self, one: WaitingDelete) -> None:
+        waits_again = False
         try:
             await self._trash.purge(one.deletion)
         except HooklineError:
-            self._restore(one)
+            waits_again = self._trash.can_undo(one.deletion)  # such as while the database is not reachable
+            if waits_again:
+                one.finishing, one.remaining_ms = False, DELAY_MS
+                self._count_down()
+            else:
+                self._restore(one)
             raise
         finally:
-            self._drop(one)
+            self._finishing.pop(one.number, None)
+            if not waits_again:
+                self._drop(one)
 
     async def _undo(self, one: WaitingDelete) -> None:
         if one not in self._waiting or one.finishing:

@@ -746,6 +746,31 @@ async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path, mon
         assert not window.undo_bar.isVisible()
 
 
+@pytest.mark.parametrize("deletes_again", [False, True])
+async def test_what_can_be_neither_deleted_nor_restored_waits_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deletes_again: bool
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        before = rows(window)
+        await delete_row(window, 0)
+        refuse = AsyncMock(side_effect=StorageUnavailableError("The database is not reachable."))
+        with monkeypatch.context() as refused:
+            for name in ("_purge_requests", "_show_again"):
+                refused.setattr(desk.store.trash, name, refuse)
+            window.pending.newest.remaining_ms = 0
+            await until(desk.messages.waiting)
+            await until(window.undo_bar.isVisible, 5)
+            assert rows(window) == before[1:]
+        if deletes_again:
+            await let_time_run_out(window)
+        else:
+            await undo(window)
+        await until(lambda: rows(window) == before[1 if deletes_again else 0 :])
+        assert stored(desk, endpoint) == (2 if deletes_again else 3)
+        assert not window.undo_bar.isVisible()
+
+
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 4)
