@@ -13,6 +13,7 @@ from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
+from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
@@ -26,7 +27,7 @@ from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.file_dialog import FileDialog
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, label, restyle
 from app.ui.widgets.layout import Stretch, fill, hbox
 
 QUIET_ZONE = 4
@@ -212,13 +213,23 @@ class QrDialog(Dialog):
     async def _save(self) -> None:
         place = Path.home() / f"{self._endpoint.slug}.png"
         path = await FileDialog(self, "Save QR code as", place, FILES, save=True).chosen()
-        if path is not None:
+        if path is None:
+            return
+        self._show_status("")
+        try:
             await self.save_to(path)
+        except HooklineError as error:
+            self._show_status(str(error), "error")  # a message would be in the window below
 
     async def save_to(self, path: Path) -> None:
         """Save the code as PNG, or as SVG if the file's name ends in `.svg`."""
         await self._tasks.complete(self._write(path), self)
-        self.status.setText(f"Saved as {escape(path.name)}.")
+        self._show_status(f"Saved as {escape(path.name)}.")
+
+    def _show_status(self, text: str, kind: str = "success") -> None:
+        self.status.setProperty("kind", kind)
+        restyle(self.status)
+        self.status.setText(text)
 
     async def _write(self, path: Path) -> None:
         picture = await in_thread(file_of, self._services.capture_url(self._endpoint), kind_of(path))

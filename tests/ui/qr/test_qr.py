@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 import segno
 from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtWidgets import QLineEdit
 
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
 from app.ui.shell.main_window import MainWindow
+from app.ui.widgets.file_dialog import FileDialog
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 
 @asynccontextmanager
@@ -117,6 +119,18 @@ class TestFiles:
             with pytest.raises(SaveError, match="that is a symbolic link"):
                 await dialog.save_to(tmp_path / "link.png")
             assert desk.tunnels.called("copied") == []
+
+    async def test_why_a_file_was_not_saved_stands_in_the_dialog(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            (tmp_path / "link.png").symlink_to(tmp_path / "other.png")
+            for name, said in (("a.png", "Saved as a.png."), ("link.png", "symbolic link"), ("b.svg", "Saved as b.svg.")):
+                dialog.save_button.click()
+                asked = await wait_for_widget(FileDialog, dialog)
+                asked.findChildren(QLineEdit)[0].setText(str(tmp_path / name))
+                asked.setOption(FileDialog.Option.DontConfirmOverwrite)
+                asked.accept()
+                await until(lambda said=said: said in dialog.status.text(), 5)
+            assert not desk.messages.waiting()
 
     async def test_copying_the_url_is_noted(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path) as (desk, _, dialog):
