@@ -123,7 +123,11 @@ class TestFiles:
     async def test_why_a_file_was_not_saved_stands_in_the_dialog(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path) as (desk, _, dialog):
             (tmp_path / "link.png").symlink_to(tmp_path / "other.png")
-            for name, said in (("a.png", "Saved as a.png."), ("link.png", "symbolic link"), ("b.svg", "Saved as b.svg.")):
+            for name, said in (
+                ("a.png", "Saved as a.png."),
+                ("link.png", "symbolic link"),
+                ("b.svg", "Saved as b.svg."),
+            ):
                 dialog.save_button.click()
                 asked = await wait_for_widget(FileDialog, dialog)
                 asked.findChildren(QLineEdit)[0].setText(str(tmp_path / name))

@@ -771,6 +771,56 @@ async def test_what_can_be_neither_deleted_nor_restored_waits_again(
         assert not window.undo_bar.isVisible()
 
 
+async def test_what_the_store_refuses_to_delete_is_back_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        before, goes_on = rows(window), asyncio.Event()
+        window.requests.windows.open(window.requests.feed.model.summary(0))
+        (own,) = window.requests.windows.open_now.values()
+        await until(lambda: own.detail.capture is not None)
+        await activate(window)
+
+        async def refuse(_: object) -> Deletion:
+            await goes_on.wait()
+            raise StorageUnavailableError("The disk is full.")
+
+        monkeypatch.setattr(desk.store.trash, "delete", refuse)
+        window.requests.list.select_row(0)
+        await until(window.requests.commands.selected.delete.isEnabled)
+        window.requests.commands.selected.delete.trigger()
+        await until(lambda: own.detail.capture is None)
+        await until(lambda: selected(window) == before[1:2])
+        assert not window.undo_bar.isVisible()
+        goes_on.set()
+        await until(lambda: own.detail.capture is not None, 5)
+        await settle(6)
+        assert (rows(window), selected(window)) == (before, before[:1])
+        assert [one.text for one in desk.messages.waiting()] == ["The disk is full."]
+        assert in_window(window, endpoint) == 3
+        assert window.pending.newest is None
+        assert not window.undo_bar.isVisible()
+        assert not window.undo_bar.command.isEnabled()
+
+
+async def test_an_endpoint_that_the_store_refuses_to_delete_is_shown_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 2)
+        before = rows(window)
+        refuse = AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
+        monkeypatch.setattr(desk.store._writer, "run", refuse)
+        window.endpoint_actions.delete(endpoint)
+        await agree(window)
+        await until(desk.messages.waiting)
+        await until(lambda: rows(window) == before, 5)
+        assert window.pages.currentWidget() is window.requests
+        assert desk.store.endpoints.capturing(endpoint.slug).active
+        assert not window.undo_bar.isVisible()
+
+
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 4)
