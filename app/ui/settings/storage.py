@@ -322,6 +322,7 @@ class StorageSection(SettingsSection):
         """Delete requests past retention; if that waits for the clock, trust the clock first."""
         resume = self.run_button.text() == RESUME  # what the button said when it was clicked counts
         self.run_button.set_refusal("Cleaning up…")
+        self.size_row.set_error(None)
         self._tasks.start(self._run(resume), "run retention")
 
     @Slot()
@@ -330,7 +331,10 @@ class StorageSection(SettingsSection):
 
     async def _run(self, resume: bool) -> None:
         with unless_cancelled(self.run_button.set_refusal, None):
-            await self._tasks.complete(self._purge(resume), self)
+            try:
+                await self._tasks.complete(self._purge(resume), self)
+            except HooklineError as error:
+                self.size_row.set_error(str(error))  # a message would be in the window below
         self._measure()
 
     async def _purge(self, resume: bool) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionFrame, Q
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
-from app.core.errors import PortInUseError
+from app.core.errors import PortInUseError, StorageUnavailableError
 from app.core.model import Plan, PurgeReport, StorageSize
 from app.core.rules import plan_refusal
 from app.core.settings import Settings
@@ -375,6 +375,24 @@ class TestSettings:
         await until(storage.run_button.isEnabled)
         assert storage.folder.path.text() == str(tmp_path)
         dialog.reject()
+
+    async def test_why_retention_did_not_run_stands_at_the_row(
+        self, window: QWidget, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def refuse() -> PurgeReport:
+            raise StorageUnavailableError("The disk is full.")
+
+        storage = open_settings(desk, window).storage
+        with monkeypatch.context() as refused:
+            refused.setattr(desk.store.retention, "purge", refuse)
+            storage.run_button.click()
+            await until(storage.size_row.error, 5)
+        assert storage.size_row.error() == "The disk is full."
+        assert not desk.messages.waiting()
+        assert storage.run_button.isEnabled()
+        storage.run_button.click()
+        assert storage.size_row.error() == ""
+        await until(storage.run_button.isEnabled)
 
     def test_storage_is_told_in_words(self) -> None:
         now = now_us()
