@@ -253,12 +253,15 @@ async def test_a_line_that_differs_is_ignored_from_the_menu_of_the_text(tmp_path
         assert command(dialog, endpoint).endswith("--ignore-path id")
 
 
-async def test_targets_that_are_edited_meanwhile_are_named_as_they_are_now(tmp_path: Path) -> None:
+async def test_what_is_edited_meanwhile_is_named_as_it_is_now(tmp_path: Path) -> None:
     async with comparison(tmp_path, (b"1", b"2")) as (desk, endpoint, dialog):
         second = endpoint.targets[1]
         await desk.store.targets.update(second.id, replace(second.draft(), url="http://127.0.0.1:9/renamed"))
         names = dialog.targets.second
         await until(lambda: names.currentText() == "2. http://127.0.0.1:9/renamed")
+        await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Renamed"))
+        await until(lambda: dialog.windowTitle() == "Compare targets of “Renamed”")
+        assert dialog.title.text() == dialog.windowTitle()
         third = await desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/third"))
         await until(lambda: names.count() == 3)
         await desk.store.targets.delete(endpoint.targets[0].id)
@@ -423,13 +426,6 @@ async def test_a_low_window_leaves_its_room_to_the_bodies(tmp_path: Path) -> Non
         dialog.resize(895, 780)
         await settle(10)
         assert abs(split.sizes()[0] - 300) < 3
-
-
-async def test_it_is_named_after_its_endpoint_as_that_is_called_now(tmp_path: Path) -> None:
-    async with comparison(tmp_path) as (desk, endpoint, dialog):
-        await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Renamed"))
-        await until(lambda: dialog.windowTitle() == "Compare targets of “Renamed”")
-        assert dialog.title.text() == dialog.windowTitle()
 
 
 async def test_of_a_request_that_was_deleted_it_says_so(tmp_path: Path) -> None:

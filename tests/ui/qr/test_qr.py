@@ -119,22 +119,14 @@ class TestFiles:
             with pytest.raises(SaveError, match="that is a symbolic link"):
                 await dialog.save_to(tmp_path / "link.png")
             assert desk.tunnels.called("copied") == []
-
-    async def test_why_a_file_was_not_saved_stands_in_the_dialog(self, tmp_path: Path) -> None:
-        async with qr_of(tmp_path) as (desk, _, dialog):
-            (tmp_path / "link.png").symlink_to(tmp_path / "other.png")
-            for name, said in (
-                ("a.png", "Saved as a.png."),
-                ("link.png", "symbolic link"),
-                ("b.svg", "Saved as b.svg."),
-            ):
+            for name, said in (("a.png", "Saved as a.png."), ("link.png", "symbolic link")):
                 dialog.save_button.click()
                 asked = await wait_for_widget(FileDialog, dialog)
-                asked.findChildren(QLineEdit)[0].setText(str(tmp_path / name))
                 asked.setOption(FileDialog.Option.DontConfirmOverwrite)
+                asked.findChildren(QLineEdit)[0].setText(str(tmp_path / name))
                 asked.accept()
-                await until(lambda said=said: said in dialog.status.text(), 5)
-            assert not desk.messages.waiting()
+                await until(lambda said=said: said in dialog.status.text())
+            assert not desk.messages.waiting(), "they would be in the window below"
 
     async def test_copying_the_url_is_noted(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path) as (desk, _, dialog):

@@ -285,7 +285,7 @@ def show_list(window: MainWindow, endpoint_id: int | None) -> None:
 async def test_the_chart_is_as_it_was_left(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=1) as desk:
         await desk.capture(desk.store.endpoints.all()[0])
-        for is_open in (True, False, True):
+        for is_open in (True, False):
             async with shown_over(desk) as window:
                 window.show_page(ALL_REQUESTS)
                 strip = window.requests.activity

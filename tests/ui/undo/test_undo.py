@@ -746,41 +746,12 @@ async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path, mon
         assert not window.undo_bar.isVisible()
 
 
-@pytest.mark.parametrize("deletes_again", [False, True])
-async def test_what_can_be_neither_deleted_nor_restored_waits_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deletes_again: bool
-) -> None:
-    async with shown(tmp_path, endpoints=1) as (desk, window):
-        endpoint, _ = await fill(desk, window, 3)
-        before = rows(window)
-        await delete_row(window, 0)
-        refuse = AsyncMock(side_effect=StorageUnavailableError("The database is not reachable."))
-        with monkeypatch.context() as refused:
-            for name in ("_purge_requests", "_show_again"):
-                refused.setattr(desk.store.trash, name, refuse)
-            window.pending.newest.remaining_ms = 0
-            await until(desk.messages.waiting)
-            await until(window.undo_bar.isVisible, 5)
-            assert rows(window) == before[1:]
-        if deletes_again:
-            await let_time_run_out(window)
-        else:
-            await undo(window)
-        await until(lambda: rows(window) == before[1 if deletes_again else 0 :])
-        assert stored(desk, endpoint) == (2 if deletes_again else 3)
-        assert not window.undo_bar.isVisible()
-
-
-async def test_what_the_store_refuses_to_delete_is_back_and_said(
+async def test_what_the_store_refuses_to_delete_is_shown_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, _ = await fill(desk, window, 3)
         before, goes_on = rows(window), asyncio.Event()
-        window.requests.windows.open(window.requests.feed.model.summary(0))
-        (own,) = window.requests.windows.open_now.values()
-        await until(lambda: own.detail.capture is not None)
-        await activate(window)
 
         async def refuse(_: object) -> Deletion:
             await goes_on.wait()
@@ -790,35 +761,23 @@ async def test_what_the_store_refuses_to_delete_is_back_and_said(
         window.requests.list.select_row(0)
         await until(window.requests.commands.selected.delete.isEnabled)
         window.requests.commands.selected.delete.trigger()
-        await until(lambda: own.detail.capture is None)
         await until(lambda: selected(window) == before[1:2])
         assert not window.undo_bar.isVisible()
         goes_on.set()
-        await until(lambda: own.detail.capture is not None, 5)
-        await settle(6)
-        assert (rows(window), selected(window)) == (before, before[:1])
+        await until(desk.messages.waiting)
+        await until(lambda: selected(window) == before[:1])
         assert [one.text for one in desk.messages.waiting()] == ["The disk is full."]
-        assert in_window(window, endpoint) == 3
-        assert window.pending.newest is None
-        assert not window.undo_bar.isVisible()
-        assert not window.undo_bar.command.isEnabled()
-
-
-async def test_an_endpoint_that_the_store_refuses_to_delete_is_shown_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with shown(tmp_path, endpoints=1) as (desk, window):
-        endpoint, _ = await fill(desk, window, 2)
-        before = rows(window)
-        refuse = AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
-        monkeypatch.setattr(desk.store._writer, "run", refuse)
+        assert (rows(window), in_window(window, endpoint)) == (before, 3)
+        monkeypatch.setattr(desk.store._writer, "run", AsyncMock(side_effect=StorageUnavailableError("It is gone.")))
         window.endpoint_actions.delete(endpoint)
         await agree(window)
-        await until(desk.messages.waiting)
-        await until(lambda: rows(window) == before, 5)
+        await until(lambda: "It is gone." in [one.text for one in desk.messages.waiting()])
+        await settle()
         assert window.pages.currentWidget() is window.requests
+        assert (rows(window), in_window(window, endpoint)) == (before, 3)
         assert desk.store.endpoints.capturing(endpoint.slug).active
         assert not window.undo_bar.isVisible()
+        assert not window.undo_bar.command.isEnabled()
 
 
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
@@ -872,7 +831,7 @@ async def test_a_request_in_its_own_window_is_back_in_it(tmp_path: Path) -> None
         await until(lambda: own.detail.capture is not None)
 
 
-async def test_an_undo_that_the_store_refuses_after_a_while_can_be_tried_again(
+async def test_what_the_store_refuses_to_undo_or_to_delete_for_good_waits_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
@@ -896,6 +855,15 @@ async def test_an_undo_that_the_store_refuses_after_a_while_can_be_tried_again(
         left = window.pending.newest.remaining_ms
         await until(lambda: window.pending.newest.remaining_ms < left)
         monkeypatch.setattr(desk.store.trash, "undo", undo_in_store)
+        with monkeypatch.context() as refused:  # it can be neither deleted nor restored
+            unreachable = AsyncMock(side_effect=StorageUnavailableError("The database is not reachable."))
+            for name in ("_purge_requests", "_show_again"):
+                refused.setattr(desk.store.trash, name, unreachable)
+            window.pending.newest.remaining_ms = 0
+            await until(lambda: unreachable.await_count == 2)
+            await settle()
+            await until(window.undo_bar.isVisible)
+        assert rows(window) == before[1:]
         window.undo_bar.button.click()
         await until(lambda: rows(window) == before)
         assert not window.undo_bar.isVisible()
