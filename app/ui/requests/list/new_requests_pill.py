@@ -91,12 +91,13 @@ class NewRequestsPill(Button):
 
     def _restyle(self, count: int) -> None:
         text = f"{count:,} new" if count else "Newest"
-        if text == self.text():
+        tip = "Show them. The list stays paused." if self._pause.on and count else "Go to the newest requests"
+        name = f"{text}. {tip}" if count else tip
+        if (text, name) == (self.text(), self.accessibleName()):
             return
         self.setText(text)
-        tip = "Show them. The list stays paused." if self._pause.on and count else "Go to the newest requests"
         self.setToolTip(plain_tooltip(tip))
-        self.setAccessibleName(f"{text}. {tip}" if count else tip)
+        self.setAccessibleName(name)
         kind: Kind = "primary" if count else "secondary"
         if kind != self.property("kind"):
             self.set_kind(kind)

@@ -177,6 +177,20 @@ async def test_far_from_the_newest_there_is_a_way_back(shown: PageDesk) -> None:
     assert [summary.id for summary in shown.list.selected()] == [shown.ids()[4]]
 
 
+async def test_the_way_to_new_requests_says_whether_the_list_stays_paused(shown: PageDesk) -> None:
+    await shown.fill(20)
+    await shown.reload()
+    pill = shown.page.pill
+    shown.list.verticalScrollBar().setValue(5 * ROW)
+    await shown.add()
+    await until(lambda: pill.text() == "1 new")
+    for paused in (True, False):
+        shown.pause.set(paused)
+        for said in (pill.toolTip(), pill.accessibleName()):
+            assert ("The list stays paused." in said) == paused
+    assert pill.text() == "1 new"
+
+
 async def test_home_of_a_paused_list_shows_the_newest_and_chooses_it(shown: PageDesk) -> None:
     await shown.fill(20)
     await shown.reload()
