@@ -188,7 +188,9 @@ class FilterBar(QFrame):
         self.line.setText(text)
         self._pause.stop()
         self.query = None
-        self._read()
+        if not self._read():
+            self.chips.show_terms(())
+            self.saved.current = ""
         return self.query
 
     @Slot(str)

@@ -310,6 +310,30 @@ async def test_each_list_keeps_its_filter_and_a_link_gives_it_up(shown: PageDesk
     assert not shown.page.filter.bar.line.text()
 
 
+async def test_a_list_with_a_wrong_filter_shows_and_saves_nothing_of_another_lists_filter(shown: PageDesk) -> None:
+    await shown.fill(2)
+    other = await shown.desk.endpoint()
+    await shown.add(endpoint_id=other.id)
+    bar = shown.page.filter.bar
+    shown.page.show_endpoint(other.id)
+    await put(shown, "mehtod:GET ")
+    await shown.reload()
+    await put(shown, "method:POST path:x")
+    assert bar.chips.isVisible()
+    shown.page.show_endpoint(other.id)
+    await until(lambda: shown.model.rowCount() == 1)
+    assert bar.line.text() == "mehtod:GET "
+    assert bar.error.isVisible()
+    assert not bar.chips.isVisible()
+    menu = bar.saved.menu_now()
+    (save,) = (action for action in menu.actions() if action.text() == "Save filter…")
+    assert not save.isEnabled()
+    menu.deleteLater()
+    await shown.reload()
+    assert [chip.accessibleName() for chip in bar.chips.chips] == ["Remove method:POST", "Remove path:x"]
+    assert bar.chips.isVisible()
+
+
 async def test_a_new_search_ends_the_one_in_hand(shown: PageDesk) -> None:
     await shown.fill(300)
     await shown.add(b"needle", target="/catch/x/last")
