@@ -304,8 +304,11 @@ class RequestPane(QFrame):
 
     @Slot()
     def take_focus(self) -> None:
-        """Move the focus into what is shown."""
-        self.view.take_focus()
+        """Move the focus into what is shown, or into what is being opened once it is."""
+        if self._capture is None:
+            self._focus_when_loaded = self._capture_id is not None
+        else:
+            self.view.take_focus()
 
     def show_deliveries_next(self, capture_id: str) -> None:
         """The same for its deliveries."""

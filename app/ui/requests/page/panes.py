@@ -34,7 +34,7 @@ class Panes(QWidget):
         take_focus: Callable[[], None],
     ) -> None:
         super().__init__(parent)
-        self._column, self._detail, self._empty, self._take_focus = column, detail, False, take_focus
+        self._column, self._detail, self._empty, self._focus_shown = column, detail, False, take_focus
         self.single = False
         """Whether only one is shown."""
         self._commands = _PaneCommands(back, self, theme)
@@ -51,10 +51,12 @@ class Panes(QWidget):
         self._bar = QWidget(self)
         self._bar.setProperty("part", "surface")
         self._bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        button = ActionButton(self.back, theme, self._bar)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.set_labelled(True)
-        row = hbox(button, Stretch(), margins=(metrics.SPACE_2, metrics.SPACE_1, metrics.SPACE_2, metrics.SPACE_1))
+        self._button = ActionButton(self.back, theme, self._bar)
+        self._button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._button.set_labelled(True)
+        row = hbox(
+            self._button, Stretch(), margins=(metrics.SPACE_2, metrics.SPACE_1, metrics.SPACE_2, metrics.SPACE_1)
+        )
         vbox(row, line(self._bar), inside=self._bar, spacing=0, margins=0)
         vbox(self._bar, (self.splitter, 1), inside=self, spacing=0, margins=0)
         self._second_click = QTimer(self, singleShot=True, interval=QApplication.doubleClickInterval())
@@ -78,6 +80,15 @@ class Panes(QWidget):
         if self.single != (self.width() < metrics.SIDE_BY_SIDE_WIDTH):
             self.fit()
 
+    def take_focus(self) -> None:
+        """Put the keyboard into the request that has the place of the list, or on the way back if there is only said
+        why it is not shown.
+        """
+        if self._detail.capture is None:
+            self._button.setFocus()
+        else:
+            self._detail.take_focus()
+
     @Slot()
     def fit(self) -> None:
         self.single = self.width() < metrics.SIDE_BY_SIDE_WIDTH
@@ -92,7 +103,7 @@ class Panes(QWidget):
         self._bar.setVisible(self.single and opened)
         self._commands.refresh()
         if focus is not None and self.isAncestorOf(focus) and not focus.isVisible():
-            self._take_focus()  # Qt gives it to whatever comes next
+            self._focus_shown()  # Qt gives it to whatever comes next
 
     @Slot()
     def _take_clicks(self) -> None:

@@ -182,7 +182,7 @@ class RequestsPage(QWidget):
         """
         widget = self.list_area.currentWidget() or self.list
         if self._column.isHidden():
-            self.detail.take_focus()
+            self.panes.take_focus()
         elif widget is self.list:
             self.list.setFocus()
         else:

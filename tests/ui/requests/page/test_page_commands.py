@@ -8,11 +8,13 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.ui.commands.command import ActionButton, CommandGroup
 from app.ui.widgets.dialog import Question
+from tests.support import while_read
 from tests.ui.desk import shown as shown_window
+from tests.ui.keyboard import Keyboard
 from tests.ui.requests.page_desk import PageDesk, click_row, filled
 from tests.ui.waiting import settle, until
 
@@ -47,6 +49,22 @@ async def test_the_menu_of_a_row_holds_the_commands_themselves(shown: PageDesk) 
     menu.close()
     await settle()
     assert not shown.list.findChildren(QMenu)
+
+
+async def test_enter_while_a_request_is_read_leads_into_it_once_it_is_shown(shown: PageDesk) -> None:
+    await filled(shown, 2)
+    focused: list[QWidget | None] = []
+
+    async def enter() -> None:
+        QTest.keyClick(shown.list, Qt.Key.Key_Return)
+        focused.append(QApplication.focusWidget())
+
+    while_read(shown.desk.store.captures, "get", enter)
+    shown.list.select_row(1)
+    await until(lambda: shown.detail.capture is not None)
+    assert focused == [shown.list]
+    focus = Keyboard(shown.page).focus
+    assert shown.detail.isAncestorOf(focus)
 
 
 async def test_the_menu_of_many_names_how_many_and_keeps_them_selected(shown: PageDesk) -> None:

@@ -16,7 +16,7 @@ from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from app.ui.undo.pending_delete import PendingDelete
 from tests.ui.desk import Desk, open_desk, shown_over
-from tests.ui.keyboard import Keyboard
+from tests.ui.keyboard import Keyboard, name_of
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
 
@@ -198,5 +198,19 @@ async def test_the_focus_stays_in_what_is_shown(narrow: PageDesk) -> None:
     assert not isinstance(focus, QToolButton)
     narrow.page.show_endpoint(None)
     await until(lambda: narrow.model.rowCount() == 3)
+    assert shows(narrow) == "list"
+    assert narrow.list.hasFocus()
+
+
+@pytest.mark.parametrize("back", ["Esc", "Alt+Left", "Space"])
+async def test_a_request_that_is_gone_leaves_the_keyboard_on_the_way_back(narrow: PageDesk, back: str) -> None:
+    gone = await narrow.add()
+    await narrow.desk.store.captures.delete([gone.id])
+    await until(lambda: narrow.model.rowCount() == 3)
+    narrow.page.open_request(gone.id)
+    await until(narrow.detail.placeholder.isVisible)
+    keyboard = Keyboard(narrow.page)
+    assert name_of(keyboard.focus) == "Back to list"
+    await keyboard.press(back)
     assert shows(narrow) == "list"
     assert narrow.list.hasFocus()
