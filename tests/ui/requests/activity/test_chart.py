@@ -171,6 +171,24 @@ async def test_a_time_of_many_pages_is_paged_within_it(shown: PageDesk) -> None:
         assert not shown.feed.new_count
 
 
+async def test_a_drag_ends_when_the_chart_is_hidden(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.reload()
+    activity = shown.page.activity
+    chart, fold = activity.chart, activity.fold
+    QTest.mousePress(chart, Qt.MouseButton.LeftButton, pos=QPoint(chart.width() // 4, 20))
+    assert chart.marked() is not None
+    fold.click()
+    fold.click()
+    assert chart.isVisible()
+    assert chart.marked() is None
+    QTest.mouseMove(chart, QPoint(chart.width() // 2, 20))
+    await settle()
+    assert chart.marked() is None
+    QTest.mouseRelease(chart, Qt.MouseButton.LeftButton, pos=QPoint(chart.width() // 2, 20))
+    assert activity.times is None
+
+
 async def test_the_keyboard_chooses_and_lets_go(shown: PageDesk) -> None:
     strip, chart = shown.page.activity, shown.page.activity.chart
     bar, ids = await an_hour(shown)
