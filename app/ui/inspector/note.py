@@ -41,6 +41,8 @@ class NotePanel(QFrame):
         self._note = self._stored = ""
         self._drafts: dict[str, str] = {}
         self._previous_focus: QWidget | None = None
+        self._left_for: QWidget | None = None
+        """What had the focus after the note was saved last."""
         self._unsaved_for = ""
         self.writing = False
         self.read_only = False
@@ -69,10 +71,11 @@ class NotePanel(QFrame):
         self.author.setText(f"by {author}" if author else "")
         if capture_id != self._capture_id:
             self._leave()
+            self._left_for = None
             self._capture_id = capture_id
             self._note = self._stored = note or ""
             if capture_id in self._drafts:
-                self._write(self._drafts.pop(capture_id))
+                self._write(self._drafts.pop(capture_id), focus=False)
             else:
                 self._show()
         elif note != self._note:
@@ -106,8 +109,7 @@ class NotePanel(QFrame):
     def start(self) -> None:
         """Edit the note of the request shown."""
         if self._capture_id is not None and not self.writing and not self._unsaved_for:
-            self._previous_focus = self.window().focusWidget()
-            self._write(self._note)
+            self._write(self._note, focus=True)
 
     @Slot()
     def save(self) -> None:
@@ -115,6 +117,7 @@ class NotePanel(QFrame):
         if self.writing and not self._unsaved_for:
             self._save_if_changed()
             self._end()
+            self._left_for = self.window().focusWidget()
 
     @Slot()
     def cancel(self) -> None:
@@ -144,12 +147,14 @@ class NotePanel(QFrame):
         )
         vbox(top, self.author, self._footer, inside=self, spacing=metrics.SPACE_1, margins=0)
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: str, *, focus: bool) -> None:
+        self._previous_focus = self.window().focusWidget() if focus else None
         self.writing = True
         self._apply_style()
         self.text.setPlainText(text)
         self.text.moveCursor(QTextCursor.MoveOperation.End)
-        self.text.setFocus()
+        if focus:
+            self.text.setFocus()
 
     def _show(self) -> None:
         self.writing = False
@@ -209,7 +214,8 @@ class NotePanel(QFrame):
             self._drafts[capture_id] = text
         elif not self.writing:
             self._note = self._stored
-            self._write(text)
+            # A user who has gone elsewhere meanwhile types what is meant for there.
+            self._write(text, focus=self.window().focusWidget() is self._left_for)
 
     def _end(self) -> None:
         """Return to reading; the focus returns to where it was before."""

@@ -283,6 +283,41 @@ async def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
             messages.withdraw(message.key)
 
 
+async def test_a_note_that_the_store_cannot_take_leaves_the_keyboard_where_the_user_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_page(tmp_path) as shown:
+        await opened(shown)
+        note, line, messages = shown.detail.header.note, shown.page.filter.bar.line, shown.desk.messages
+
+        async def refuse(capture_id: str, text: str) -> None:
+            await asyncio.sleep(0)
+            raise StorageUnavailableError("The disk is full.")
+
+        monkeypatch.setattr(shown.services.store.captures, "set_note", refuse)
+        shown.list.setFocus()
+        note.start()
+        QTest.keyClicks(note.text, "kept")
+        note.save()
+        await until(lambda: note.writing)
+        assert note.text.hasFocus(), "the user stayed"
+        note.save()
+        line.setFocus()
+        await until(lambda: note.writing)
+        assert line.hasFocus()
+        shown.list.setFocus()
+        shown.list.select_row(2)
+        await until(lambda: not note.writing and not shown.desk.tasks.running())
+        shown.list.select_row(1)
+        await until(lambda: note.writing)
+        assert shown.list.hasFocus()
+        assert note.text.toPlainText() == "kept"
+        note.text.setFocus()
+        note.cancel()
+        for message in messages.waiting():
+            messages.withdraw(message.key)
+
+
 @pytest.mark.qt_log_ignore("This plugin does not support raise")
 @pytest.mark.parametrize("own", [False, True])
 async def test_a_note_being_written_as_the_program_ends_is_saved(tmp_path: Path, own: bool) -> None:
