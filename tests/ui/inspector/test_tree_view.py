@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 BODY = b'{"id":12345678901234567890,"id":2,"items":[{"n":1.10,"t":"a\\u202eb"}],"evil":"\xe2\x80\xae"}'
 
@@ -63,6 +63,19 @@ async def test_a_tree_is_walked_and_copied_from_by_keyboard(shown: PageDesk) -> 
     await show_tree(shown, b"[1")
     shown.detail.body.open_find()
     await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
+
+
+async def test_the_names_have_the_room_they_need_and_leave_half_to_the_values(shown: PageDesk) -> None:
+    shown.page.resize(1600, 700)
+    await show_tree(shown, json.dumps({"a_name_that_is_long_but_fits": 1}).encode())
+    view = shown.detail.body.tree.view
+    await until(view.isVisible)
+    await settle()
+    assert view.columnWidth(0) >= view.sizeHintForColumn(0)
+    shown.page.resize(760, 700)
+    await settle()
+    assert view.width() < 2 * view.sizeHintForColumn(0)
+    assert view.columnWidth(0) <= max(160, view.width() // 2)
 
 
 async def test_what_is_no_tree_says_why(shown: PageDesk) -> None:

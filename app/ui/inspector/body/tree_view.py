@@ -6,7 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeySequence
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.charset import detect
@@ -299,6 +299,12 @@ class _Tree(BodyTree):
                     self.expand(self.nodes.index(row, NAME, root))
         self._fit_names()
         self.scrollToTop()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The names get what they need of the width, also of one that is known only now."""
+        super().resizeEvent(event)
+        if self.nodes.tree is not None:
+            self._fit_names()
 
     def choose(self, node: int) -> None:
         """Make this node of the body current, and scroll to it."""
