@@ -200,6 +200,23 @@ async def test_csv_is_a_table(tmp_path: Path) -> None:
         assert shown.detail.body.views.current() == "text"
 
 
+async def test_the_same_cell_is_current_when_the_first_row_becomes_a_header_or_none(shown: PageDesk) -> None:
+    table = await open_csv(shown, b"name,size\nann,1\nbob,2\n" + b"eve,3\n" * 100)
+    view = table.view
+    view.setCurrentIndex(view.rows.index(60, 1))
+    top = view.verticalScrollBar().value()
+    for row in (61, 60):
+        view.header_action.trigger()
+        assert (view.currentIndex().row(), view.currentIndex().column()) == (row, 1)
+        assert abs(view.verticalScrollBar().value() - top) <= view.rowHeight(0)
+    view.setCurrentIndex(view.rows.index(0, 0))
+    view.header_action.trigger()
+    view.setCurrentIndex(view.rows.index(0, 1))
+    view.header_action.trigger()
+    view.copy_cells()
+    assert clipboard() == "1"
+
+
 async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = b"id,name,amount\n" + b"".join(b"%d,Name %d,%d.50\n" % (at, at, at) for at in range(30_000))
 

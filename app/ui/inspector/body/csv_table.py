@@ -278,7 +278,12 @@ class CsvView(QTableView):
 
     @Slot(bool)
     def _switch_header(self, header: bool) -> None:
+        """The same cell stays current; it is one row further up or down."""
+        current = self.currentIndex()
+        row, column = current.row() + (-1 if header else 1), max(0, current.column())
         self.rows.set_header(header)
+        self.setCurrentIndex(self.rows.index(max(0, row), column))
+        self.clearSelection()
 
     def _fit_columns(self) -> None:
         """Fits names and the first rows, within bounds."""
