@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError
 from app.core.model import Capture, DeliveryState
 from app.ui.inspector.body.body_bars import NoticesBar
 from app.ui.inspector.body.body_pane import BodyPane
@@ -196,7 +196,7 @@ class RequestView(QWidget):
         )
 
     async def _check(self, source: BodySource) -> None:
-        with suppress(StorageUnavailableError):  # showing it reports that
+        with suppress(NotAllowedError):  # showing it reports that
             damage = await source.damage()
             if damage:
                 self.damaged_bar.say([damage, SHOWN_DAMAGED])

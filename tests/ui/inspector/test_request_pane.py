@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -223,6 +224,34 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     shown.page.open_request(intact.id)
     await until(lambda: detail.body.code.toPlainText() == "intact")
     assert not detail.view.damaged_bar.isVisible()
+
+
+async def test_a_damaged_body_that_could_not_be_read_at_first_is_said_to_be_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_there = False
+
+    async def read_later(read: Callable[..., Awaitable[Any]], *given: object) -> Any:
+        if not is_there:
+            raise StorageUnavailableError("The stored requests cannot be read.")
+        return await read(*given)
+
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+    async with open_page(tmp_path) as shown:
+        detail, messages, captures = shown.detail, shown.desk.messages, shown.desk.store.captures
+        harmed = await shown.add(b"harmed, or not?")
+        await until(lambda: detail.capture is not None and not shown.desk.tasks.running())
+        detail.clear()
+        damage.change_body(tmp_path, harmed.id)
+        for name in ("body", "check_body"):
+            monkeypatch.setattr(captures, name, partial(read_later, getattr(captures, name)))
+        shown.page.open_request(harmed.id)
+        await until(lambda: detail.body.unread.isVisible() and messages.waiting())
+        assert len(messages.waiting()) == 1
+        is_there = True
+        await until(detail.view.damaged_bar.isVisible)
+        assert detail.header.state.text() == "Damaged"
+        await until(lambda: not messages.waiting())
 
 
 async def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_before(
