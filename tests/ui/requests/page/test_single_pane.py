@@ -202,7 +202,7 @@ async def test_the_focus_stays_in_what_is_shown(narrow: PageDesk) -> None:
     assert narrow.list.hasFocus()
 
 
-@pytest.mark.parametrize("back", ["Esc", "Alt+Left", "Space"])
+@pytest.mark.parametrize("back", ["Esc", "Space"])
 async def test_a_request_that_is_gone_leaves_the_keyboard_on_the_way_back(narrow: PageDesk, back: str) -> None:
     gone = await narrow.add()
     await narrow.desk.store.captures.delete([gone.id])
