@@ -527,4 +527,5 @@ class PairsView(RowsView):
         for row, height in enumerate(self._delegate.heights(self)):
             if self.rowHeight(row) != height:
                 self.setRowHeight(row, height)
+        self._name_action()
         self.fitted.emit()

@@ -45,6 +45,23 @@ def field_of(table: PairsView, row: int, column: int = 1) -> ValueField:
     return field
 
 
+async def test_the_menu_offers_all_of_a_value_where_it_is_cut(shown: PageDesk) -> None:
+    shown.page.resize(1800, 700)
+    table = await open_headers(shown, ("X-Short", "1"), ("X-Long", "word " * 110))
+
+    def offered() -> bool:
+        return any(action.isVisible() for action in table.actions() if action.text() == SHOW_ALL)
+
+    row = next(at for at in range(table.pairs.rowCount()) if table.pairs.record(at)[0] == "X-Long")
+    table.selectRow(row)
+    for width, cut in ((1800, False), (1000, True), (1800, False), (1000, True)):
+        shown.page.resize(width, 700)
+        await settle()
+        assert (row in table.pairs.cut, offered()) == (cut, cut)
+    table.set_rows([("X-Short", "1")])
+    assert not offered()
+
+
 async def test_a_long_value_is_marked_and_opens_in_place(shown: PageDesk) -> None:
     table = await open_headers(shown, ("Cookie", COOKIE), ("X-Short", "v" * 200))
     assert table.pairs.cut == {1: frozenset({1})}
