@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from app.core.bodies.formats.jwt import NOT_VERIFIED
+from app.core.bodies.value_at_cursor import Value
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.inspector.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
@@ -94,6 +95,25 @@ async def test_a_value_is_decoded_below_the_body_by_keyboard(shown: PageDesk) ->
     await decoded(shown, body.code, INNER[:20])
     await open_body(shown, b'{"other":1}', "application/json")
     assert not panel.isVisible()
+
+
+async def test_back_and_copy_are_about_what_is_shown_until_another_value_is(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    values, code = shown.detail.body.values, shown.detail.body.code
+    await activate(shown.page)
+    panel = await decoded(shown, code, INNER[:20])
+    first = panel.title.text()
+    put_cursor(panel.code, b64({"who": "ann"})[:12])
+    panel.code.setFocus()
+    QTest.keyClick(panel.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    await until(panel.back.isVisible)
+    values.show_text(Value("another", "name", True), code)
+    panel.back.click()
+    assert panel.title.text() == first
+    panel.copy.click()
+    assert QGuiApplication.clipboard().text() == json.dumps({"deep": b64({"who": "ann"})})
+    await until(lambda: panel.title.text() == "name")
+    assert not panel.back.isVisible()
 
 
 async def test_a_note_on_what_was_decoded_is_not_cut_off(tmp_path: Path) -> None:

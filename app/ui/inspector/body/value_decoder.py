@@ -91,7 +91,6 @@ class ValuePanel(QFrame):
 
     def show_text(self, value: Value) -> None:
         """Show a value as it is."""
-        self._levels = []
         self._latest.run(partial(self._add_text, value))
 
     def show_decoded(self, value: Value, *, inner: bool = False) -> None:
@@ -112,6 +111,7 @@ class ValuePanel(QFrame):
 
     async def _add_text(self, value: Value) -> None:
         lines = await in_thread(_text_lines, value.text)
+        self._levels = []
         self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
 
     async def _add_decoded(self, value: Value, inner: bool) -> None:
