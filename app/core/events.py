@@ -265,6 +265,13 @@ class Subscriptions:
         """Call `handler` with every event of exactly `kind`."""
         self._subscriptions.append(self._bus.subscribe(kind, handler))
 
+    def follow_urls(self, changed: Callable[[], None]) -> None:
+        """Call `changed` when capture URLs may begin with another base URL: the tunnel's, that of the settings, or the
+        one that other nodes tell."""
+        self.add(TunnelChanged, lambda event: changed() if event.url_changed else None)
+        self.add(SettingsChanged, lambda _: changed())
+        self.add(NodesChanged, lambda _: changed())
+
     def end(self) -> None:
         while self._subscriptions:
             self._subscriptions.pop().end()

@@ -17,7 +17,6 @@ from app.core.events import (
     EndpointSaved,
     EndpointsReordered,
     FileTrouble,
-    NodesChanged,
     PlanChanged,
     Purged,
     Refused,
@@ -95,7 +94,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Refused, self._refuse)
         self._subscriptions.add(SettingsChanged, self._settings)
         self._subscriptions.add(TunnelChanged, self._tunnel)
-        self._subscriptions.add(NodesChanged, self._nodes)
+        self._subscriptions.follow_urls(self.capture_urls_changed.emit)
         self._subscriptions.add(StorageTrouble, self._storage)
         self._subscriptions.add(FileTrouble, self._file)
         self._subscriptions.add(DatabaseDamaged, self._damage)
@@ -193,11 +192,6 @@ class QtEvents(QObject):
 
     def _tunnel(self, event: TunnelChanged) -> None:
         self.tunnel_changed.emit()
-        if event.url_changed:
-            self.capture_urls_changed.emit()
-
-    def _nodes(self, event: NodesChanged) -> None:
-        self.capture_urls_changed.emit()
 
     def _storage(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason

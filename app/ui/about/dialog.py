@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlai
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
-from app.core.events import Event, NodesChanged, SettingsChanged, Subscriptions, TunnelChanged
+from app.core.events import Subscriptions
 from app.core.tunnel.tunnel import url_mark
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -200,8 +200,7 @@ class AboutDialog(Dialog):
         self.close_button = Button("Close", theme, self)
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
-        for kind in (TunnelChanged, SettingsChanged, NodesChanged):
-            self._subscriptions.add(kind, self._show_base_url)
+        self._subscriptions.follow_urls(self._show_base_url)
         self.licences_button.clicked.connect(self.show_licences)
         self.copy_button.clicked.connect(self.copy_diagnostics)
         self.close_button.clicked.connect(self.reject)
@@ -242,7 +241,7 @@ class AboutDialog(Dialog):
         """Open the list of included software."""
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
-    def _show_base_url(self, _: Event | None = None) -> None:
+    def _show_base_url(self) -> None:
         self.base_url.set_text(self._services.about.base_url, url_mark(self._services.tunnels.url_state))
 
     async def _copy_diagnostics(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.events import EndpointSaved, Subscriptions, TunnelChanged
+from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Endpoint, EndpointDraft, EndpointSettings
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
@@ -58,7 +58,7 @@ class EndpointDialog(EditDialog):
         self.submit_button = Button("Save" if endpoint else "Create endpoint", theme, self, kind="primary")
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self._subscriptions.follow_urls(self._refresh)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self.url.copied.connect(self._url_copied)
         self.form.more_button.toggled.connect(self._fit)
@@ -85,7 +85,7 @@ class EndpointDialog(EditDialog):
         return not self._busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
 
     def done(self, result: int) -> None:
-        """Stop following the endpoint and the tunnel."""
+        """Stop following the endpoint and its URL."""
         self._subscriptions.end()
         super().done(result)
 
@@ -216,10 +216,6 @@ class EndpointDialog(EditDialog):
 
     def _set_url(self, endpoint: Endpoint) -> None:
         self.url.set_text(self._services.capture_url(endpoint), url_mark(self._services.tunnels.url_state))
-
-    def _tunnel_changed(self, event: TunnelChanged) -> None:
-        if event.url_changed:
-            self._refresh()
 
     @Slot()
     def _url_copied(self) -> None:

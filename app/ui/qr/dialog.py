@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
-from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
+from app.core.events import EndpointRemoved, EndpointSaved, Event, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.inspector.body.body_export import write_body
@@ -129,8 +129,8 @@ def is_loopback(url: str) -> bool:
 
 
 class QrDialog(Dialog):
-    """Follows the capture URL. `tunnel_requested`: the user wants a URL that other devices reach. `page_requested`: and
-    has to change the tunnel for it."""
+    """Follows name and capture URL. `tunnel_requested`: the user wants a URL that other devices reach.
+    `page_requested`: and has to change the tunnel for it."""
 
     tunnel_requested = Signal()
     page_requested = Signal()
@@ -140,7 +140,7 @@ class QrDialog(Dialog):
     ) -> None:
         super().__init__("QR code", theme, parent)
         self._services, self._tasks, self._endpoint = services, tasks, endpoint
-        self.name = ElidedLabel(f"Capture URL of “{escape(endpoint.name)}”", "muted", self)
+        self.name = ElidedLabel("", "muted", self)
         self.code = QrCode(self)
         self.url = CopyField("", theme, self, what="capture URL")
         self.url.setAccessibleName("Capture URL")
@@ -156,8 +156,9 @@ class QrDialog(Dialog):
         self.save_button.clicked.connect(self.save)
         self.close_button.clicked.connect(self.reject)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
-        self._subscriptions.add(SettingsChanged, self._settings_changed)
+        self._subscriptions.follow_urls(self.refresh)
+        for kind in (TunnelChanged, EndpointSaved):
+            self._subscriptions.add(kind, self._changed)
         self._subscriptions.add(EndpointRemoved, self._removed)
         self.refresh()
         self.setFixedWidth(WIDTH)
@@ -177,12 +178,14 @@ class QrDialog(Dialog):
         return True
 
     def done(self, result: int) -> None:
-        """Stop following the URL."""
+        """Stop following name and URL."""
         self._subscriptions.end()
         super().done(result)
 
     def refresh(self) -> None:
-        """Show the capture URL as it is now."""
+        """Show name and capture URL as they are now."""
+        endpoint = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
+        self.name.setText(f"Capture URL of “{escape(endpoint.name)}”")
         url = self._services.capture_url(self._endpoint)
         if url != self.url.text():
             self.code.show_text(url)
@@ -247,10 +250,7 @@ class QrDialog(Dialog):
     def _copied(self) -> None:
         self._tasks.start(self._services.tunnels.copied(self._endpoint.id), "note a copied URL")
 
-    def _tunnel_changed(self, event: TunnelChanged) -> None:
-        self.refresh()
-
-    def _settings_changed(self, event: SettingsChanged) -> None:
+    def _changed(self, event: Event) -> None:
         self.refresh()
 
     def _removed(self, event: EndpointRemoved) -> None:

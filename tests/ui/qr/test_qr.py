@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import segno
+from msgspec.structs import replace
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QLineEdit
 
@@ -86,6 +87,12 @@ class TestCode:
             url = f"https://other.example/catch/{desk.store.endpoints.all()[0].slug}"
             assert dialog.url.text() == url
             assert dialog.code.modules == modules_of(url)
+
+    async def test_it_follows_the_name(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            endpoint = desk.store.endpoints.all()[0]
+            await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Shop"))
+            assert dialog.name.text() == "Capture URL of “Shop”"
 
     async def test_it_closes_with_its_endpoint(self, tmp_path: Path, no_time_to_undo: None) -> None:
         async with qr_of(tmp_path) as (desk, window, _):

@@ -11,7 +11,7 @@ from shiboken6 import isValid
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions, TunnelChanged
+from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import DeliveryState, Endpoint
 from app.core.target import TargetDraft
 from app.core.text import count_of
@@ -70,7 +70,7 @@ class TargetsDialog(EditDialog):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self._subscriptions.follow_urls(self._show_url)
         self.resize(bounded(self, QSize(WIDTH, HEIGHT)))
         self.counts.watch(endpoint.targets)
         self._select(self.edits.items[0] if self.edits.items else None)
@@ -95,10 +95,6 @@ class TargetsDialog(EditDialog):
     def _show_url(self) -> None:
         url = marked_url(self._services.capture_url(self._endpoint), self._services.tunnels.url_state)
         self.subtitle.setText(f"{escape(self._endpoint.name)} · {url}")
-
-    def _tunnel_changed(self, event: TunnelChanged) -> None:
-        if event.url_changed:
-            self._show_url()
 
     @Slot()
     def add(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
+from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.commands.command import Command
@@ -118,8 +118,7 @@ class RequestsPage(QWidget):
     def _subscribe(self) -> None:
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self._subscriptions.add(SettingsChanged, self._settings_changed)
-        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self._subscriptions.follow_urls(self._show_header)
 
     @property
     def endpoint_id(self) -> int | None:
@@ -347,10 +346,3 @@ class RequestsPage(QWidget):
         if self.endpoint_id is None:
             self._show_header()
         self.list_area.refresh()
-
-    def _settings_changed(self, event: SettingsChanged) -> None:
-        self._show_header()
-
-    def _tunnel_changed(self, event: TunnelChanged) -> None:
-        if event.url_changed:
-            self._show_header()
