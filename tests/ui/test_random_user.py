@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from app.core.clock import now_us
@@ -32,6 +30,7 @@ from tests.db import hands
 from tests.db.hands import Hands
 from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.from_qt import Caller
+from tests.ui.opened_urls import opened_urls
 from tests.ui.random_user import TEXTS, RandomUser
 from tests.ui.stores.team_desk import Database, open_team_desk
 from tests.ui.waiting import Heart, settle
@@ -51,16 +50,10 @@ pytestmark = [
 ]
 
 
-class Nowhere(QObject):
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        """What a browser would open."""
-
-
 @pytest.fixture
 def nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No browser, no dialog that lists folders, no drag to other programs, and no host but this one."""
-    dice, nowhere, schemes = random.Random(1), Nowhere(), ("file", "http", "https")
+    dice = random.Random(1)
 
     def choose(dialog: QFileDialog) -> None:
         dialog.selectFile(str(tmp_path / "chosen"))
@@ -77,11 +70,8 @@ def nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setattr(drag_out, "run_drag", lambda *_: None)
     monkeypatch.setattr(hands, "NOW", now_us())
     monkeypatch.setattr(hands, "URLS", (deliveries.URL, "http://127.0.0.1:9/new"))
-    for scheme in schemes:
-        QDesktopServices.setUrlHandler(scheme, nowhere, "open")
-    yield
-    for scheme in schemes:
-        QDesktopServices.unsetUrlHandler(scheme)
+    with opened_urls("file", "http", "https"):
+        yield
 
 
 @asynccontextmanager

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
 from app.gui import post_restored
 from app.ui.messages import Messages
-
-
-class Files(QObject):
-    seen: ClassVar[list[str]] = []
-
-    @Slot(QUrl)
-    def show_folder(self, url: QUrl) -> None:
-        self.seen.append(url.toLocalFile())
+from tests.ui.opened_urls import opened_urls
 
 
 @pytest.mark.qt_log_ignore("does not support QPlatformServices", extend=True)
 def test_the_folder_of_the_previous_database_is_shown(qapp: QApplication, tmp_path: Path) -> None:
-    messages, files, replaced = Messages(qapp), Files(), tmp_path / "hookline.db.before-restore"
+    messages, replaced = Messages(qapp), tmp_path / "hookline.db.before-restore"
     advice = f"The previous database is kept as {replaced.name} in {tmp_path}."
     post_restored(messages, replaced)
     (message,) = messages.waiting()
     assert (message.text, message.advice) == ("The backup was restored.", advice)
     (action,) = message.actions
     assert action.label == "Show in folder"
-    QDesktopServices.setUrlHandler("file", files, "show_folder")
-    try:
+    with opened_urls("file") as opened:
         action.run()
-    finally:
-        QDesktopServices.unsetUrlHandler("file")
-    assert files.seen == [str(tmp_path)]
+    assert opened == [str(tmp_path)]
     assert len(messages.waiting()) == 1
     action.run()
     failed = messages.waiting()[0]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -23,6 +22,7 @@ from app.system.autostart.linux import DesktopEntry
 from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests.ui.desk import BASE, Desk, DeskAbout, open_desk, shown
+from tests.ui.opened_urls import opened_urls
 from tests.ui.waiting import activate, settle, until
 
 
@@ -89,26 +89,16 @@ class TestAbout:
 
     @pytest.mark.qt_log_ignore("does not support QPlatformServices", extend=True)
     async def test_a_folder_that_nothing_opens_is_told(self, window: QWidget, tmp_path: Path) -> None:
-        class Files(QObject):
-            seen: ClassVar[list[str]] = []
-
-            @Slot(QUrl)
-            def show_folder(self, url: QUrl) -> None:
-                self.seen.append(url.toLocalFile())
-
         async with open_desk(tmp_path) as desk:
-            folder, files = open_about(desk, window).folder, Files()
+            folder = open_about(desk, window).folder
             folder.open_button.click()
             await settle()
             assert folder.problem.isVisible()
             assert folder.height() >= folder.sizeHint().height()
             assert "No program found" in folder.problem.text()
-            QDesktopServices.setUrlHandler("file", files, "show_folder")
-            try:
+            with opened_urls("file") as opened:
                 folder.open_button.click()
-            finally:
-                QDesktopServices.unsetUrlHandler("file")
-            assert files.seen == [str(tmp_path)]
+            assert opened == [str(tmp_path)]
             assert not folder.problem.isVisible()
 
     @pytest.mark.usefixtures("each_font")

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +19,7 @@ from app.ui.settings import storage as module
 from app.ui.settings.storage import BackupRows, question_text
 from app.ui.widgets.dialog import Question
 from tests.ui.desk import Desk, open_desk
+from tests.ui.opened_urls import opened_urls
 from tests.ui.waiting import settle, until
 
 
@@ -101,34 +100,21 @@ async def test_a_backup_is_written_and_can_be_shown(window: QWidget, data: Path,
             assert connection.execute("SELECT count(*) FROM endpoint").fetchone() == (1,)
 
 
-class Files(QObject):
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        self.opened.append(url.toLocalFile())
-
-
 @pytest.mark.qt_log_ignore("does not support QPlatformServices", extend=True)
 async def test_the_folder_of_a_backup_is_opened_or_why_it_is_not_stands_at_the_row(
     window: QWidget, data: Path, chosen: list[Path | None]
 ) -> None:
     async with open_desk(data) as desk:
-        rows, files = rows_of(desk, window), Files()
+        rows = rows_of(desk, window)
         chosen.append(data.parent / "a.db")
         rows.back_up.click()
         await until(rows.show_button.isVisible)
         rows.show_button.click()
         assert "No program found to open folders" in rows.backup_row.error()
         assert rows.result.isVisible(), "where it is"
-        QDesktopServices.setUrlHandler("file", files, "open")
-        try:
+        with opened_urls("file") as opened:
             rows.show_button.click()
-        finally:
-            QDesktopServices.unsetUrlHandler("file")
-        assert files.opened == [str(data.parent)]
+        assert opened == [str(data.parent)]
         assert rows.backup_row.error() == ""
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -21,6 +21,7 @@ from app.ui.tunnel.program_pane import REMOVED, SAVED
 from app.ui.tunnel.programs_view import NOT_INSTALLED, READY
 from app.ui.widgets.fit_screen import FormScroll
 from tests.ui.desk import Desk
+from tests.ui.opened_urls import opened_urls
 from tests.ui.tunnel_page import called, field_of, page_of, pane_of, type_into
 from tests.ui.tunnels import COMMAND, HOST, PORT, REGION, TOKEN, found
 from tests.ui.waiting import settle, until
@@ -253,30 +254,16 @@ class TestSecrets:
             await until(lambda: field.help_text() == TOKEN.help)
 
 
-class Browser(QObject):
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        self.opened.append(url.toString())
-
-
 @pytest.mark.qt_log_ignore("does not support QPlatformServices", extend=True)
 async def test_a_website_that_nothing_opens_is_named(tmp_path: Path) -> None:
     async with page_of(tmp_path, found("bore"), found("zrok", installed=False)) as (_, page):
-        browser = Browser()
         for program in ("bore", "zrok"):
             pane = pane_of(page, program)
             pane.website.click()
             assert pane.problem.isVisible(), program
             assert pane.problem.text() == "No program found to open websites. The address is https://example.org."
             assert pane.start.isVisible() is (program == "bore")
-        QDesktopServices.setUrlHandler("https", browser, "open")
-        try:
+        with opened_urls("https") as opened:
             pane.website.click()
-        finally:
-            QDesktopServices.unsetUrlHandler("https")
-        assert browser.opened == ["https://example.org"]
+        assert opened == ["https://example.org"]
         assert not pane.problem.isVisible()
