@@ -88,7 +88,7 @@ REST = (
     "app.ui.replay.replay_editor",
     "app.ui.tunnel.page",
 )
-"""Modules that are loaded once the window is there, one by one, if what it shows at its start did not need them."""
+"""Modules that are loaded once the window is there, one by one, unless its first page needed them."""
 PAINTED_S, REST_S, BETWEEN_S = 0.15, 0.5, 0.1
 """How long the window is left alone to paint, then until the rest is loaded, and between two modules."""
 

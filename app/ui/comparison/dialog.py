@@ -440,13 +440,8 @@ class ComparisonDialog(Dialog):
             spacing=metrics.SPACE_3,
             margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3),
         )
-        for pages, widgets in (
-            (self.left, (self.empty, self.list)),
-            (
-                self.right,
-                (self.no_selection, self.responses, self.gone),
-            ),
-        ):
+        right = (self.no_selection, self.responses, self.gone)
+        for pages, widgets in ((self.left, (self.empty, self.list)), (self.right, right)):
             for widget in widgets:
                 pages.addWidget(widget)
         self.left.setMinimumWidth(LIST_MINIMUM)

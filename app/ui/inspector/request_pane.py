@@ -93,7 +93,7 @@ class DeletionWatcher(QObject):
             self._check(watched, self._reason(watched, event.report.at))
 
     def _check_again(self) -> None:
-        """A deletion may have been undone: one of an endpoint is told as EndpointSaved."""
+        """A deletion may have been undone; where that restored an endpoint, EndpointSaved was published."""
         if self._deleted is not None:
             self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again", self)
 
@@ -268,6 +268,10 @@ class RequestPane(QFrame):
             self.tabs.setCurrentIndex(tab)
         self._tab_wanted = (capture_id, tab)
 
+    def show_deliveries_next(self, capture_id: str) -> None:
+        """The same for the tab of its deliveries."""
+        self.show_tab_of(capture_id, DELIVERIES)
+
     def mark(self, words: Sequence[str], headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
         """Mark what a filter found: the words in the body, and these in the tabs of headers and query, of this request
         and of those shown later.
@@ -309,10 +313,6 @@ class RequestPane(QFrame):
             self._focus_when_loaded = self._capture_id is not None
         else:
             self.view.take_focus()
-
-    def show_deliveries_next(self, capture_id: str) -> None:
-        """The same for its deliveries."""
-        self.show_tab_of(capture_id, DELIVERIES)
 
     @Slot(str)
     def show_deliveries(self, capture_id: str) -> None:

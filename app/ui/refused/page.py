@@ -269,7 +269,7 @@ class RawPane(Card):
         size = size_text(refusal.raw_size)
         if len(data) == REFUSED_RAW_MAX:
             text = f"The first {size}, as received"
-        elif data and data.partition(_HEAD_END)[1:] == (_HEAD_END, b""):
+        elif data.partition(_HEAD_END)[1:] == (_HEAD_END, b""):
             text = f"The head, {size}, as received"
         elif data:
             text = f"{size}, as received"

@@ -109,8 +109,11 @@ class MainWindow(QMainWindow):
             page=lambda: self.requests,
             dialogs=self.dialogs,
             others=(
-                *(self.undo_bar.command, *self.replays.commands.commands, self.delivery_commands.retry_all),
-                *(*self.tunnel.actions.commands, *self.stores.commands),
+                self.undo_bar.command,
+                *self.replays.commands.commands,
+                self.delivery_commands.retry_all,
+                *self.tunnel.actions.commands,
+                *self.stores.commands,
             ),
             window=self,
         )

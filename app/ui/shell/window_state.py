@@ -42,7 +42,7 @@ class WindowState:
             splitter.splitterMoved.connect(resized)
 
     def restore_strip(self, strip: ActivityStrip, changed: Callable[[], None]) -> None:
-        """The same for the chart above the list; `changed` is called when the user changes it."""
+        """Restore the chart above the list. `changed` is called when the user shows, hides or changes it."""
         strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
         span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
         strip.set_span(Span(span) if span in set(Span) else Span.HOUR)

@@ -16,5 +16,5 @@ CONTROL = 32
 ICON = 16
 SIDEBAR_WIDTH = 248
 SIDE_BY_SIDE_WIDTH = 730
-"""From which the list of requests and an open one fit: that of a page in a window of 950, beside the narrowest
+"""The narrowest page with room for the list of requests and an open one: in a window of 950, beside the narrowest
 sidebar."""

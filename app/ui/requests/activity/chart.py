@@ -260,7 +260,7 @@ class ActivityChart(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._source.set_watched(False)
-        self._dragging, self._hovered = False, None  # no release or leave is told of by now
+        self._dragging, self._hovered = False, None  # a hidden widget hears of no release and no leave
         self._unmark()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -380,8 +380,8 @@ class CodeView(QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the gutter at the left edge, and the cursor in view when a bar appears below or above."""
         below = self.cursorRect().bottom()
-        # Qt lays the lines out anew, lower than here. If it showed or hid a bar for that and painting did the opposite,
-        # each would resize the view again, without end.
+        # Qt lays the lines out anew, with less height than this class gives them. If Qt then hid a bar that painting
+        # shows again, each would resize the view, without end.
         bars = [(bar, bar.maximum()) for bar in (self.verticalScrollBar(), self.horizontalScrollBar())]
         blockers = [QSignalBlocker(bar) for bar, _ in bars]
         super().resizeEvent(event)
