@@ -1,8 +1,7 @@
 """The program with its window: opens the data folder and the ports, asks the user when that fails, then shows the
 window.
 
-The window's modules are loaded on a thread while the store opens, so that neither waits long for the other, and senders
-get responses before there is anything to see.
+The window's modules are loaded while the store opens on its own thread, so that neither waits long for the other.
 """
 
 from __future__ import annotations
@@ -78,6 +77,7 @@ log = logging.getLogger(__name__)
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
+WINDOW = "app.window_session"
 BODY_FORMATS = "app.core.bodies.format_registry"
 REST = (
     "app.ui.requests.page.requests_page",
@@ -153,15 +153,12 @@ class GuiProgram:
         """Where the database is that a backup has replaced."""
         self._password = ""
         """That of the team's store, if the user typed one."""
-        self._loading: asyncio.Task[Any]
-        """Of the window's modules."""
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
         set_on_signals(self._closing)
-        self._loading = asyncio.create_task(
-            asyncio.to_thread(import_module, "app.window_session"), name="load the window"
-        )
+        # Runs once the store's thread has begun. On this thread, for modules of the window make classes of Qt's.
+        loading = asyncio.get_running_loop().call_soon(import_module, WINDOW)
         try:
             if (replaced := self._options.replaced) is not None:
                 post_restored(self._messages, replaced)
@@ -172,6 +169,7 @@ class GuiProgram:
             else:
                 return Exit.ENVIRONMENT
         except FolderInUseError as error:
+            loading.cancel()
             return await self._hand_over(error)
         finally:
             self._collector.stop()
@@ -187,7 +185,6 @@ class GuiProgram:
             self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return False
-            await self._loading
             await self._show(on_ready)
             return True
         finally:
@@ -261,7 +258,6 @@ class GuiProgram:
         if self._on_question is not None:
             self._on_question(text)
             return None
-        await self._loading  # it makes classes of Qt's on a thread, which must not happen while a dialog paints
         answer = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
         await self._until_closing(answer)
         return None if answer.cancelled() else answer.result()
@@ -277,7 +273,7 @@ class GuiProgram:
             await asyncio.gather(other, closing, return_exceptions=True)
 
     async def _show(self, on_ready: Callable[[Ready], None] | None) -> None:
-        from app.window_session import WindowSession  # start-up time: loaded meanwhile, see `main`
+        from app.window_session import WindowSession  # start-up time: loaded by now, see `main`
 
         tasks = Tasks(self._messages)
         session = WindowSession(
@@ -315,7 +311,7 @@ class GuiProgram:
         await asyncio.to_thread(self._application.prepare)
         await asyncio.to_thread(import_module, BODY_FORMATS)
         for module in REST:
-            import_module(module)  # on this thread, for they make classes of Qt's while the window paints
+            import_module(module)  # on this thread, as in `main`
             await asyncio.sleep(BETWEEN_S)
         session.window.prepare()
 

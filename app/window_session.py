@@ -1,6 +1,6 @@
 """The window of an open application: what it is handed, and how it is opened, also by later starts and by links.
 
-`gui.py` imports this on a thread while the store opens, because it imports all of the window's modules.
+`gui.py` imports this while the store opens, because it imports all of the window's modules.
 """
 
 from __future__ import annotations

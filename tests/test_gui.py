@@ -124,8 +124,19 @@ def test_a_role_that_only_captures_has_no_window(tmp_path: Path, postgres_server
 
 
 LOADED_LATER = """
-import asyncio, sys
+import asyncio, sys, threading
 from pathlib import Path
+
+elsewhere = []
+
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith(("app.ui.", "PySide6")) and threading.current_thread() is not threading.main_thread():
+            elsewhere.append(name)
+
+
+sys.meta_path.insert(0, Watch())
 
 from app.cli.options import WindowOptions
 from app.gui import REST, run_window
@@ -142,7 +153,7 @@ async def loaded(ready):
     while ready.window.pages.count() == 1:
         await asyncio.sleep(0.05)
     assert set(REST) <= set(sys.modules) and "catalogue" in vars(ready.application)
-    print("loaded")
+    print("loaded", *elsewhere)
     ready.window.quit()
 
 
@@ -150,7 +161,7 @@ sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0
 """
 
 
-def test_what_the_start_left_out_is_loaded_once_the_window_is_there(tmp_path: Path) -> None:
+def test_what_the_start_left_out_is_loaded_once_the_window_is_there_and_qt_on_its_thread(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED_LATER, str(tmp_path)],
         cwd=ROOT,

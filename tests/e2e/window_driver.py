@@ -1,7 +1,7 @@
 """Runs the real window and answers its questions: `window_driver.py FOLDER PORT ANSWER… [picture=FILE]`.
 
-Prints each question's title and text as JSON lines, and whether the window's modules were loaded before it, and clicks
-the button named ANSWER; once the window is shown, prints where it listens and closes it.
+Prints each question's title and text as JSON lines, and clicks the button named ANSWER; once the window is shown,
+prints where it listens and closes it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Driver:
                 return
 
     def _answer(self, dialog: ChoiceDialog) -> None:
-        is_loaded = hasattr(sys.modules.get("app.window_session"), "WindowSession")
-        print(json.dumps({"title": dialog.title.text(), "text": dialog.text.text(), "loaded": is_loaded}), flush=True)
+        print(json.dumps({"title": dialog.title.text(), "text": dialog.text.text()}), flush=True)
         if self._picture:
             dialog.grab().save(self._picture)
         wanted = self._answers.pop(0)
