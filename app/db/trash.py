@@ -185,7 +185,7 @@ class Trash(Part):
             return
         try:
             if deletion.endpoint is not None:
-                await self._purge_endpoint(deletion.endpoint)
+                await self._purge_endpoint(deletion.number, deletion.endpoint)
             else:
                 await self._purge_requests(deletion.number)
         except StorageUnavailableError:
@@ -236,15 +236,18 @@ class Trash(Part):
         await self._find_newest(endpoint_ids)
         self._publish(DeletionUndone(number=number, endpoint_ids=frozenset(endpoint_ids)))
 
-    def _endpoint_restored(self, restored: tuple[Endpoint, list[int]]) -> None:
+    def _endpoint_restored(self, restored: tuple[Endpoint, list[int]] | None) -> None:
+        if restored is None:
+            return
         endpoint, order = restored
         self._directory.restore(endpoint, order)
         self._limits.follow(endpoint)
         self._publish(EndpointSaved(endpoint=endpoint, created=False))
 
-    async def _purge_endpoint(self, endpoint: Endpoint) -> None:
-        query = EndpointModel.update(removed=True).where(EndpointModel.id == endpoint.id)
-        await self._writer.run(query.execute, lambda _: self._endpoint_purged(endpoint))
+    async def _purge_endpoint(self, number: int, endpoint: Endpoint) -> None:
+        """Unless it was restored, also by other nodes, which took this one for dead: it has captured since."""
+        query = EndpointModel.update(removed=True).where(_hidden_by(number))
+        await self._writer.run(query.execute, lambda purged: self._endpoint_purged(endpoint) if purged else None)
 
     def _endpoint_purged(self, endpoint: Endpoint) -> None:
         self._directory.forget(endpoint)
@@ -363,8 +366,14 @@ def _seen(database: Database) -> dict[int, Tally]:
 _SEEN = "SELECT owner, total, unread FROM storage_use"
 
 
-def restore_endpoint(database: Database, *, deletion: int) -> tuple[Endpoint, list[int]]:
-    """The endpoint, and all ids in their order."""
-    update = EndpointModel.update(trashed=None).where(EndpointModel.trashed == deletion).returning(EndpointModel.id)
-    ((endpoint_id,),) = update.tuples().execute(database)
-    return endpoint_of(database, endpoint_id), [endpoint.id for endpoint in all_endpoints(database)]
+def restore_endpoint(database: Database, *, deletion: int) -> tuple[Endpoint, list[int]] | None:
+    """The endpoint, and all ids in their order; None if the deletion hides none any more."""
+    update = EndpointModel.update(trashed=None).where(_hidden_by(deletion)).returning(EndpointModel.id)
+    for (endpoint_id,) in list(update.tuples().execute(database)):
+        return endpoint_of(database, endpoint_id), [endpoint.id for endpoint in all_endpoints(database)]
+    return None
+
+
+def _hidden_by(deletion: int) -> object:
+    """The condition for the endpoint that a deletion hides and that can still be restored."""
+    return (EndpointModel.trashed == deletion) & (EndpointModel.removed == False)  # noqa: E712

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -155,6 +156,28 @@ async def test_a_job_has_one_owner_and_another_when_that_one_dies(
     store.nodes._task = asyncio.create_task(store.nodes._live())
     await until(lambda: not store.nodes._owned)
     assert await store.nodes.claim("retention") is False
+
+
+@pytest.mark.parametrize("deed", ["purge", "undo"])
+async def test_an_endpoint_that_others_restored_outlives_the_deletion_of_a_node_that_hung(
+    store: Store, other: Store, endpoint: Endpoint, deed: str
+) -> None:
+    deletion = await store.trash.delete_endpoint(endpoint.id)
+    await take_for_dead(other, store)
+    name = await add(other, endpoint)
+    await getattr(store.trash, deed)(deletion)
+    assert not store.trash.can_undo(deletion)
+    for node in (store, other):
+        await node._cleanup.run()
+        await node.endpoints.look_again(endpoint.slug)
+        assert node.endpoints.by_id(endpoint.id) is not None
+        assert [row.id for row in await node.captures.page(endpoint.id)] == [name]
+
+
+async def take_for_dead(judge: Store, node: Store) -> None:
+    ((_, seen_at),) = [one[:2] for one in await judge._readers.run(nodes._seen) if one.number == node.nodes.number]
+    assert await judge._writer.run(partial(nodes._bury, silent=[(node.nodes.number, seen_at)])) == 1
+    await judge.nodes.catch_up()
 
 
 async def stop_living(node: Store) -> None:

@@ -321,6 +321,24 @@ async def test_what_cannot_be_purged_is_restored(
     assert store.captures.counts(endpoint.id).total == 5
 
 
+@pytest.mark.parametrize("first", ["undo", "purge"])
+@pytest.mark.parametrize("kind", KINDS[1:])
+async def test_one_that_is_restored_while_it_is_purged_is_there_or_gone(
+    store: Store, endpoint: Endpoint, kind: str, first: str
+) -> None:
+    """An endpoint is purged as soon as another one needs its slug or its place in the plan."""
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    deletion = await delete(store, endpoint, kind, made)
+    both = [store.trash.undo(deletion), store.trash.purge(deletion)]
+    await asyncio.gather(*(both if first == "undo" else reversed(both)))
+    await store._cleanup.run()
+    left = made if first == "undo" else []
+    assert await ids(store, endpoint) == left
+    assert store.captures.counts(endpoint.id).total == len(left)
+    assert bool(left) <= (store.endpoints.by_id(endpoint.id) is not None) <= (bool(left) or kind == "all")
+    assert not store.trash.can_undo(deletion)
+
+
 async def test_an_endpoint_that_cannot_be_deleted_goes_on_capturing(store: Store, endpoint: Endpoint) -> None:
     await store._writer.close()
     with pytest.raises(StorageUnavailableError):
