@@ -5,6 +5,7 @@ Until then it can be restored. A start restores what the last run left, or where
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from app.core.errors import HooklineError, StorageUnavailableError
 from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
+from app.db.background_worker import BackgroundWorker
 from app.db.counts import Tally
 from app.db.deleting import delete_trashed
 from app.db.endpoint_directory import endpoint_not_found
@@ -32,6 +34,8 @@ IDS_MAX = 1_024
 """Requests hidden in one step: lists remove the rows of a step at once."""
 READS = 10
 """So often at most it is read which request is the newest: while more than that arrive, those are the newest."""
+
+RETRY_S = 2.0
 
 Span = tuple[int, int]
 """The first and the last number."""
@@ -66,6 +70,10 @@ class Trash(Part):
         """Oldest first."""
         self._uncounted: list[tuple[int, int, int, int]] = []
         """What unfinished deletions have hidden so far: their number, the endpoint, requests, unread ones."""
+        self._failed: dict[int, Collection[int]] = {}
+        """Deletions that have hidden something and then failed, with its endpoints."""
+        self._worker = BackgroundWorker("hookline-trash", self._show_failed)
+        self.stop = self._worker.stop
 
     async def load(self) -> None:
         """Restore what the last run neither purged nor restored; before anything else is read."""
@@ -85,7 +93,8 @@ class Trash(Part):
 
     async def delete(self, ids: Sequence[str]) -> Deletion:
         """Hide these requests; publishes RequestsRemoved for each endpoint, more than once if they are many. All are
-        subtracted together, unless the database itself counts what is not hidden."""
+        subtracted together, unless the database itself counts what is not hidden. If it fails, what it has hidden is
+        restored as soon as that can be stored; publishes DeletionUndone."""
         number, done, batch = next(self._numbers), 0, AdaptiveBatch(256, most=IDS_MAX)
         endpoint_ids: set[int] = set()
         requests = 0
@@ -111,8 +120,8 @@ class Trash(Part):
                 requests += sum(len(one.ids) for one in trashed.values())
         except BaseException:
             self._count_hidden()
-            with contextlib.suppress(HooklineError):
-                await self._show_again(number, endpoint_ids)
+            self._failed[number] = endpoint_ids
+            self._worker.wake()
             raise
         await self._find_newest(endpoint_ids)
         return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
@@ -222,6 +231,16 @@ class Trash(Part):
     def _hidden(self, deletion: Deletion) -> Deletion:
         self._restorable[deletion.number] = deletion
         return deletion
+
+    async def _show_failed(self) -> None:
+        """Nobody else can restore what these have hidden, so it is tried until it is stored."""
+        while self._failed:
+            number, endpoint_ids = next(iter(self._failed.items()))
+            try:
+                await self._show_again(number, endpoint_ids)
+                del self._failed[number]
+            except StorageUnavailableError:
+                await asyncio.sleep(RETRY_S)
 
     async def _show_again(self, number: int, endpoint_ids: Collection[int]) -> None:
         batch, shown = AdaptiveBatch(256), True

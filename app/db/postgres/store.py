@@ -213,6 +213,7 @@ class Store:
             await self._identification.stop()
             await self._index.stop()
             await self.captures.close()
+            await self.trash.stop()
             await self.trash.undo_all()
             await self.nodes.stop()
             await self._readers.close()

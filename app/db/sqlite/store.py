@@ -291,6 +291,7 @@ class Store:
             await self.retention.close()
             await self._eviction.stop()
             await self._removed_targets.stop()
+            await self.trash.stop()
             await self._cleanup.stop()
             await self._reclaim.stop()
             await self._identification.stop()

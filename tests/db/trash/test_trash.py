@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
@@ -17,6 +18,7 @@ from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, End
 from app.core.model import Capture, Counts, Endpoint, Plan
 from app.core.search.parse import parse
 from app.core.store import Store
+from app.db import trash
 from app.db.readers import THREADS
 from app.db.trash import IDS_MAX
 from tests import factories
@@ -319,6 +321,29 @@ async def test_what_cannot_be_purged_is_restored(
         await store.trash.purge(deletion)
     assert await ids(store, endpoint) == made
     assert store.captures.counts(endpoint.id).total == 5
+
+
+async def test_what_a_deletion_hides_that_fails_is_back_as_soon_as_that_can_be_stored(
+    store: Store, endpoint: Endpoint, events: list[Event], place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trash, "RETRY_S", 0.01)
+    made = [one.id for one in await add_many(store, endpoint.id, 300)]
+    between, steps = store._writer.between, 0
+
+    async def fails(*args: Any, **options: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if 1 < steps < 5:
+            raise StorageUnavailableError("The disk is full.")
+        return await between(*args, **options)
+
+    monkeypatch.setattr(store._writer, "between", fails)
+    with pytest.raises(StorageUnavailableError):
+        await store.trash.delete(made)
+    assert len(await ids(store, endpoint)) == 300 - 256
+    await until(lambda: of_kind(events, DeletionUndone))
+    assert await ids(store, endpoint) == made
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
 
 @pytest.mark.parametrize("first", ["undo", "purge"])
