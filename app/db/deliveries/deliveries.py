@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -17,7 +17,7 @@ from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue
 from app.core.model import Capture, DeliveryState
-from app.core.target import TargetCounts
+from app.core.target import Target, TargetCounts
 from app.core.target_text import TargetTrouble
 from app.db import body_parts, queries
 from app.db.counts import DELIVERY_OVERHEAD, grow
@@ -73,13 +73,7 @@ class Deliveries(Part):
         await self._results.load()
 
     def _interrupt(self, database: Database, which: Any) -> tuple[list[Result], list[Stored]]:
-        results = []
-        for row in list(_deliveries().where(which).tuples().execute(database)):
-            delivery = DELIVERY.record(row)
-            target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
-            attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
-            results.append(Result(delivery, [(attempt, b"")], target_id=None, pause_after=0))
-        return results, delivery_results.store(database, results, (), set())[0]
+        return interrupt(database, which, self._targets.by_id)
 
     # -- for the forwarder ---------------------------------------------------------------------------------------
 
@@ -348,6 +342,19 @@ class Deliveries(Part):
     def _grew(self, endpoint_id: int, size: int) -> None:
         self._request_counts.grew(endpoint_id, size)
         self._limits.grew(endpoint_id, size)
+
+
+def interrupt(
+    database: Database, which: Any, target_of: Callable[[int], Target | None]
+) -> tuple[list[Result], list[Stored]]:
+    """Store the attempts of these deliveries that were being made as interrupted."""
+    results = []
+    for row in list(_deliveries().where(which).tuples().execute(database)):
+        delivery = DELIVERY.record(row)
+        target = None if delivery.target_id is None else target_of(delivery.target_id)
+        attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
+        results.append(Result(delivery, [(attempt, b"")], target_id=None, pause_after=0))
+    return results, delivery_results.store(database, results, (), set())[0]
 
 
 def _grown(added: Sequence[Delivery]) -> dict[int, int]:

@@ -6,13 +6,14 @@ from collections import Counter
 from functools import partial
 
 import msgspec
-from peewee import Database, ModelSelect, fn
+from peewee import SQL, Database, ModelSelect, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
 from app.core.replay.spec import EarlierResults, Replay, ReplayState
 from app.db.models import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.part import Part
+from app.db.raw_sql import is_sqlite
 from hookline.decoding import convert
 
 _KEPT = 200
@@ -100,7 +101,10 @@ def _save(database: Database, replay: Replay) -> None:
         "progress": msgspec.json.encode(changing).decode(),
     }
     others = (ReplayModel.created_at, ReplayModel.spec, ReplayModel.progress)
-    ReplayModel.insert(**row).on_conflict(conflict_target=(ReplayModel.id,), preserve=others).execute(database)
+    # The node that goes on with it is another one than began it.
+    own = {} if is_sqlite(database) else {"node": SQL("this_node()")}
+    insert = ReplayModel.insert(**row)
+    insert.on_conflict(conflict_target=(ReplayModel.id,), preserve=others, update=own).execute(database)
     newest = ReplayModel.select(ReplayModel.id).order_by(ReplayModel.id.desc()).limit(_KEPT)
     ReplayModel.delete().where(ReplayModel.id.not_in(newest)).execute(database)
 

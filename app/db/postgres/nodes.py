@@ -1,9 +1,9 @@
 """Which nodes there are, and which of them does the work that one node does.
 
 A node says every one and a half seconds that it lives. One that has not said so for a while is dead: what it owned is
-free, what it was receiving is dropped, what it had deleted but not purged is restored. Only a node that could say so
-itself all that time may judge: when the server rests, all of them are silent. One that only hung notices that it is
-gone: it registers again, and owns nothing.
+free, what it was receiving is dropped, what it had deleted but not purged is restored, and its replays are interrupted,
+with what they were sending. Only a node that could say so itself all that time may judge: when the server rests, all of
+them are silent. One that only hung notices that it is gone: it registers again, and owns nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from peewee import Database
+from peewee import SQL, Database
 
 from app import __version__
 from app.core.errors import StorageUnavailableError
 from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
+from app.db.deliveries.deliveries import interrupt
 from app.db.part import Readers, Writer
 from app.db.raw_sql import execute
 
@@ -46,6 +47,7 @@ _SEEN = """SELECT number, extract(epoch FROM seen_at)::float8,
 _END = "DELETE FROM node WHERE number = ? AND extract(epoch FROM seen_at)::float8 = ?"
 _LEAVE = "DELETE FROM node WHERE number = ?"
 _OF_NOBODY = "NOT IN (SELECT number FROM node)"
+_GOES_ON = "progress::jsonb ->> 'state' IN ('queued', 'running', 'paused')"
 _CLEAR_UP = (
     f"DELETE FROM trash WHERE node {_OF_NOBODY}",
     f"UPDATE endpoint SET trashed = NULL WHERE removed = 0 AND trashed IS NOT NULL AND trashed_by {_OF_NOBODY}",
@@ -53,8 +55,13 @@ _CLEAR_UP = (
         WHERE until IS NULL AND node {_OF_NOBODY}""",
     f"UPDATE loose_body SET dropped = 1 WHERE dropped = 0 AND node {_OF_NOBODY}",
     f"""UPDATE replay SET progress = jsonb_set(progress::jsonb, '{{state}}', '"interrupted"')::text
-        WHERE node {_OF_NOBODY} AND progress::jsonb ->> 'state' IN ('queued', 'running', 'paused')""",
+        WHERE node {_OF_NOBODY} AND {_GOES_ON}""",
 )
+_OF_ENDED_REPLAY = SQL(
+    "t1.sending_at IS NOT NULL AND t1.replay_id IS NOT NULL"
+    f" AND NOT EXISTS (SELECT 1 FROM replay WHERE replay.id = t1.replay_id AND {_GOES_ON})"
+)
+"""What a replay was sending when its node ended."""
 _FREE = """SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || target.id)
         AND EXISTS (SELECT 1 FROM delivery WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL)
     UNION SELECT DISTINCT target_id FROM delivery WHERE sending_at IS NOT NULL AND replay_id IS NULL
@@ -306,6 +313,7 @@ def _clear_up(database: Database) -> None:
     """What nodes were at that are no longer there."""
     for text in _CLEAR_UP:
         execute(database, text)
+    interrupt(database, _OF_ENDED_REPLAY, lambda _: None)
 
 
 def _claim(database: Database, job: str, number: int) -> tuple[bool, int]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from app.core.delivery import FailureKind
 from app.core.events import DeliveryChanged, Event
 from app.core.model import Endpoint
+from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplaySpec, ReplayState
 from app.core.store import Store
 from app.core.target import TargetDraft
 from tests.db.deliveries.test_deliveries import FAILED, QUEUED, end, queue
@@ -58,3 +59,34 @@ async def test_failures_that_another_counted_are_forgotten_by_a_success(
     await other.deliveries.interrupt(endpoint.targets[0].id)
     await end(other, (await other.deliveries.of_capture(second.id))[0])
     assert query(place, "SELECT failures FROM target ORDER BY id") == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_what_a_replay_was_sending_when_its_node_ended_can_be_repeated(
+    store: Store, endpoint: Endpoint, open_store: OpenStore, place: Place
+) -> None:
+    one, two = await open_store(), await open_store()
+    (capture,) = await queue(store, endpoint)
+    (queued, _) = await store.deliveries.of_capture(capture.id)
+    for number, node in enumerate((one, two), 1):
+        replay = Replay(
+            id=f"r{number}",
+            created_at=number,
+            spec=ReplaySpec(source=ChosenRequests(ids=(capture.id,))),
+            state=ReplayState.RUNNING,
+        )
+        await node.replays.save(replay)
+        await node.deliveries.add_replays([replace(queued, id=f"d{number}", replay_id=replay.id)])
+    await one.close()
+    repeated = EarlierResults(interrupted={(capture.id, queued.target_id): 1})
+    assert query(place, SENDING) == [("d2",)], "the other node goes on with its own"
+    assert await store.replays.results("r1") == repeated
+    (attempt,) = await store.deliveries.attempts("d1")
+    assert attempt.failure is FailureKind.INTERRUPTED
+    assert kept_bytes(place) == recount_bytes(place)
+
+    await store.replays.save(replace(replay, id="r1"))
+    await two.close()
+    states = {replay.id: replay.state for replay in await store.replays.latest()}
+    assert states == {"r1": ReplayState.RUNNING, "r2": ReplayState.INTERRUPTED}, "another node has resumed the first"
+    assert await store.replays.results("r2") == repeated
