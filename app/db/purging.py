@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 from peewee import Database
 
+from app.core.clock import DAY_US
 from app.core.model import PurgeReport
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
 from app.db.deliveries.unsent import UnsentReport
+from app.db.models import EndpointModel
 from app.db.part import Part, Shared
 from app.db.write_jobs import AdaptiveBatch
 
@@ -61,9 +63,17 @@ class Purging(Part):
             self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
             self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
 
-    async def _purge_endpoint(self, step: Callable[[Database, int], Deleted]) -> int:
-        """Repeat a step until it deletes nothing; how many it deleted."""
+    async def _purge_endpoint(self, delete: Callable[..., Deleted], endpoint_id: int, now: int) -> int:
+        """Delete in steps what has expired by `now`; how many. Each step asks the database for how many days the
+        requests are kept: they may be more by then."""
         total = 0
+
+        def step(database: Database, limit: int) -> Deleted:
+            days = EndpointModel.select(EndpointModel.retention_days).where(EndpointModel.id == endpoint_id)
+            kept: int | None = days.scalar(database)
+            if kept is None:  # the endpoint was deleted, with all requests
+                return Deleted()
+            return delete(database, limit, endpoint_id=endpoint_id, before=now - kept * DAY_US)
 
         def after(deleted: Deleted) -> None:
             self._limits.deleted(deleted)

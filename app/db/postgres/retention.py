@@ -25,6 +25,7 @@ _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _SIZE = """SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class
     JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'"""
 _EXPIRED = f"SELECT count(*), coalesce(sum({SIZE}), 0) FROM capture WHERE endpoint_id = ? AND received_at < ?"
+_DELETE = partial(delete_oldest, unsent_error=BY_AGE)
 
 
 def server_time(database: Database) -> int:
@@ -47,10 +48,10 @@ class Retention(Purging):
         """As in `Purging`, and drop the tables that are empty now."""
         async with self._lock:
             deleted = {}
-            for number, before in await self._cutoffs():
-                step = partial(delete_oldest, endpoint_id=number, before=before, unsent_error=BY_AGE)
-                if total := await self._purge_endpoint(step):
-                    deleted[number] = total
+            now = await self._readers.run(server_time)
+            for endpoint in self._directory.all():
+                if total := await self._purge_endpoint(_DELETE, endpoint.id, now):
+                    deleted[endpoint.id] = total
             await self._cleanup.run()
             await self._drop_partitions()
             unsent = self._unsent.take()

@@ -128,8 +128,7 @@ class Retention(Purging):
         failed: StorageUnavailableError | None = None
         for endpoint in self._directory.all():
             try:
-                step = partial(delete_expired, endpoint_id=endpoint.id, before=_cutoff(endpoint, now))
-                total = await self._purge_endpoint(step)
+                total = await self._purge_endpoint(delete_expired, endpoint.id, now)
             except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
                 failed = error
                 continue

@@ -202,6 +202,30 @@ async def test_stopping_in_the_middle_keeps_the_numbers_right(open_store: OpenSt
     await again.close()
 
 
+async def test_more_days_keep_what_is_left_of_a_purge_that_has_begun(open_store: OpenStore) -> None:
+    store = await open_store(clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 2_000, NOW - 2 * DAY_US)
+    purging = asyncio.create_task(store.retention.purge(), name="purge")
+    await until(lambda: store.captures.counts(made.id).total < 2_000)
+    await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=3))
+    kept = store.captures.counts(made.id).total
+    report = await purging
+    assert 0 < kept == store.captures.counts(made.id).total == 2_000 - report.deleted[made.id]
+
+
+async def test_an_endpoint_that_is_deleted_meanwhile_ends_no_purge(open_store: OpenStore) -> None:
+    store = await open_store(clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    other, _ = await two_around_the_limit(store, 1)
+    await fill(store, made.id, 2_000, NOW - 2 * DAY_US)
+    purging = asyncio.create_task(store.retention.purge(), name="purge")
+    await until(lambda: store.captures.counts(made.id).total < 2_000)
+    await store.endpoints.delete(made.id)
+    await store._cleanup.run()
+    assert (await purging).deleted[other.id] == 1
+
+
 async def test_nothing_to_do_is_said_too(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
     await add_many(store, endpoint.id, 3)
     report = await store.retention.purge()
