@@ -85,7 +85,7 @@ class ReplayService:
         if replay is None or replay.state is not ReplayState.INTERRUPTED:
             raise _not_running()
         if replay_id in self._tasks:  # resumed already
-            return self._waiting.get(replay_id) or self._present(replay)
+            return self._present(replay)
         replay = replace(replay, state=ReplayState.QUEUED)
         self._go_on(replay)
         return replay
@@ -134,7 +134,9 @@ class ReplayService:
 
     def _present(self, replay: Replay) -> Replay:
         runner = self._runners.get(replay.id)
-        return replay if runner is None else replace(runner.replay, progress=runner.progress)
+        if runner is None:
+            return self._waiting.get(replay.id, replay)
+        return replace(runner.replay, progress=runner.progress)
 
     def _running(self, replay_id: str) -> ReplayRunner:
         runner = self._runners.get(replay_id)
@@ -177,9 +179,9 @@ class ReplayService:
         runner = ReplayRunner(started, selection, before, self._store, sender=self._sender, addresses=self._addresses)
         del self._waiting[replay.id]
         self._runners[replay.id] = runner
-        await self._save(replace(started, progress=runner.progress))
         publishing = asyncio.create_task(self._publish(runner), name=f"replay-progress-{replay.id}")
         try:
+            await self._save(replace(started, progress=runner.progress))
             await runner.run()
         finally:
             publishing.cancel()

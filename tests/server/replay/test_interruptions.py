@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind, RequestEdit
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
     FixedRate,
     MatchingRequests,
+    Replay,
     ReplayProgress,
     ReplaySpec,
     ReplayState,
@@ -142,6 +143,49 @@ async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monk
     assert left < 0
     assert done.progress.delivered == 30
     assert len(stage.announced) > announced + 1
+
+
+async def test_one_whose_start_cannot_be_stored_has_ended(stage: ReplayStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = stage.store.replays.save
+
+    async def full(replay: Replay) -> None:
+        if replay.state is ReplayState.RUNNING:
+            raise StorageUnavailableError("The disk is full.")
+        await save(replay)
+
+    monkeypatch.setattr(stage.store.replays, "save", full)
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        ended = await stage.until(replay.id, ReplayState.CANCELLED)
+        assert (ended.problem, place.received) == ("The replay stopped: The disk is full.", [])
+        for change in (stage.replays.pause, stage.replays.resume, stage.replays.cancel):
+            with pytest.raises(NotFoundError):
+                await change(replay.id)
+        monkeypatch.undo()
+        again = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
+    assert (await stage.replays.latest(2))[1].state is ReplayState.CANCELLED
+    assert again.progress.delivered == 3
+
+
+async def test_a_resumed_one_that_waits_for_its_turn_says_so(stage: ReplayStage) -> None:
+    hold = asyncio.Event()
+    async with target(held(hold)) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 2)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source))
+        await place.arrival()
+        await stage.close()
+        await stage.open()
+        await stage.replays.start(ReplaySpec(source=source))
+        await place.arrival(2)
+        await stage.replays.resume(replay.id)
+        states = [one.state for one in await stage.replays.latest(2)]
+        hold.set()
+        await stage.until(replay.id, ReplayState.DONE)
+    assert states == [ReplayState.RUNNING, ReplayState.QUEUED]
 
 
 async def test_a_store_that_cannot_write_does_not_keep_a_replay_from_pausing(
