@@ -15,12 +15,17 @@ class Deliveries(SharedDeliveries):
     def __init__(self, shared: Shared, targets: Targets, removed_targets: RemovedTargets, nodes: Nodes) -> None:
         super().__init__(shared, targets, removed_targets)
         self._nodes = nodes
+        self._unmarked: set[int] = set()
+        """Targets that were claimed, and what was being sent to them is not marked yet."""
 
     async def claim(self, target_id: int) -> bool:
         """What the node that had the target before was sending may have been received: that is marked."""
         claimed = await self._nodes.claim(f"target {target_id}")
         if claimed:
+            self._unmarked.add(target_id)
+        if claimed is not False and target_id in self._unmarked:
             await self.interrupt(target_id)
+            self._unmarked.discard(target_id)
         return claimed is not False
 
     async def queued(

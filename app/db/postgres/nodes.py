@@ -67,7 +67,7 @@ _FREE = """SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM owner WHERE job
     UNION SELECT DISTINCT target_id FROM delivery WHERE sending_at IS NOT NULL AND replay_id IS NULL
         AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || target_id)"""
 """Also targets that are gone: what was being sent to them."""
-_CLAIM = "INSERT INTO owner (job, node) VALUES (?, ?) ON CONFLICT (job) DO NOTHING RETURNING job"
+_CLAIM = "INSERT INTO owner (job, node) VALUES (?, ?) ON CONFLICT (job) DO NOTHING"
 _TRIM = "DELETE FROM notice WHERE at < clock_timestamp() - make_interval(secs => ?)"
 _OWNER = "SELECT node FROM owner WHERE job = ?"
 _LIVING = "SELECT count(*) FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?)"
@@ -181,13 +181,16 @@ class Nodes:
             return False
         if time.monotonic() < self._denied.get(job, 0.0):
             return False
-        claimed, owner = await self._writer.run(partial(_claim, job=job, number=self.number))
+        owner = await self._writer.run(partial(_claim, job=job, number=self.number))
         if owner != self.number:
             self._denied[job] = time.monotonic() + BEAT_S  # it may be asked for each request that arrives
             return False
+        if job in self._owned:
+            return None
+        # It may have been so since an earlier try of which nobody knew that it was stored.
         self._owned.add(job)
         self._lost.discard(job)
-        return True if claimed else None
+        return True
 
     async def _live(self) -> None:
         beats, last = 0, time.monotonic()
@@ -316,8 +319,8 @@ def _clear_up(database: Database) -> None:
     interrupt(database, _OF_ENDED_REPLAY, lambda _: None)
 
 
-def _claim(database: Database, job: str, number: int) -> tuple[bool, int]:
-    """Whether nobody had the job, and who has it now."""
-    claimed = execute(database, _CLAIM, (job, number)).fetchone() is not None
+def _claim(database: Database, job: str, number: int) -> int:
+    """Who has the job now: this node, if nobody had it."""
+    execute(database, _CLAIM, (job, number))
     (owner,) = execute(database, _OWNER, (job,)).fetchone()
-    return claimed, owner
+    return int(owner)

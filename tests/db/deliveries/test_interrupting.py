@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import FailureKind
+from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
 from app.core.model import Endpoint
 from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplaySpec, ReplayState
@@ -90,3 +93,33 @@ async def test_what_a_replay_was_sending_when_its_node_ended_can_be_repeated(
     states = {replay.id: replay.state for replay in await store.replays.latest()}
     assert states == {"r1": ReplayState.RUNNING, "r2": ReplayState.INTERRUPTED}, "another node has resumed the first"
     assert await store.replays.results("r2") == repeated
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_a_takeover_that_cannot_be_stored_at_first_marks_what_was_being_sent(
+    store: Store, endpoint: Endpoint, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, target = await open_store(), endpoint.targets[0]
+    (capture,) = await queue(other, endpoint)
+    assert await other.deliveries.claim(target.id)
+    (delivery, _) = await other.deliveries.of_capture(capture.id)
+    await other.deliveries.begin([delivery.id])
+    await other.close()
+    run, outcomes = store._writer.run, iter(["unknown", "stored", "refused"])
+
+    async def fails(*args: Any, **options: Any) -> Any:
+        outcome = next(outcomes)
+        done = await run(*args, **options) if outcome != "refused" else None
+        if outcome != "stored":
+            raise StorageUnavailableError("The database server does not respond.")
+        return done
+
+    with monkeypatch.context() as server:
+        server.setattr(store._writer, "run", fails)
+        for _ in range(2):
+            with pytest.raises(StorageUnavailableError):
+                await store.deliveries.claim(target.id)
+    assert next(outcomes, None) is None
+    assert await store.deliveries.claim(target.id)
+    (attempt,) = await store.deliveries.attempts(delivery.id)
+    assert attempt.failure is FailureKind.INTERRUPTED
