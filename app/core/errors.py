@@ -58,6 +58,10 @@ class StorageUnavailableError(HooklineError):
     """The store cannot write now: disk full, database locked or deleted. Retrying later can work."""
 
 
+class NoRoomError(StorageUnavailableError):
+    """The disk has no room for it, though maybe for less."""
+
+
 class NotAllowedError(StorageUnavailableError):
     """The role in a team's store may not do that."""
 

@@ -14,7 +14,7 @@ from peewee import SQL, Database, ModelSelect, fn
 
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NoRoomError
 from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target, TargetCounts
@@ -162,7 +162,7 @@ class Deliveries(Part):
         following = () if then_begin is None else (then_begin,)
         try:
             return bool(await self.finish_all([(delivery, made)], then_begin=following))
-        except StorageUnavailableError:
+        except NoRoomError:
             if all(len(body) <= SMALL for _, body in made):
                 raise
             short = [delivery_results.shortened(*one, SMALL) for one in made]

@@ -18,7 +18,7 @@ from typing import TypeVar
 import psycopg
 from psycopg import errors
 
-from app.core.errors import EndpointChangedError, NotAllowedError, StorageUnavailableError
+from app.core.errors import EndpointChangedError, NoRoomError, NotAllowedError, StorageUnavailableError
 from app.core.model import Summary
 from app.core.role import Role
 from app.db.endpoint_directory import endpoint_not_found
@@ -394,7 +394,8 @@ class Writer(WriterThread):
             log.warning("storing fails: %s (%s)", reason, str(error).strip())
             self._trouble = reason
             self._loop.call_soon_threadsafe(self._on_trouble, reason)
-        unavailable = StorageUnavailableError(reason)
+        is_full = isinstance(cause_of(error), errors.DiskFull)
+        unavailable = (NoRoomError if is_full else StorageUnavailableError)(reason)
         unavailable.__cause__ = error.with_traceback(None)  # its frames hold what could not be stored
         return unavailable
 

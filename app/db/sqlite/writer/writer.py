@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from peewee import Database, SqliteDatabase
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NoRoomError, StorageUnavailableError
 from app.db.inserts import Inserts
 from app.db.models import AccountModel
 from app.db.raw_sql import raw, savepoint
@@ -175,7 +175,7 @@ class Writer(WriterThread):
             if self._announced:
                 self._probe()
         if rejected:
-            full = StorageUnavailableError(self._reserve.reason)
+            full = NoRoomError(self._reserve.reason)
             result.failures += [(item, full) for item in rejected]
         self._announce()
         self._maintain_reserve()
@@ -309,7 +309,7 @@ class Writer(WriterThread):
         if not self._lost and (self._damaged is not None or (isinstance(error, FileMovedError) and error.is_lost)):
             self._lost = True
             self._loop.call_soon_threadsafe(self._on_loss, self._damaged is None)
-        unavailable = StorageUnavailableError(reason)
+        unavailable = (NoRoomError if is_out_of_space(error) else StorageUnavailableError)(reason)
         unavailable.__cause__ = error.with_traceback(None)  # its frames hold what could not be stored
         return unavailable
 

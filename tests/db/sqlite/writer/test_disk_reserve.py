@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NoRoomError, StorageUnavailableError
 from app.core.events import Event, StorageTrouble
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import GIB, MIB
@@ -131,7 +131,7 @@ async def test_a_group_of_large_bodies_never_eats_the_reserve(store: Store, endp
     results = await asyncio.gather(*(store.captures.add(one, body) for one in captures), return_exceptions=True)
     stored = sum(isinstance(result, int) for result in results)
     assert 4 <= stored <= 11
-    assert {type(result) for result in results} == {int, StorageUnavailableError}
+    assert {type(result) for result in results} == {int, NoRoomError}
     assert store.captures.counts(endpoint.id).total == stored
     assert disk.free() >= 20 * MIB
     await store._writer.checkpoint()

@@ -18,7 +18,7 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
-from app.core.model import Endpoint, ResponseSettings
+from app.core.model import DeliveryState, Endpoint, ResponseSettings
 from app.db import captures as captures_module
 from app.db.sqlite import connection as connection_module
 from app.db.sqlite.store import Store
@@ -179,6 +179,27 @@ async def test_a_locked_database_is_said_once_and_over_by_itself(
     await until(lambda: reasons(events)[1:] == [None])
     await add(store, endpoint.id)
     assert store.captures.counts(endpoint.id).total == 1
+
+
+async def test_a_lock_cuts_no_response(tmp_path: Path) -> None:
+    def told(event: Event) -> None:
+        if isinstance(event, StorageTrouble) and event.reason is not None:
+            locker.rollback()
+
+    store = await Store.open(tmp_path, told)
+    endpoint = await store.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    capture = factories.capture(endpoint_id=endpoint.id)
+    await store.captures.add(capture, b"", targets=endpoint.targets)
+    (delivery,) = await store.deliveries.of_capture(capture.id)
+    attempt, body = factories.attempt(delivery, response_size=50_000), bytes(50_000)
+    after = factories.after(delivery, attempt, DeliveryState.DELIVERED)
+    with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as locker:
+        locker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageUnavailableError):
+            await store.deliveries.finish(after, [(attempt, body)])
+        await store.deliveries.finish(after, [(attempt, body)])
+    assert await store.deliveries.response_body(delivery.id) == body
+    await store.close()
 
 
 @pytest.mark.parametrize("full", [False, True])
