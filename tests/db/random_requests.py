@@ -78,13 +78,14 @@ def new_id(rnd: random.Random, at: int) -> str:
 def request(rnd: random.Random, endpoint_id: int, received_at: int, *, size: int = 0) -> tuple[Capture, bytes]:
     """One that is not stored yet, with its body, which has about this `size` unless it is 0."""
     words = rnd.choices(WORDS, k=2)
+    sent = [word.encode().decode("latin-1") for word in words]  # as a field of the head has it
     long = f"{words[0]}{'.' * size} the end".encode()
     data, kind, needed = (long, "text/plain", ()) if size else body(rnd)
     headers = (("Host", "h"), ("Content-Type", kind), *needed)
     if rnd.random() < 0.5:
-        headers += ((rnd.choice(["X-Kind", "x-kind", "X-Other"]), words[0].replace("\t", " ")),)
+        headers += ((rnd.choice(["X-Kind", "x-kind", "X-Other"]), sent[0].replace("\t", " ")),)
     if rnd.random() < 0.1:
-        headers += (("X-Odd", f" {words[1]} "), ("x-odd", ""), ("X-ODD", "\xff\x80"))
+        headers += (("X-Odd", f" {sent[1]} "), ("x-odd", ""), ("X-ODD", "\xff\x80"))
     capture = factories.capture(
         data,
         id=new_id(rnd, received_at),
@@ -103,6 +104,6 @@ def request(rnd: random.Random, endpoint_id: int, received_at: int, *, size: int
         gist=words[0],
         delivery_id=rnd.choice([None, words[1]]),
         read=rnd.random() < 0.3,
-        trailers=rnd.choice([(), (), (("X-Sum", words[0]),)]),
+        trailers=rnd.choice([(), (), (("X-Sum", sent[0]),)]),
     )
     return capture, data
