@@ -251,6 +251,7 @@ class Trash(Part):
 
         while shown:
             shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
+        self._count_hidden()  # a step that its caller did not wait for may have hidden some since
         self._request_counts.restore(number)
         await self._find_newest(endpoint_ids)
         self._publish(DeletionUndone(number=number, endpoint_ids=frozenset(endpoint_ids)))

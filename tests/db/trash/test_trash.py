@@ -346,6 +346,29 @@ async def test_what_a_deletion_hides_that_fails_is_back_as_soon_as_that_can_be_s
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])  # the other one counts in the database
+async def test_what_a_deletion_hides_that_is_cancelled_is_back_and_counted(open_store: OpenStore, place: Place) -> None:
+    removed, undone = asyncio.Event(), asyncio.Event()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RequestsRemoved):
+            removed.set()
+        if isinstance(event, DeletionUndone):
+            undone.set()
+
+    store = await open_store(listen)
+    endpoint = await store.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(store, endpoint.id, 1_500)]
+    deleting = asyncio.create_task(store.trash.delete(made), name="deletion")
+    await removed.wait()
+    await asyncio.sleep(0)  # until its next step waits for the writer
+    deleting.cancel()
+    await undone.wait()
+    await store.trash.undo(await store.trash.delete(made[:1]))
+    assert await ids(store, endpoint) == made
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
 @pytest.mark.parametrize("first", ["undo", "purge"])
 @pytest.mark.parametrize("kind", KINDS[1:])
 async def test_one_that_is_restored_while_it_is_purged_is_there_or_gone(
