@@ -474,9 +474,10 @@ class DeliveryRepository(Protocol):
         """Undo `begin` of deliveries that were not sent."""
         ...
 
-    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:
         """Store an attempt without a response, which another one follows at once: `finish` ends both. If Hookline ends
-        before that, only the other one is stored as interrupted."""
+        before that, only the other one is stored as interrupted. False if the delivery is no longer stored, or another
+        node sends it now: then nothing may follow."""
         ...
 
     async def finish(

@@ -136,7 +136,7 @@ class Deliveries(Part):
 
         await self._writer.run(job, self._removed_targets.check)
 
-    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:
         values = attempt.number, attempt.url, now_us(), delivery.id
 
         def job(database: Database) -> list[delivery_results.Grown]:
@@ -148,7 +148,8 @@ class Deliveries(Part):
                 self._grew(delivery.endpoint_id, grown.attempts)
                 self._limits.responses_grew(grown.responses)
 
-        await self._writer.run(job, after)
+        stored = await self._writer.run(job, after)
+        return bool(stored)
 
     async def finish(
         self,

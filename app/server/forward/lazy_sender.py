@@ -83,8 +83,8 @@ class LazySender:
     ) -> Made:
         """As `AttemptSender.attempts`. The first attempt is stored before the request is sent again."""
 
-        async def keep(attempt: Attempt) -> None:
-            await stored(lambda: self._store.deliveries.add_attempt(queued.delivery, attempt))
+        async def keep(attempt: Attempt) -> bool:
+            return await stored(lambda: self._store.deliveries.add_attempt(queued.delivery, attempt))
 
         sender = await self.get()
         made = await stored(

@@ -105,7 +105,7 @@ class AttemptSender:
         *,
         cut_off: float | None = None,
         to_hookline: bool = False,
-        before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
+        before_resend: Callable[[Attempt], Awaitable[bool]] | None = None,
     ) -> list[tuple[Attempt, bytes]]:
         """Send the request to `target` within `target.timeout_ms`.
 
@@ -114,7 +114,7 @@ class AttemptSender:
 
         Without retries, each attempt has a connection of its own, so that none needs to be sent twice.
         Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection;
-        `before_resend` gets the failed one before the next begins.
+        `before_resend` gets the failed one before the next begins, and says whether it may.
         StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
         """
         body = None
@@ -126,8 +126,8 @@ class AttemptSender:
         first = await run.attempt(trigger, number, fresh=target.retry.retries == 0)
         if not run.stale:
             return [first]
-        if before_resend is not None:
-            await before_resend(first[0])
+        if before_resend is not None and not await before_resend(first[0]):
+            return [first]
         return [first, await run.attempt(AttemptTrigger.RESENT, number + 1, fresh=True)]
 
 

@@ -384,6 +384,24 @@ async def test_a_request_deleted_while_queued_is_not_sent(stage: Stage) -> None:
     assert [received.line.split()[1] for received in place.received] == ["/kept"]
 
 
+async def test_a_request_deleted_while_it_is_sent_is_not_sent_again(stage: Stage) -> None:
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        if received.line.split()[1] == "/gone":
+            await stage.store.captures.delete([gone.id])
+            writer.close()
+        else:
+            await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.capture(endpoint, target="/catch/s/first")
+        gone = await stage.capture(endpoint, target="/catch/s/gone")
+        await stage.capture(endpoint, target="/catch/s/last")
+        await stage.forwarder.start()
+        await stage.outcomes(2)
+    assert [received.line.split()[1] for received in place.received] == ["/first", "/gone", "/last"]
+
+
 async def test_fifty_starts_and_stops_leave_nothing_behind(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)  # what is cut off is sent again
 
