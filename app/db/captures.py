@@ -452,12 +452,12 @@ class Captures(Part):
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""
-        await self._trash.purge(await self._trash.delete(ids))
+        await self._trash.purge_at_once(await self._trash.delete(ids))
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
         """Delete every request that the endpoint has now, except those with a mark in `keep`; publishes RequestsRemoved
         without ids."""
-        await self._trash.purge(await self._trash.clear(endpoint_id, keep))
+        await self._trash.purge_at_once(await self._trash.clear(endpoint_id, keep))
 
     async def marked(self, endpoint_id: int | None) -> MarkedIds:
         """The requests with a star or a note, of an endpoint or of all (None)."""

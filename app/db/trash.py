@@ -71,7 +71,7 @@ class Trash(Part):
         self._uncounted: list[tuple[int, int, int, int]] = []
         """What unfinished deletions have hidden so far: their number, the endpoint, requests, unread ones."""
         self._failed: dict[int, Collection[int]] = {}
-        """Deletions that have hidden something and then failed, with its endpoints."""
+        """Deletions that have hidden something and then failed, by number: the endpoints of what is hidden."""
         self._worker = BackgroundWorker("hookline-trash", self._show_failed)
         self.stop = self._worker.stop
 
@@ -120,8 +120,7 @@ class Trash(Part):
                 requests += sum(len(one.ids) for one in trashed.values())
         except BaseException:
             self._count_hidden()
-            self._failed[number] = endpoint_ids
-            self._worker.wake()
+            self._show_later(number, endpoint_ids)
             raise
         await self._find_newest(endpoint_ids)
         return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
@@ -204,6 +203,16 @@ class Trash(Part):
         if self._restorable.pop(deletion.number, None) is not None:
             self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))
 
+    async def purge_at_once(self, deletion: Deletion) -> None:
+        """As `purge`, of requests that nobody else can restore: what cannot be deleted is restored, if not now then as
+        soon as that can be stored."""
+        try:
+            await self.purge(deletion)
+        except StorageUnavailableError:
+            if self._restorable.pop(deletion.number, None) is not None:
+                self._show_later(deletion.number, deletion.endpoint_ids)
+            raise
+
     def can_undo(self, deletion: Deletion) -> bool:
         """Whether it was neither purged nor restored."""
         return deletion.number in self._restorable
@@ -231,6 +240,10 @@ class Trash(Part):
     def _hidden(self, deletion: Deletion) -> Deletion:
         self._restorable[deletion.number] = deletion
         return deletion
+
+    def _show_later(self, number: int, endpoint_ids: Collection[int]) -> None:
+        self._failed[number] = endpoint_ids
+        self._worker.wake()
 
     async def _show_failed(self) -> None:
         """Nobody else can restore what these have hidden, so it is tried until it is stored."""
