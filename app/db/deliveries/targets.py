@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from peewee import SQL, Database, fn
 
 from app.core.clock import DAY_US
-from app.core.errors import NotFoundError, StorageUnavailableError, check_fields
+from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
@@ -213,6 +212,7 @@ def _problems(certificate: str | None, key: str | None, authorities: str | None)
     return found
 
 
+RETRY_S = 2.0
 _MOST = 256
 """Deliveries in a step: the loop publishes an event for each."""
 _NOT_TRIED = "Not sent: the target was removed."
@@ -254,11 +254,15 @@ class RemovedTargets(Part):
             self._worker.wake()
 
     async def run(self) -> None:
-        """Return once nothing waits for those targets, or the store cannot write."""
-        with suppress(StorageUnavailableError):  # the writer has logged why
+        """Return once nothing waits for those targets; while the store cannot write, that is tried again later."""
+        try:
             async with self._lock:
                 while self._gone:
                     await self._end_all(self._gone.pop())
+        except NotAllowedError:
+            self._gone.clear()  # another node may do that
+        except StorageUnavailableError:  # the writer has logged why
+            asyncio.get_running_loop().call_later(RETRY_S, self._worker.wake)
 
     async def _end_all(self, target_id: int) -> None:
         def step(database: Database, limit: int) -> list[DeliveryChanged]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
 
 from app.core.clock import now_us
 from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, QueuedDelivery, Timing
-from app.core.errors import NotFoundError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
 from app.core.model import PART_SIZE, WORST_FIRST, Capture, DeliveryState, Endpoint
 from app.core.store import Store
 from app.core.target import PausedBy, TargetCounts, TargetDraft
+from app.db.deliveries import targets as targets_module
 from tests import factories
 from tests.db.deliveries.conftest import URL, Reopen
 from tests.db.helpers import BODY, OpenStore, Place, add, kept_bytes, of_kind, query, recount_bytes, write
@@ -506,3 +508,19 @@ async def test_the_next_start_ends_what_is_queued_for_deleted_targets(
     await again._removed_targets.run()
     assert [(await of(again, capture)).state for capture in captures] == [FAILED, DeliveryState.NOT_SENT]
     assert "may have received it" in ((await of(again, captures[0])).error or "")
+
+
+async def test_what_was_queued_for_a_removed_target_ends_as_soon_as_that_can_be_stored(
+    store: Store, endpoint: Endpoint, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(targets_module, "RETRY_S", 0.01)
+    (capture,) = await queue(store, endpoint)
+    with monkeypatch.context() as disk:
+        full = AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
+        disk.setattr(store._writer, "between", full)
+        await store.targets.delete(endpoint.targets[0].id)
+        await until(lambda: full.await_count > 1)
+        assert (await of(store, capture)).state is QUEUED
+    await until(lambda: of_kind(events, DeliveryChanged))
+    one = await of(store, capture)
+    assert (one.state, one.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
