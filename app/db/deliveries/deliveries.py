@@ -208,23 +208,26 @@ class Deliveries(Part):
         statement = (
             f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
             f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture"
-            f" WHERE id = :capture AND {queries.visible_sql()}"
+            f" WHERE id = :capture AND {queries.visible_sql()} ON CONFLICT (id) DO NOTHING"
         )
 
-        def job(database: Database) -> list[Delivery]:
-            added = []
+        def job(database: Database) -> tuple[list[Delivery], set[str]]:
+            added, known = [], set()
             for one in deliveries:
                 values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
                 if execute(database, statement, values).rowcount:
                     added.append(one)
+                elif execute(database, "SELECT 1 FROM delivery WHERE id = ?", (one.id,)).fetchone():
+                    known.add(one.id)  # by an earlier try of which nobody knew that it was stored
             grow(database, _grown(added))
-            return added
+            return added, known
 
-        def after(added: list[Delivery]) -> None:
-            for endpoint_id, size in _grown(added).items():
+        def after(stored: tuple[list[Delivery], set[str]]) -> None:
+            for endpoint_id, size in _grown(stored[0]).items():
                 self._grew(endpoint_id, size)
 
-        return {one.id for one in await self._writer.run(job, after)}
+        added, known = await self._writer.run(job, after)
+        return {one.id for one in added} | known
 
     async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
         def job(database: Database) -> dict[str, tuple[Capture, bytes | None]]:

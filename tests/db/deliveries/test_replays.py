@@ -12,6 +12,7 @@ from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplayP
 from app.core.store import Store
 from tests import factories
 from tests.db.deliveries.test_deliveries import end, queue
+from tests.db.helpers import Place, kept_bytes, query, recount_bytes
 
 
 def started(number: int = 1, *ids: str) -> Replay:
@@ -68,3 +69,17 @@ async def test_what_came_of_the_deliveries_of_a_replay(store: Store, endpoint: E
     await end(store, await sent(second.id, restart=True), trigger=AttemptTrigger.RESTART)
     assert await store.replays.results("r") == EarlierResults(ended={**ended, place: "1"}, repeated=1)
     assert await store.replays.results("unknown") == EarlierResults()
+
+
+async def test_a_send_that_is_stored_already_is_stored_once(store: Store, endpoint: Endpoint, place: Place) -> None:
+    """A server's answer may get lost after a commit; who sends tries again then."""
+    first, second = await queue(store, endpoint, 2)
+    (delivery,) = await store.deliveries.of_capture(first.id)
+    sends = [replace(delivery, id=name, replay_id="r", target_id=None) for name in ("one", "two")]
+    sends.append(replace(sends[0], id="three", capture_id=second.id))
+    assert await store.deliveries.add_replays(sends[:1]) == {"one"}
+    await store.captures.delete([second.id])
+    assert await store.deliveries.add_replays(sends) == {"one", "two"}
+    assert query(place, "SELECT id FROM delivery WHERE replay_id = 'r' ORDER BY id") == [("one",), ("two",)]
+    assert kept_bytes(place) == recount_bytes(place)
+    assert store.captures.counts(endpoint.id).stored_bytes == kept_bytes(place)[endpoint.id]
