@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, Qt, QTimer, QUrl, Slot
@@ -17,7 +18,7 @@ from app.ui.inspector.title import name_of
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.services import Services
-from app.ui.tasks import Tasks, in_thread
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
 
@@ -106,10 +107,10 @@ class DragOut(QObject):
         self, rows: RequestList, files: DragFiles, actions: RequestActions, tasks: Tasks, theme: Theme
     ) -> None:
         super().__init__(rows)
-        self._list, self._files, self._actions, self._tasks, self._theme = rows, files, actions, tasks, theme
+        self._list, self._files, self._actions, self._theme = rows, files, actions, theme
         self._data: QMimeData | None = None
         self._label = ""
-        self.preparing = False
+        self.preparing = Latest(self, tasks, "drag: files", only_reads=False)
         self._button_down = False
         # Qt runs a nested event loop for the drag, which must not start inside a coroutine.
         self._begin = QTimer(self, singleShot=True)
@@ -129,21 +130,19 @@ class DragOut(QObject):
     def prepare(self) -> None:
         """Write the files of the selection, or say why it cannot be dragged."""
         self._button_down = True
+        self.preparing.stop()
+        self._data = None
         selected = self._list.selected()
         refusal = refused(selected)
         if refusal is not None:
             self._actions.say(refusal)
-        elif selected and not self.preparing:
-            self.preparing = True
-            self._tasks.start(self._prepare(selected), "drag: files")
+        elif selected:
+            self.preparing.run(partial(self._prepare, selected))
 
     async def _prepare(self, selected: Sequence[Summary]) -> None:
-        try:
-            self._data = await self._files.mime(selected)
-            self._label = _label(selected)
-            self._begin.start(0)
-        finally:
-            self.preparing = False
+        self._data = await self._files.mime(selected)
+        self._label = _label(selected)
+        self._begin.start(0)
 
     @Slot()
     def _drag(self) -> None:

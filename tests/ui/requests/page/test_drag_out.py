@@ -11,7 +11,7 @@ from PySide6.QtGui import QDrag, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.core.model import PART_SIZE
+from app.core.model import PART_SIZE, Capture
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.requests.page import drag_out
 from tests.factories import capture
@@ -151,6 +151,36 @@ async def test_who_lets_go_meanwhile_drags_nothing(seen: Seen, shown: PageDesk) 
     QTest.mousePress(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
     move(shown, place + QPoint(30, 0))
     QTest.mouseRelease(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    await until(lambda: not shown.page.drag_out.preparing)
+    await until(lambda: not shown.page.drag_out.preparing.running)
     await settle()
     assert not seen.data
+
+
+async def test_what_is_dragged_is_what_the_mouse_holds_now(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    await shown.add(b"first")
+    second = await shown.add(b"second")
+    await shown.reload()
+    captures, released = shown.desk.store.captures, asyncio.Event()
+    get = captures.get
+
+    async def slow(capture_id: str) -> Capture | None:
+        if capture_id != second.id:
+            await released.wait()
+        return await get(capture_id)
+
+    monkeypatch.setattr(captures, "get", slow)
+    viewport = shown.list.viewport()
+    for row in (1, 0):
+        place = shown.list.visualRect(shown.model.index(row)).center()
+        QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=place)
+        move(shown, place + QPoint(30, 0))
+        await settle()
+        if row:
+            QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place)
+    released.set()
+    await until(lambda: seen.data)
+    await until(lambda: not shown.page.drag_out.preparing.running)
+    assert [path.read_bytes() for paths, _ in seen.data for path in paths] == [b"second"]
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place)
