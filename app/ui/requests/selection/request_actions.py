@@ -74,6 +74,8 @@ class RequestActions:
         self._services, self._theme, self._over, self._toast, self.batch = services, theme, over, toast, batch
         self.read_only = services.read_only
         self.replays = ReplayActions(services, theme, tasks, over, toast)
+        self._to_copy: str | None = None
+        """The request whose command is on its way to the clipboard, unless something else was copied since."""
 
     def say(self, text: str) -> None:
         """A short notice."""
@@ -128,11 +130,14 @@ class RequestActions:
 
     async def copy_curl(self, summary: Summary) -> None:
         """Put the curl command that sends this request again on the clipboard."""
+        self._to_copy = summary.id
         capture = await self._services.store.captures.get(summary.id)
         if capture is None:
             self._toast.say("This request is no longer stored.")
             return
         command, has_body = await self.curl_of(capture)
+        if self._to_copy != summary.id:
+            return
         QGuiApplication.clipboard().setText(command)
         if has_body:
             self._toast.say("Copied as curl.")
@@ -141,6 +146,7 @@ class RequestActions:
 
     def copy_link(self, link: str) -> None:
         """Put a `hookline:` link on the clipboard."""
+        self._to_copy = None
         QGuiApplication.clipboard().setText(link)
         self._toast.say("Copied a link that opens in Hookline.")
 

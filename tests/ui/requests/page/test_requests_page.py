@@ -20,6 +20,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.widgets.dialog import Question
 from tests.factories import capture
+from tests.support import while_read
 from tests.ui.desk import Desk
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, until, wait_for_widget
@@ -115,6 +116,28 @@ async def test_copy_as_curl_from_list_and_detail(shown: PageDesk) -> None:
     await until(lambda: shown.detail.capture is not None)
     shown.page.commands.opened.curl.trigger()
     await until(lambda: "curl" in QGuiApplication.clipboard().text())
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_C, Qt.Key.Key_L])
+async def test_what_was_copied_last_stays_on_the_clipboard(key: Qt.Key, shown: PageDesk) -> None:
+    clipboard, captures = QGuiApplication.clipboard(), shown.desk.store.captures
+    await shown.add(b"", target="/catch/sample/last")
+    first = await shown.add(b"first")
+    await until(lambda: shown.model.rowCount() == 2)
+    last: list[str] = []
+
+    async def copy_another() -> None:
+        shown.list.select_row(1)
+        QTest.keyClick(shown.list, key)
+        await until(lambda: "/last" in clipboard.text() or clipboard.text().startswith("hookline:"))
+        last.append(clipboard.text())
+
+    copied = while_read(captures, "body", copy_another)
+    shown.detail.clear()
+    shown.list.keep_one(first.summary())
+    QTest.keyClick(shown.list, Qt.Key.Key_C)
+    await until(lambda: copied() and last and not shown.desk.tasks.running())
+    assert clipboard.text() == last[0]
 
 
 async def test_copy_a_link_from_list_detail_and_header(shown: PageDesk) -> None:
