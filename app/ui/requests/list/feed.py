@@ -252,10 +252,12 @@ class RequestFeed(QObject):
         if len(waiting) > PAGE:
             self.pager.head()
             return
-        was_empty = not self.model.rowCount()
-        crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
-        self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
-        if was_empty:
+        rows = self.model.rowCount()
+        most = FOLLOWED_ROWS if rows > FOLLOWED_ROWS + PAGE else None
+        if self.pager.busy:
+            most = rows + len(waiting)  # what is being read belongs below the row that is the last now
+        self.model.add_newer(waiting, most)
+        if not rows:
             self.loaded.emit()
         elif self.query is not None:
             self.counts_changed.emit()

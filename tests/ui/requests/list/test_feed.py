@@ -361,6 +361,33 @@ async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDe
 
 
 @pytest.mark.parametrize("filter_text", ["", "method:POST"])
+async def test_no_row_is_missing_where_older_ones_are_read_while_new_ones_come(
+    monkeypatch: pytest.MonkeyPatch, filter_text: str, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(feed_module, "FOLLOWED_ROWS", PAGE // 2)
+    sent = await shown.fill(3 * PAGE)
+    shown.feed.show(shown.endpoint.id, parse(filter_text) if filter_text else None)
+    await until(lambda: shown.model.rowCount() == PAGE and not shown.feed.pager.busy)
+    shown.feed.pager.older()
+    await until(lambda: shown.model.rowCount() == 2 * PAGE and not shown.feed.pager.busy)
+    came: list[str] = []
+
+    async def another_comes() -> None:
+        came.append((await shown.add()).id)
+        await until(lambda: shown.ids()[0] == came[0])
+
+    happened = (
+        found_before(shown, another_comes)
+        if filter_text
+        else while_read(shown.desk.store.captures, "page", another_comes)
+    )
+    shown.feed.pager.older()
+    await until(lambda: happened() and came and not shown.feed.pager.busy)
+    stored = [*came, *(one.id for one in reversed(sent))]
+    assert shown.ids() == stored[: len(shown.ids())]
+
+
+@pytest.mark.parametrize("filter_text", ["", "method:POST"])
 @pytest.mark.parametrize("what", ["deleted", "expired", "marked"])
 async def test_what_happens_while_the_list_is_read_is_seen(tmp_path: Path, what: str, filter_text: str) -> None:
     async with open_page(tmp_path, retention_days=1) as shown:
