@@ -24,7 +24,7 @@ from app.core.events import (
 from app.core.ids import first_id
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.query import Query
-from app.core.store import CaptureRepository
+from app.core.store import Store
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
 from app.ui.tasks import Latest, Tasks
@@ -92,10 +92,11 @@ class RequestFeed(QObject):
     relisted = Signal()
     """Other requests are about to be listed: another endpoint, filter or time range."""
 
-    def __init__(self, captures: CaptureRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model = RequestModel(self)
-        self._captures, self._tasks = captures, tasks
+        captures = store.captures
+        self._captures, self._endpoints, self._tasks = captures, store.endpoints, tasks
         self.endpoint_id: int | None = None
         """The endpoint listed; None for all."""
         self.query: Query | None = None
@@ -114,6 +115,8 @@ class RequestFeed(QObject):
         self.paused = False
         """Whether new requests are only counted, wherever the user is."""
         self._waiting: list[Summary] = []
+        self._tags: dict[int, tuple[str, ...]] = {}
+        """The tags of each endpoint when the list was last filtered."""
         self._checking = Latest(self, tasks, "list: what is still stored")
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
@@ -161,6 +164,7 @@ class RequestFeed(QObject):
         if query is None and self.query is not None:
             self.model.reset([], at_head=True, at_tail=True)
         self.query = self.search.query = query
+        self._tags = {endpoint.id: endpoint.tags for endpoint in self._endpoints.all()}
         self.head()
 
     def narrow(self, time_range: TimeRange | None) -> None:
@@ -296,8 +300,10 @@ class RequestFeed(QObject):
             self.model.change(name, gist=gist)
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
-        """Its requests may match a search for tags now, or no longer."""
-        if not event.created and self.query is not None and mentions(self.query, "tag"):
+        """With other tags, its requests may match a search for tags now, or no longer."""
+        endpoint = event.endpoint
+        changed = endpoint.tags != self._tags.get(endpoint.id) and self.endpoint_id in (None, endpoint.id)
+        if changed and not event.created and self.query is not None and mentions(self.query, "tag"):
             self.filter_by(self.query)
 
     def _delivered(self, event: DeliveryChanged) -> None:

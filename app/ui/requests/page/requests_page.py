@@ -69,7 +69,7 @@ class RequestsPage(QWidget):
         self._services = services
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
-        self.feed = RequestFeed(services.store.captures, services.bus, tasks, self)
+        self.feed = RequestFeed(services.store, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.endpoint_commands.add_keys(self)
         resume = self.endpoint_commands.resume_forwarding

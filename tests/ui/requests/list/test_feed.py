@@ -18,6 +18,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged
 from app.core.model import DeliveryState, Summary
 from app.core.search.parse import parse
+from app.core.target import TargetDraft
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
@@ -348,15 +349,21 @@ async def test_another_endpoint_shown_meanwhile_is_not_disturbed(shown: PageDesk
 
 
 async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDesk) -> None:
-    request = await shown.add()
-    (endpoint,) = shown.desk.store.endpoints.all()
+    requests = [(await shown.add()).id for _ in range(2)]
+    (endpoint,), store = shown.desk.store.endpoints.all(), shown.desk.store
     shown.page.show_endpoint(None)
     shown.feed.filter_by(parse("tag:shop"))
     await until(lambda: not shown.ids())
     draft = endpoint.draft()
-    await shown.desk.store.endpoints.update(endpoint.id, msgspec.structs.replace(draft, tags=("Shop",)))
-    await until(lambda: shown.ids() == [request.id])
-    await shown.desk.store.endpoints.update(endpoint.id, draft)
+    tagged = msgspec.structs.replace(draft, tags=("Shop",))
+    await store.endpoints.update(endpoint.id, tagged)
+    await until(lambda: shown.ids() == requests[::-1])
+    shown.list.selectAll()
+    await store.endpoints.update(endpoint.id, msgspec.structs.replace(tagged, name="Another"))
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/one"))
+    await settle()
+    assert shown.list.selected_count() == 2
+    await store.endpoints.update(endpoint.id, draft)
     await until(lambda: not shown.ids())
 
 
