@@ -112,7 +112,10 @@ class Pager(QObject):
         self._jump.run(partial(self._run, read))
 
     async def _run(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """After a failed jump the list is empty: new requests still appear, and scrolling loads the older ones."""
+        """After a failed jump the list is empty until it is made again: new requests still appear, and scrolling loads
+        the older ones.
+        """
+        self.jumping = True
         try:
             await read()
         except Exception:
@@ -317,7 +320,7 @@ class SearchPager(QObject):
         self.progress.begin()
         self.jumping = self.busy = True
         self.stale.start()
-        self._search_task.run(partial(self._run, self._read_head))
+        self._search_task.run(partial(self._run, self._read_head, jumps=True))
         self.progressed.emit()
 
     def around(self, key: PageKey) -> None:
@@ -336,7 +339,7 @@ class SearchPager(QObject):
         continues = not self.busy and not self._model.at_tail and not self.progress.stopped
         if continues and key is not None and room:
             self.busy = True
-            self._search_task.run(partial(self._run, self._read_older))
+            self._search_task.run(partial(self._run, self._read_older, jumps=False))
             self.progressed.emit()
 
     def newer(self) -> None:
@@ -352,16 +355,19 @@ class SearchPager(QObject):
             oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
             self._queued.run(partial(self._search_queued, oldest))
 
-    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        jumped = self.jumping
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], *, jumps: bool) -> None:
+        """May be called again after it failed."""
+        self.busy, self.jumping = True, jumps
+        if jumps:
+            self.progress.begin()
         with unless_cancelled(self._ended):
             try:
                 await work()
             except Exception:
-                if jumped:
+                if jumps:
                     self._forget()
                 raise
-        if jumped:
+        if jumps:
             self.loaded.emit()
 
     def _ended(self) -> None:

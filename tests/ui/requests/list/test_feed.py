@@ -16,9 +16,10 @@ from app.core.clock import DAY_US, now_us
 from app.core.delivery import Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged
-from app.core.model import DeliveryState, Summary
+from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.parse import parse
 from app.core.target import TargetDraft
+from app.ui import tasks as tasks_module
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
@@ -365,6 +366,55 @@ async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDe
     assert shown.list.selected_count() == 2
     await store.endpoints.update(endpoint.id, draft)
     await until(lambda: not shown.ids())
+
+
+async def test_what_comes_in_while_a_list_is_read_again_after_it_failed_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    first = await shown.add()
+    await until(lambda: shown.ids() == [first.id])
+    key = PageKey(received_at=first.received_at, id=first.id)
+    came: list[str] = []
+    refreshed: list[bool] = []
+    shown.feed.counts_changed.connect(lambda: refreshed.append(True))
+
+    async def another_comes() -> None:
+        refreshed.clear()
+        came.append((await shown.add()).id)
+        await until(lambda: refreshed)
+
+    happened = while_read(shown.desk.store.captures, "page", another_comes, after=key)
+    fail_once(shown, "page")
+    shown.feed.around(key)
+    await until(lambda: happened() and shown.ids() == [*came, first.id])
+
+
+async def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    for _ in range(2):
+        await shown.add()
+    await until(lambda: shown.model.rowCount() == 2)
+    shown.list.select_row(1)
+    await until(lambda: shown.page.request.summary is not None)
+    fail_once(shown, "search", lambda **given: given["unexamined"](3))
+    shown.feed.filter_by(parse("method:POST"))
+    await until(lambda: shown.model.rowCount() == 2 and not shown.desk.tasks.running())
+    assert shown.feed.search.progress.unexamined == 0
+    assert [one.id for one in shown.list.selected()] == shown.ids()[1:]
+
+
+def fail_once(shown: PageDesk, name: str, before: Callable[..., object] = lambda **_: None) -> None:
+    """The next such read of stored requests fails."""
+    captures = shown.desk.store.captures
+    read = getattr(captures, name)
+
+    def fail(*_: object, **given: object) -> None:
+        setattr(captures, name, read)
+        before(**given)
+        raise StorageUnavailableError("The stored requests cannot be read.")
+
+    setattr(captures, name, fail)
 
 
 @pytest.mark.parametrize("filter_text", ["", "method:POST"])
