@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.activity import DASH, local_time
+from app.core.clock import DAY_US, now_us
+from app.core.model import Summary
 from app.core.search.parse import parse
 from app.ui.requests.selection import select_all as bulk_module
 from app.ui.widgets.dialog import Question
@@ -148,11 +153,38 @@ async def test_what_is_held_back_is_not_among_all(shown: PageDesk) -> None:
     shown.feed.paused = True
     held = await shown.add()
     await until(lambda: shown.feed.new_count == 1)
+    await select_loaded(shown)
+    assert shown.page.list_footer.bar.select_all.text() == "Select all 450"
     await select_everything(shown)
     chosen = shown.page.select_all.requests
     assert chosen is not None
     assert chosen.count == 450
     assert not chosen.has(held.id)
+
+
+async def test_all_of_a_list_are_meant_wherever_it_is_scrolled_to(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    await filled(shown, 450)
+    shown.feed.tail()
+    await until(lambda: not shown.model.at_head)
+    search, late = shown.desk.store.captures.search, []
+
+    async def while_one_comes(*given: Any, **named: Any) -> AsyncIterator[list[Summary]]:
+        late.append(await shown.add())
+        await until(lambda: shown.feed.new_count == 1)
+        async for batch in search(*given, **named):
+            yield batch
+
+    monkeypatch.setattr(shown.desk.store.captures, "search", while_one_comes)
+    await select_everything(shown)
+    chosen = shown.page.select_all.requests
+    assert chosen is not None
+    assert (chosen.count, chosen.has(late[0].id)) == (450, False)
+    QTest.mouseClick(shown.page.pill, LEFT)
+    await until(lambda: shown.ids()[0] == late[0].id)
+    await until(lambda: len(shown.list.selection.loaded()) == shown.model.rowCount() - 1)
+    assert shown.page.select_all.requests == chosen
 
 
 async def test_of_a_filtered_list_all_that_match_are_meant(shown: PageDesk) -> None:
@@ -188,11 +220,18 @@ async def test_all_are_starred_and_all_stars_taken(shown: PageDesk) -> None:
     assert len(found) == 450
     QTest.keyClick(shown.list, Qt.Key.Key_S)
     await until(lambda: star.text() == "Star 450 requests" and star.isEnabled())
+    toggle_read = shown.page.commands.selected.toggle_read
+    assert toggle_read.text() == "Mark 450 requests as read"
+    await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
+    await until(lambda: toggle_read.text() == "Mark 450 requests as unread")
 
 
 async def test_rows_are_selected_as_they_are_loaded(shown: PageDesk) -> None:
+    other = await shown.desk.endpoint()
+    elsewhere = await shown.add(endpoint_id=other.id)
     await filled(shown, 450)
     await select_everything(shown)
+    await shown.desk.store.captures.delete([elsewhere.id])
     shown.feed.pager.older()
     await until(lambda: shown.model.rowCount() == 400)
     await settle()
@@ -200,10 +239,15 @@ async def test_rows_are_selected_as_they_are_loaded(shown: PageDesk) -> None:
     assert shown.page.list_footer.bar.text.text() == "All 450 selected"
 
 
-@pytest.mark.parametrize("change", ["another selection", "one less", "filter", "list", "time", "deleted", "newest too"])
+CHANGES = ["another selection", "one less", "filter", "list", "time", "deleted", "expired", "newest too"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 async def test_any_change_is_the_end_of_it(change: str, shown: PageDesk) -> None:
     page = shown.page
     other = await shown.desk.endpoint()
+    if change == "expired":
+        await shown.add(received_at=1_000_000)
     await filled(shown, 450)
     await select_everything(shown)
     if change == "another selection":
@@ -219,6 +263,8 @@ async def test_any_change_is_the_end_of_it(change: str, shown: PageDesk) -> None
         page.feed.narrow(None)
     elif change == "deleted":
         await shown.desk.store.captures.delete([shown.ids()[-1]])
+    elif change == "expired":
+        await shown.desk.store.retention.purge()
     else:
         await shown.add()
         await until(lambda: shown.model.rowCount() == 201)
@@ -266,8 +312,9 @@ async def test_of_all_endpoints_the_question_names_those_that_lose(tmp_path: Pat
     async with open_page(tmp_path, name="Billing") as shown:
         others = [await shown.desk.endpoint(name=name) for name in ("Zoo", "Albums", "Cars")]
         await shown.fill(300)
-        for other in others:
-            await shown.add(endpoint_id=other.id)
+        times = [now_us() - days * DAY_US for days in range(3)]
+        for other, received_at in zip(others, times, strict=True):
+            await shown.add(endpoint_id=other.id, received_at=received_at)
         shown.page.show_endpoint(None)
         await until(lambda: shown.model.rowCount() == 200)
         await activate(shown.page)
@@ -277,4 +324,24 @@ async def test_of_all_endpoints_the_question_names_those_that_lose(tmp_path: Pat
         assert asked.windowTitle() == "Delete all 303 requests?"
         text = "This deletes 303 requests in “Albums”, “Billing” and 2 more endpoints, received "
         assert asked.text.text().startswith(text)
+        last, _, first = (local_time(one, None) for one in times)
+        assert f"{first.day} {first:%b %H:%M} {DASH} {last.day} {last:%b %H:%M}" in asked.text.text()
         await until(lambda: total(shown) == 0)
+
+
+@pytest.mark.parametrize("change", ["marked", "gone"])
+async def test_of_all_endpoints_one_that_changes_as_a_whole_ends_it(change: str, shown: PageDesk) -> None:
+    other = await shown.desk.endpoint()
+    await shown.add(endpoint_id=other.id)
+    await shown.fill(300)
+    shown.page.show_endpoint(None)
+    await until(lambda: shown.model.rowCount() == 200)
+    await activate(shown.page)
+    shown.list.setFocus()
+    await select_everything(shown)
+    if change == "marked":
+        await shown.desk.store.captures.mark_all_read(other.id)
+    else:
+        await shown.desk.store.endpoints.delete(other.id)
+    await until(lambda: shown.page.select_all.requests is None)
+    await until(lambda: not shown.page.list_footer.bar.text.text().startswith("All "))
