@@ -100,12 +100,17 @@ class ListScope(Record, frozen=True):
 
 
 class _Reading:
-    """What was read so far, without the requests in `received_meanwhile`, which were received meanwhile."""
+    """What was read so far, without the requests in `received_meanwhile`, which were received meanwhile. `unread` and
+    `starred` say what was marked so meanwhile, or no longer is: it may have been read before.
+    """
 
     def __init__(self) -> None:
         self.received_meanwhile: set[str] = set()
+        self.unread: dict[str, bool] = {}
+        self.starred: dict[str, bool] = {}
         self._newest_first: list[str] = []
-        self._unread = self._starred = 0
+        self._unread: set[str] = set()
+        self._starred: set[str] = set()
         self._endpoint_ids: set[int] = set()
         self._first = self._last = 0
 
@@ -116,18 +121,24 @@ class _Reading:
         for one in newest_first:
             if one.id not in self.received_meanwhile:
                 self._newest_first.append(one.id)
-                self._unread += not one.read
-                self._starred += one.starred
+                if not one.read:
+                    self._unread.add(one.id)
+                if one.starred:
+                    self._starred.add(one.id)
                 self._endpoint_ids.add(one.endpoint_id)
                 self._first, self._last = one.received_at, self._last or one.received_at
 
     def requests(self, query: Query | None) -> SelectedRequests:
         """All that was read, found by `query`."""
         ids = [name for name in reversed(self._newest_first) if name not in self.received_meanwhile]
+        has = SelectedRequests(ids=ids).has
+        for found, marks in ((self._unread, self.unread), (self._starred, self.starred)):
+            found.difference_update(marks, self.received_meanwhile)
+            found.update(name for name, on in marks.items() if on and has(name))
         return SelectedRequests(
             ids=ids,
-            unread=self._unread,
-            starred=self._starred,
+            unread=len(self._unread),
+            starred=len(self._starred),
             endpoint_ids=frozenset(self._endpoint_ids),
             first=self._first,
             last=self._last,
@@ -286,7 +297,11 @@ class SelectAll(QObject):
 
     def _marked(self, event: RequestsChanged) -> None:
         requests = self._requests
-        if requests is None:
+        if self._running is not None and event.ids is not None:
+            self._reading.unread.update(dict.fromkeys(event.ids, not event.read))
+        elif self._running is not None and self._feed.endpoint_id in (None, *event.endpoint_ids):
+            self.drop()
+        if requests is None or requests.endpoint_ids.isdisjoint(event.endpoint_ids):
             return
         if event.ids is not None:
             changed = sum(map(requests.has, event.ids))
@@ -298,7 +313,9 @@ class SelectAll(QObject):
             self.drop()
 
     def _starred(self, event: RequestsStarred) -> None:
-        if self._requests is not None:
+        if self._running is not None:
+            self._reading.starred.update(dict.fromkeys(event.ids, event.starred))
+        elif self._requests is not None:
             changed_count = sum(map(self._requests.has, event.ids))
             starred = self._requests.starred + (changed_count if event.starred else -changed_count)
             self._requests = replace(self._requests, starred=max(0, starred))

@@ -187,6 +187,34 @@ async def test_all_of_a_list_are_meant_wherever_it_is_scrolled_to(
     assert shown.page.select_all.requests == chosen
 
 
+async def test_what_is_marked_while_all_are_read_counts_as_it_is_then(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    await filled(shown, 450)
+    captures, (read, starred, *_, unread, unstarred) = shown.desk.store.captures, shown.ids()
+    await captures.mark_read([unread])
+    await captures.star([unstarred])
+    search = captures.search
+
+    async def while_marked(*given: Any, **named: Any) -> AsyncIterator[list[Summary]]:
+        batches = [batch async for batch in search(*given, **named)]
+        await captures.mark_read([read])
+        await captures.star([unstarred], starred=False)
+        for batch in batches:
+            yield batch
+        await captures.mark_read([unread], read=False)
+        await captures.star([starred, (await shown.add()).id])
+
+    monkeypatch.setattr(captures, "search", while_marked)
+    await select_everything(shown)
+    chosen = shown.page.select_all.requests
+    assert chosen is not None
+    assert (chosen.count, chosen.unread, chosen.starred) == (450, 449, 1)
+    await captures.mark_all_read((await shown.desk.endpoint()).id)
+    await settle()
+    assert shown.page.select_all.requests == chosen
+
+
 async def test_of_a_filtered_list_all_that_match_are_meant(shown: PageDesk) -> None:
     await shown.fill(300, method="PUT")
     await filled(shown, 50)
