@@ -186,6 +186,8 @@ class FilterLine(QLineEdit):
         self._theme = theme
         self._keys: Sequence[Span] = ()
         self._wrong: Span | None = None
+        self._composing = False
+        """Whether an input method shows text in the field that is not yet part of it."""
         self.searching = False
         """Whether there is a search to stop."""
         self.suggestions = Suggestions(theme, self)
@@ -201,6 +203,8 @@ class FilterLine(QLineEdit):
     def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
         """Colour these ranges as names of filters, and underline the invalid one."""
         self._keys, self._wrong = keys, wrong
+        if self._composing:
+            return  # the event below would remove what is being composed
         formats = [(span, self._key_format()) for span in keys]
         if wrong is not None:
             formats.append((wrong, self._wrong_format()))
@@ -231,6 +235,13 @@ class FilterLine(QLineEdit):
             self.suggestions_requested.emit()
         elif not plain or not self._move_focus(key):
             super().keyPressEvent(event)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """What was to be marked meanwhile is marked once nothing is composed any more."""
+        super().inputMethodEvent(event)
+        composed, self._composing = self._composing, bool(event.preeditString())
+        if composed and not self._composing:
+            self.mark(self._keys, self._wrong)
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab accepts the selected suggestion, or the first."""

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.core.model import DeliveryState
 from app.ui.requests.list import pager as pager_module
@@ -61,6 +63,27 @@ async def test_typing_filters_after_a_moment_and_keys_lead_on(shown: PageDesk) -
     current = shown.list.current()
     assert current is not None
     assert current.target == "/catch/x/paid"
+
+
+async def test_what_is_composed_in_the_field_stays_when_the_text_before_it_is_applied(shown: PageDesk) -> None:
+    await shown.add()
+    await until(lambda: shown.model.rowCount() == 1)
+    line = shown.page.filter.bar.line
+
+    def cursor() -> int:
+        return int(line.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).x())
+
+    QTest.keyClicks(line, "method:GET ")
+    empty = cursor()
+    QApplication.sendEvent(line, QInputMethodEvent("にほん", []))
+    composed = cursor()
+    assert composed > empty
+    await until(lambda: shown.feed.query is not None)
+    assert cursor() == composed
+    committed = QInputMethodEvent()
+    committed.setCommitString("日本")
+    QApplication.sendEvent(line, committed)
+    assert line.text() == "method:GET 日本"
 
 
 async def test_a_wrong_filter_is_marked_and_the_last_result_stays(shown: PageDesk) -> None:
