@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
+from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
@@ -48,9 +49,7 @@ class OwnWindow(QWidget):
         self._summary, self._services, self._tasks = summary, services, tasks
         file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
         self.geometry_stored = StoredGeometry(file, "request")
-        endpoint = services.store.endpoints.by_id(summary.endpoint_id)
-        of = f" · {escape(endpoint.name)}" if endpoint else ""
-        self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
+        self._show_title()
         self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
         self.detail.closed.connect(self._show_deleted)
@@ -73,7 +72,9 @@ class OwnWindow(QWidget):
         BodyTextCommands(theme, self._actions.say, self).add_to(self)
         order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
-        self._deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
+        self._subscriptions.add(EndpointSaved, lambda _: self._show_title())
         self.detail.show_request(summary.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -91,11 +92,16 @@ class OwnWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop loading, and unsubscribe from the bus."""
-        self._deletes.end()
+        self._subscriptions.end()
         self.request.stop()
         self.detail.stop()
         self.closed.emit(self._summary.id)
         super().closeEvent(event)
+
+    def _show_title(self) -> None:
+        endpoint = self._services.store.endpoints.by_id(self._summary.endpoint_id)
+        of = f" · {escape(endpoint.name)}" if endpoint else ""
+        self.setWindowTitle(f"{name_of(self._summary)[:TITLE_MAX]}{of}")
 
     @Slot()
     def _focus_body(self) -> None:

@@ -6,6 +6,7 @@ import gc
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -58,6 +59,8 @@ async def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(tmp_pa
         QTest.keyClicks(note.text, "cls")
         QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
         await until(lambda: shown.model.summary(1).note == "cls")
+        await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="Stripe"))
+        assert window.windowTitle() == "POST /1 · Stripe"
 
 
 async def test_opening_it_twice_raises_the_first_and_a_double_click_opens_it_too(shown: PageDesk) -> None:
