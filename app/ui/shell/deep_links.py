@@ -27,6 +27,7 @@ class DeepLinks(QObject):
         super().__init__(window)
         self._services, self._messages, self._window = services, tasks.messages, window
         self._latest = Latest(self, tasks, "open a link", only_reads=False)
+        window.dialogs.closing.connect(self._latest.stop)
 
     @Slot(object)
     def handle_launch(self, launch: LaunchRequest) -> None:

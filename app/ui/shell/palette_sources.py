@@ -109,6 +109,8 @@ class PaletteSources(QObject):
         self._services, self._page, self._messages = services, page, tasks.messages
         self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
         self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
+        self.stop = self._latest.stop
+        """Open no request any more: the window closes."""
 
     def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
         endpoints = zip(self._services.store.endpoints.all(), chain(self._endpoint_keys, repeat(())), strict=False)

@@ -70,6 +70,7 @@ class WindowCommands(Commands):
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
         self.sources.setting_requested.connect(dialogs.open_settings)
+        dialogs.closing.connect(self.sources.stop)
         self.refresh()
 
     @cached_property

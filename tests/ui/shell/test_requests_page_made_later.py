@@ -8,9 +8,12 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.core.activity import Span
+from app.core.links import link_to_request
 from app.ui.requests.page.requests_page import RequestsPage
+from app.ui.shell.deep_links import DeepLinks
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REFUSED
+from tests.support import while_read
 from tests.ui.desk import open_desk, shown, shown_over
 from tests.ui.waiting import settle, until
 
@@ -71,6 +74,25 @@ async def test_a_closed_window_makes_none(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (_, window):
         window.close()
         window.prepare()
+        assert not made(window)
+
+
+@pytest.mark.parametrize("opened_by", ["a link", "the palette"])
+async def test_a_request_read_when_the_window_was_closed_makes_none(tmp_path: Path, opened_by: str) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        capture = await desk.capture(desk.store.endpoints.all()[0])
+
+        async def close() -> None:
+            window.close()
+            await settle()
+
+        closed = while_read(desk.store.captures, "get", close)
+        if opened_by == "a link":
+            DeepLinks(desk.services, desk.tasks, window).open_text(link_to_request(capture.id))
+        else:
+            window.commands.sources.open_request(capture.id)
+        await until(closed)
+        await settle()
         assert not made(window)
 
 
