@@ -168,6 +168,7 @@ async def test_a_time_of_many_pages_is_paged_within_it(shown: PageDesk) -> None:
             shown.feed.pager.older()
             await settle(20)
         await until(lambda: shown.ids() == ids[300:600])
+        assert (shown.model.at_head, shown.model.at_tail) == (True, True)
         assert not shown.feed.new_count
 
 

@@ -293,7 +293,9 @@ async def test_more_is_searched_when_the_end_is_near(tmp_path: Path, monkeypatch
         await until(lambda: shown.page.footer.text() == "50+ of 130 match")
         shown.list.setFocus()
         for rows in (100, 130):
+            last = shown.ids()[-1]
             QTest.keyClick(shown.list, Key.Key_End)
+            assert [one.id for one in shown.list.selected()] == [last]
             await until(lambda rows=rows: shown.model.rowCount() >= rows)
         assert shown.ids() == sorted(shown.ids(), reverse=True)
         await until(lambda: shown.page.footer.text() == "130 of 130 match")

@@ -67,6 +67,12 @@ async def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older
     assert not shown.page.list_area.empty_time_range.isVisible()  # nobody knows whether there are none
     shown.page.show_endpoint(None)
     await until(lambda: shown.ids() == list(reversed(old)))
+    fail_once(shown, "search")
+    shown.feed.filter_by(parse("method:PUT"))
+    await until(lambda: not shown.feed.pager.jumping)
+    assert shown.ids() == []  # none of these is known to match
+    shown.feed.filter_by(None)
+    await until(lambda: shown.ids() == list(reversed(old)))
     with monkeypatch.context() as broken:
         broken.setattr(shown.desk.store.captures, "page", unreadable)
         shown.feed.head()
@@ -337,6 +343,34 @@ async def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_los
     shown.page.go_to(sent[-1])
     await until(lambda: late.id in shown.ids())
     assert shown.feed.new_count == 0  # it is among the rows
+
+
+async def test_after_a_jump_from_where_a_page_was_being_read_others_are_loaded(shown: PageDesk) -> None:
+    sent = await shown.fill(3 * PAGE)
+    await shown.reload()
+
+    async def jump() -> None:
+        shown.feed.tail()
+        await settle()
+
+    jumped = while_read(shown.desk.store.captures, "page", jump)
+    shown.feed.pager.older()
+    await until(lambda: jumped() and not shown.feed.pager.jumping)
+    assert shown.ids()[-1] == sent[0].id
+    shown.feed.pager.newer()
+    await until(lambda: shown.model.rowCount() == 2 * PAGE)
+
+
+async def test_what_arrives_while_the_newest_page_is_read_is_counted(shown: PageDesk) -> None:
+    sent = await shown.fill(PAGE + 50)
+    await shown.reload()
+    shown.feed.tail()
+    await until(lambda: not shown.model.at_head)
+    newest = shown.model.newest_key()
+    read = while_read(shown.desk.store.captures, "page", shown.add, after=newest)
+    shown.feed.pager.newer()
+    await until(lambda: read() and shown.ids()[0] == sent[-1].id)
+    assert shown.page.pill.text() == "1 new"
 
 
 async def test_another_endpoint_shown_meanwhile_is_not_disturbed(shown: PageDesk) -> None:

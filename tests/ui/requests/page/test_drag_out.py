@@ -11,12 +11,14 @@ from PySide6.QtGui import QDrag, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.requests.page import drag_out
+from tests import damage
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import notice, settle, until
 
 BODIES = (b'{"a": 1}\n', bytes(range(256)) * 5_000, b"\xff\xfe\x00" + b"x" * PART_SIZE)
 
@@ -69,6 +71,18 @@ async def test_where_no_files_can_be_written_it_is_said(tmp_path: Path) -> None:
         one = await shown.add(b"new")
         with pytest.raises(SaveError, match="Files to drag could not be written"):
             await shown.page.drag_files.mime([one.summary()])
+
+
+async def test_a_damaged_body_is_not_dragged_out_and_a_deleted_request_not_missed(
+    tmp_path: Path, shown: PageDesk
+) -> None:
+    damaged, deleted, whole = [await shown.add(body) for body in (b"damaged", b"deleted", b"whole")]
+    damage.change_body(tmp_path, damaged.id)
+    with pytest.raises(DamagedBodyError):
+        await shown.page.drag_files.mime([damaged.summary()])
+    await shown.desk.store.captures.delete([deleted.id])
+    data = await shown.page.drag_files.mime([deleted.summary(), whole.summary()])
+    assert [path.read_bytes() for path in files(data)] == [b"whole"]
 
 
 async def test_one_request_is_also_its_curl_command_and_one_without_a_body_is_only_that(shown: PageDesk) -> None:
@@ -142,6 +156,19 @@ async def test_the_mouse_drags_what_is_selected_once_its_files_are_there(seen: S
     await until(lambda: len(seen.data) == 2)
     assert len(seen.data[1][0]) == 3
     QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+
+
+async def test_why_nothing_is_dragged_is_said(seen: Seen, monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    monkeypatch.setattr(drag_out, "BYTES_MAX", 0)
+    await shown.add(b"body")
+    await until(lambda: shown.model.rowCount() == 1)
+    place = shown.list.visualRect(shown.model.index(0)).center()
+    QTest.mousePress(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    move(shown, place + QPoint(30, 0))
+    assert notice(shown.page).startswith("This body is too large to drag out (4 B, ")
+    await settle()
+    QTest.mouseRelease(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert not seen.data
 
 
 async def test_who_lets_go_meanwhile_drags_nothing(seen: Seen, shown: PageDesk) -> None:
