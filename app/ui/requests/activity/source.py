@@ -114,6 +114,7 @@ class ActivitySource(QObject):
         self._latest.run(self._count_all)
 
     async def _count_all(self) -> None:
+        self._counting = True  # not yet when it is read again after it failed
         with unless_cancelled(self._counted):
             self._oldest = await self._activity.oldest(self.endpoint_id)
             self._doubtful.clear()
@@ -123,6 +124,7 @@ class ActivitySource(QObject):
             await self._count(axis, range(axis.bars))
 
     async def _count_some(self, bars: Iterable[int]) -> None:
+        self._counting = True  # as above
         with unless_cancelled(self._counted):
             await self._count(self.axis, bars)
 

@@ -16,10 +16,13 @@ from PySide6.QtTest import QTest
 from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import DeliveryFilter
+from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
+from app.ui import tasks as tasks_module
 from app.ui.requests.activity import source as source_module
 from app.ui.requests.activity.chart import ActivityChart, heights
 from tests import factories
+from tests.support import while_read
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
@@ -113,6 +116,27 @@ async def test_a_burst_while_counting_is_not_lost(shown: PageDesk) -> None:
     await asyncio.sleep(0.05)
     await until(lambda: not source._counting and not source._doubtful)
     assert source.total.total == 300
+
+
+async def test_what_comes_in_while_it_is_counted_again_after_that_failed_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    monkeypatch.setattr(source_module, "RECOUNT_MS", 10)
+    source, activity = shown.page.activity.source, shown.desk.store.activity
+    await shown.add()
+    await until(lambda: source.total.total == 1 and not source._counting)
+    oldest = activity.oldest
+
+    async def fail(_: int | None) -> int | None:
+        monkeypatch.setattr(activity, "oldest", oldest)
+        raise StorageUnavailableError("The stored requests cannot be read.")
+
+    monkeypatch.setattr(activity, "oldest", fail)
+    counted = while_read(activity, "bars", shown.add)
+    source.show(shown.endpoint.id, Span.HOUR)
+    await until(lambda: counted() and not source._counting and not source._doubtful)
+    assert source.total.total == 2
 
 
 async def test_time_goes_on_below_the_bars(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:

@@ -76,8 +76,8 @@ async def test_where_no_files_can_be_written_it_is_said(tmp_path: Path) -> None:
 async def test_a_damaged_body_is_not_dragged_out_and_a_deleted_request_not_missed(
     tmp_path: Path, shown: PageDesk
 ) -> None:
-    damaged, deleted, whole = [await shown.add(body) for body in (b"damaged", b"deleted", b"whole")]
-    damage.change_body(tmp_path, damaged.id)
+    damaged, deleted, whole = [await shown.add(body) for body in (bytes(PART_SIZE + 1), b"deleted", b"whole")]
+    damage.change_body(tmp_path, damaged.id, part=1)
     with pytest.raises(DamagedBodyError):
         await shown.page.drag_files.mime([damaged.summary()])
     await shown.desk.store.captures.delete([deleted.id])
