@@ -400,3 +400,7 @@ async def test_a_flood_loses_none_that_match(shown: PageDesk) -> None:
     await until(lambda: shown.ids()[: pager_module.PAGE] == [summary.id for summary in newest])
     await until(lambda: not shown.desk.tasks.running())
     assert shown.list.verticalScrollBar().value() == 0
+    while not shown.model.at_tail:
+        shown.feed.pager.older()
+        await until(lambda: not shown.feed.pager.busy)
+    assert shown.model.rowCount() == 21 + pager_module.PAGE * 2
