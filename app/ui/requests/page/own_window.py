@@ -14,7 +14,7 @@ from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.inspector.current_request import CurrentRequest
-from app.ui.inspector.request_pane import HOW_DELETED, NOT_STORED, RequestPane
+from app.ui.inspector.request_pane import NOT_STORED, RequestPane
 from app.ui.inspector.title import name_of
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.request_commands import RequestCommands
@@ -52,7 +52,6 @@ class OwnWindow(QWidget):
         self._show_title()
         self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
-        self.detail.closed.connect(self._show_deleted)
         self.request = CurrentRequest(self.detail, services.bus, self)
         vbox(self.detail, inside=self, margins=0)
         self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
@@ -124,13 +123,8 @@ class OwnWindow(QWidget):
         if event.hides is not None and event.hides(self._summary.endpoint_id, self._summary.id):
             self.detail.clear()
             self.detail.placeholder.say(NOT_STORED, "You deleted it.")
-        elif event.state == "undone" and self.detail.capture_id is None:
+        elif event.state == "undone":
             self.detail.show_request(self._summary.id, mark_read=False)  # It may have been marked unread.
-
-    @Slot()
-    def _show_deleted(self) -> None:
-        """There is no other request to select here."""
-        self.detail.placeholder.say(NOT_STORED, HOW_DELETED)
 
 
 class OwnWindows(QObject):
