@@ -156,7 +156,8 @@ class FilterBar(QFrame):
         self.progress = ProgressLine(theme, self)
         self.fix = Button("Use it", theme, self, kind="link")
         self._stored = stored
-        self._suggested_for = ("", 0)
+        self._suggested_for: tuple[str, int] | None = None
+        """The text and the place in it that more values may be suggested for."""
         self.query: Query | None = None
         """The last valid query."""
         self._wrong: QueryError | None = None
@@ -167,7 +168,7 @@ class FilterBar(QFrame):
         self.line.textEdited.connect(self._suggest_for_typed)
         self.line.suggestions_requested.connect(self._suggest)
         self.line.suggestion_accepted.connect(self._complete)
-        self.line.suggestions.closed.connect(self._typed)
+        self.line.suggestions.closed.connect(self._suggestions_closed)
         self.line.entered.connect(self._enter)
         self.line.results_requested.connect(self._go_to_results)
         self.line.leave_requested.connect(self.leave_requested)
@@ -256,6 +257,11 @@ class FilterBar(QFrame):
         self._pause.start()
 
     @Slot()
+    def _suggestions_closed(self) -> None:
+        self._suggested_for = None
+        self._typed()
+
+    @Slot()
     def _suggest_for_typed(self) -> None:
         """Between two terms nothing is suggested automatically: Enter and Down move to the results there."""
         before = self.line.text()[: self.line.place()]
@@ -266,10 +272,11 @@ class FilterBar(QFrame):
 
     @Slot()
     def _suggest(self) -> None:
-        text, place = self._suggested_for = (self.line.text(), self.line.place())
+        text, place = self.line.text(), self.line.place()
         if any(f"{name}:" in text for name in STORED):
             self._stored.refresh()
         self.line.suggestions.offer(completions(text, place, self._stored.offered))
+        self._suggested_for = text, place  # if there are none yet, those for the text before were closed
 
     @Slot()
     def _suggest_again(self) -> None:
@@ -291,6 +298,7 @@ class FilterBar(QFrame):
     @Slot()
     def _enter(self) -> None:
         """Apply the text. The focus stays: the user may type more, and in the list letters are commands."""
+        self._suggested_for = None
         self.apply()
         if self._wrong is None:
             self.entered.emit()

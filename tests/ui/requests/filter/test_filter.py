@@ -13,9 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.model import DeliveryState
+from app.ui.requests.filter import stored_values
 from app.ui.requests.list import pager as pager_module
 from app.ui.requests.list import pager as search_module
 from app.ui.requests.list.delegate import ROW
+from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -202,6 +204,30 @@ async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -
     QTest.keyClicks(line, "event:")
     await settle(20)
     assert not offered.isVisible()
+
+
+@pytest.mark.parametrize("key", [Key.Key_Return, Key.Key_Escape])
+async def test_suggestions_do_not_come_over_the_result_or_back_when_values_are_read_late(
+    monkeypatch: pytest.MonkeyPatch, key: Qt.Key, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(stored_values, "FRESH_S", 0.0)
+    await shown.fill(1, provider="stripe")
+    await shown.reload()
+    line, senders = shown.page.filter.bar.line, shown.desk.store.senders
+    line.setFocus()
+    if key == Key.Key_Escape:
+        QTest.keyClicks(line, "provider:")
+        await until(lambda: line.suggestions.isVisible() and not shown.desk.tasks.running())
+        await shown.fill(1, provider="stripe-test")
+
+    async def close() -> None:
+        QTest.keyClick(line, key)
+
+    closed = while_read(senders, "lately", close)
+    QTest.keyClicks(line, "s" if line.text() else "provider:s")
+    await until(lambda: closed() and not shown.desk.tasks.running())
+    assert not line.suggestions.isVisible()
+    assert line.text() == "provider:s"
 
 
 async def test_enter_takes_the_only_suggestion(shown: PageDesk) -> None:
