@@ -321,14 +321,16 @@ class RequestFeed(QObject):
 
     def _removed(self, event: RequestsRemoved) -> None:
         if event.ids is not None:
-            if self._forget(set(event.ids)) and not self.model.rowCount():
-                self.head()
-            if self.pager.busy or self.pager.jumping:
-                self.check()
+            removed = self._forget(set(event.ids))
         elif self.endpoint_id in (None, event.endpoint_id):
-            self.model.remove(lambda item: event.has(item.endpoint_id, item.id))
-            self.head()
+            removed = self.model.remove(lambda item: event.has(item.endpoint_id, item.id))
             self._throttle.call()
+        else:
+            return
+        if removed and not self.model.rowCount():
+            self.head()
+        if event.ids is None or self.pager.busy or self.pager.jumping:
+            self.check()
 
     def _purged(self, event: Purged) -> None:
         removed = event.report.deleted

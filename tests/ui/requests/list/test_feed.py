@@ -268,6 +268,28 @@ async def test_all_requests_lists_every_endpoint_and_drops_a_deleted_one(shown: 
     assert shown.page.footer.text().startswith("1 request")
 
 
+@pytest.mark.parametrize("gone", ["cleared", "deleted"])
+async def test_a_reader_further_down_is_not_moved_when_another_endpoint_is(gone: str, shown: PageDesk) -> None:
+    other = await shown.desk.endpoint()
+    await shown.add(endpoint_id=other.id)
+    await shown.fill(150)
+    shown.page.show_endpoint(None)
+    bar, store = shown.list.verticalScrollBar(), shown.desk.store
+    await until(lambda: shown.model.rowCount() == 151 and bar.maximum() > 100 * ROW)
+    bar.setValue(20 * ROW + 7)
+
+    def seen() -> str:
+        return str(shown.list.indexAt(shown.list.viewport().rect().topLeft()).data(model_module.SUMMARY_ROLE).id)
+
+    before = seen()
+    await (store.captures.clear(other.id) if gone == "cleared" else store.endpoints.delete(other.id))
+    await until(lambda: shown.model.rowCount() == 150 and not shown.desk.tasks.running())
+    came = await shown.add()
+    await until(lambda: shown.feed.new_count or shown.ids()[0] == came.id)
+    assert seen() == before
+    assert shown.page.pill.text() == "1 new"
+
+
 async def test_the_window_keeps_turning_under_a_stream(shown: PageDesk) -> None:
     await shown.fill(400)
     await shown.reload()
