@@ -436,14 +436,20 @@ class RequestList(QListView):
         if value > 0 and end * ROW < value:
             self.executeDelayedItemsLayout()
             self.verticalScrollBar().setValue(value - (end - start + 1) * ROW)
+        self._load_near()
 
     @Slot(int)
     def _scrolled(self, value: int) -> None:
-        bar = self.verticalScrollBar()
         self._feed.follow(value == 0)
-        if bar.maximum() - value < NEAR_ROWS * ROW:
+        self._load_near()
+
+    def _load_near(self) -> None:
+        """Load what follows the rows that are seen. The range of the scroll bar may still be that of before."""
+        above = self.verticalScrollBar().value()
+        below = self._feed.model.rowCount() * ROW - self.viewport().height() - above
+        if below < NEAR_ROWS * ROW:
             self._feed.pager.older()
-        if value < NEAR_ROWS * ROW:
+        if above < NEAR_ROWS * ROW:
             self._feed.pager.newer()
 
     @Slot()

@@ -290,6 +290,13 @@ async def test_a_reader_further_down_is_not_moved_when_another_endpoint_is(gone:
     assert shown.page.pill.text() == "1 new"
 
 
+async def test_what_is_left_of_a_page_is_followed_by_the_next(shown: PageDesk) -> None:
+    await shown.fill(2 * PAGE)
+    await shown.reload()
+    await shown.desk.store.captures.delete(shown.ids()[3:])
+    await until(lambda: shown.model.rowCount() == PAGE + 3)
+
+
 async def test_the_window_keeps_turning_under_a_stream(shown: PageDesk) -> None:
     await shown.fill(400)
     await shown.reload()
