@@ -12,6 +12,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
 from app.ui.requests.filter import stored_values
 from app.ui.requests.list import pager as pager_module
@@ -174,6 +175,7 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
 async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -> None:
     await shown.fill(3, provider="stripe", event="invoice.paid")
     await shown.fill(1, provider="github", event="push <b>")
+    await shown.fill(1, provider="stripe", event="\x1b[2J")
     await shown.reload()
     line = shown.page.filter.bar.line
     offered = line.suggestions
@@ -190,7 +192,7 @@ async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -
     QTest.keyClick(line, Key.Key_Tab)
     await until(lambda: len(targets(shown)) == 1)
     QTest.keyClicks(line, "-provider:")
-    assert told() == [("stripe", "Stripe · 3 requests"), ("github", "github · 1 request")]
+    assert told() == [("stripe", "Stripe · 4 requests"), ("github", "github · 1 request")]
     line.clear()
     other = await shown.desk.endpoint(tags=("shop", "billing"))
     await shown.desk.endpoint(tags=("shop",))
@@ -204,6 +206,38 @@ async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -
     QTest.keyClicks(line, "event:")
     await settle(20)
     assert not offered.isVisible()
+
+
+async def test_the_values_of_the_list_that_is_shown_are_suggested_also_after_a_failed_read(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    other = await shown.desk.endpoint()
+    await shown.fill(1, provider="stripe")
+    await shown.fill(1, provider="github", endpoint_id=other.id)
+    await shown.reload()
+    line, senders = shown.page.filter.bar.line, shown.desk.store.senders
+    with monkeypatch.context() as broken:
+        broken.setattr(senders, "lately", unreadable)
+        line.setFocus()
+        QTest.keyClicks(line, "provider:")
+        await until(lambda: shown.desk.messages.waiting() and not shown.desk.tasks.running())
+    shown.desk.messages.withdraw(shown.desk.messages.waiting()[0].key)
+
+    async def go_on() -> None:
+        shown.page.show_endpoint(other.id)
+
+    gone_on = while_read(senders, "lately", go_on)
+    line.clear()
+    QTest.keyClicks(line, "provider:")
+    await until(lambda: gone_on() and not shown.desk.tasks.running())
+    line.setFocus()
+    QTest.keyClicks(line, "provider:")
+    await until(line.suggestions.isVisible)
+    assert [line.suggestions.rows.item(row).text() for row in range(line.suggestions.rows.count())] == ["github"]
+
+
+async def unreadable(*_: object) -> None:
+    raise StorageUnavailableError("The stored requests cannot be read.")
 
 
 @pytest.mark.parametrize("key", [Key.Key_Return, Key.Key_Escape])
