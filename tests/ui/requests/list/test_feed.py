@@ -493,6 +493,7 @@ async def test_no_row_is_missing_where_older_ones_are_read_while_new_ones_come(
     came: list[str] = []
 
     async def another_comes() -> None:
+        await shown.desk.store.captures.star([sent[0].id])
         came.append((await shown.add()).id)
         await until(lambda: shown.ids()[0] == came[0])
 
@@ -504,7 +505,8 @@ async def test_no_row_is_missing_where_older_ones_are_read_while_new_ones_come(
     shown.feed.pager.older()
     await until(lambda: happened() and came and not shown.feed.pager.busy)
     stored = [*came, *(one.id for one in reversed(sent))]
-    assert shown.ids() == stored[: len(shown.ids())]
+    assert shown.ids() == stored
+    assert shown.model.summary(len(stored) - 1).starred
 
 
 @pytest.mark.parametrize("filter_text", ["", "method:POST"])
@@ -562,6 +564,17 @@ async def test_what_is_stored_late_stays_although_retention_has_just_deleted_oth
         await shown.desk.store.retention.purge()
         await until(lambda: happened() and old.id not in shown.ids())
         assert shown.ids() == [last.id, *late, first.id]
+
+
+async def test_what_is_stored_late_below_the_loaded_rows_is_listed_when_they_are_loaded(shown: PageDesk) -> None:
+    sent = await shown.fill(PAGE + 50)
+    await shown.reload()
+    late = await shown.add(received_at=sent[0].received_at - 1_000_000)
+    await until(lambda: shown.page.footer.text().startswith("251 requests"))
+    await settle()
+    shown.feed.pager.older()
+    await until(lambda: shown.model.at_tail)
+    assert shown.ids() == [*(one.id for one in reversed(sent)), late.id]
 
 
 async def test_what_arrives_while_all_are_marked_read_stays_unread(shown: PageDesk) -> None:
