@@ -92,7 +92,7 @@ async def test_a_remembered_tab_yields_where_it_would_be_empty_and_is_not_forgot
     await until(lambda: tabs.currentIndex() == DELIVERIES)
 
 
-async def test_the_keyboard_chooses_a_tab_as_the_mouse_does(shown: PageDesk) -> None:
+async def test_a_tab_is_chosen_with_the_keyboard_or_the_left_button(shown: PageDesk) -> None:
     tabs = shown.detail.tabs
     await open_body(shown, b"{}", "application/json", target="/catch/x")
     tabs.setFocus()
@@ -100,8 +100,10 @@ async def test_the_keyboard_chooses_a_tab_as_the_mouse_does(shown: PageDesk) -> 
     assert tabs.currentIndex() == HEADERS
     await open_body(shown, b"hello", "text/plain")
     assert tabs.currentIndex() == BODY
-    await open_body(shown, b"[]", "application/json")
-    assert tabs.currentIndex() == HEADERS
+    for button in (Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton):
+        QTest.mouseClick(tabs, button, pos=tabs.tabRect(INFO).center())
+        await open_body(shown, b"[]", "application/json")
+        assert tabs.currentIndex() == HEADERS
 
 
 async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionTab, QStylePainter, QTabBar, QWidget
 
 from app.core.model import Capture, DeliveryState
@@ -137,6 +137,11 @@ class RequestTabs(QTabBar):
         left = QFontMetrics(self._font).horizontalAdvance(_title(tab)) + COUNT_GAP
         flags = _MIDDLE | int(Qt.TextFlag.TextDontClip)  # A long count uses the distance to the next title.
         painter.drawText(space.adjusted(left, 1, 0, 0), flags, _count_text(self._counts[tab]))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Qt reports a click with any button, but only the left one selects."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The arrow keys select like a click."""
