@@ -213,6 +213,10 @@ async def test_a_long_part_is_folded_and_opened_by_click_and_key(shown: PageDesk
         assert first.pane is not None
         QTest.mouseClick(first.title, Qt.MouseButton.LeftButton)
         assert first.pane is None
+    QTest.mousePress(first.title, Qt.MouseButton.LeftButton)
+    QTest.mouseRelease(first.title, Qt.MouseButton.LeftButton, pos=QPoint(3, first.height()))
+    QTest.mouseClick(first.title, Qt.MouseButton.RightButton)
+    assert first.pane is None
 
 
 async def test_of_many_parts_only_those_in_view_are_made_and_all_are_reached(shown: PageDesk) -> None:

@@ -6,7 +6,7 @@ from asyncio import Lock
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QRect, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -142,7 +142,8 @@ class PartCard(Card):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click on its head opens or closes it, one on its content opens it."""
-        if event.button() == Qt.MouseButton.LeftButton and (self.pane is None or event.position().y() < HEAD):
+        area = QRect(0, 0, self.width(), self.height() if self.pane is None else HEAD)
+        if event.button() == Qt.MouseButton.LeftButton and area.contains(event.position().toPoint()):
             self.toggle()
 
     def end(self) -> None:
