@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
@@ -125,10 +127,33 @@ async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: py
     assert raw.stack.currentWidget() is raw.hex
 
 
-async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unreadable(*_: object) -> bytes:
-        raise StorageUnavailableError("The stored requests cannot be read.")
+async def unreadable(*_: object) -> bytes:
+    raise StorageUnavailableError("The stored requests cannot be read.")
 
+
+async def test_what_can_be_read_only_later_is_copied_and_shown_as_hex_then(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+    raw = shown.detail.view.raw
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "body", unreadable)
+        sent = await shown.add(b"hello", headers=(), target="/catch/x")
+        shown.page.open_request(sent.id)
+        await until(lambda: shown.detail.capture is not None)
+        shown.detail.tabs.setCurrentIndex(RAW)
+        await until(raw.unread.isVisible)
+    await until(raw.code.isVisible)
+    raw.copy.click()
+    await until(lambda: QGuiApplication.clipboard().text() == "POST /catch/x HTTP/1.1\r\n\r\nhello")
+    raw.views.activated.emit("hex")
+    await until(raw.hex.isVisible)
+    QTest.keyClick(raw.hex, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    raw.hex.copy()
+    await until(lambda: QGuiApplication.clipboard().text().startswith("000000"))
+
+
+async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_page(tmp_path) as shown:
         raw = shown.detail.view.raw
         await open_raw(shown, b"first", content_type="text/plain", target="/catch/x/first")

@@ -18,6 +18,7 @@ from app.ui.inspector.body.find.find_bar import FilterMarks, FindBar
 from app.ui.inspector.body.source_pane import SourcePane
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.widgets.empty_state import EmptyState
 
 MIME_TYPE = "application/http"
 VIEWS = (("text", "Text"), ("hex", "Hex"))
@@ -78,15 +79,14 @@ class RawTab(SourcePane):
         self._source = of_raw(self._capture, self._captures)
         facts = _facts(self._capture, self._source.size)
         self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
-        self._view_selected(self.views.current() or "text")
+        self._show_view(self.views.current())
         self.loader.start(self._source, None)
 
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
         self.show_first_lines(reader, lines)
         self.find_bar.use(self.finder)
-        self._view_selected(self.views.current() or "text")
-        self._show_rest()
+        self._show_view(self.views.current())
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
@@ -98,12 +98,17 @@ class RawTab(SourcePane):
     def _failed(self) -> None:
         self.finder.stop()
         if self.loader.reader is None:
-            self._source = None
             self.code.set_lines([])
             self.stack.setCurrentWidget(self.unread)
 
     @Slot(str)
     def _view_selected(self, view: str) -> None:
+        if isinstance(self.stack.currentWidget(), EmptyState):
+            self._start()  # It could not be read before.
+        else:
+            self._show_view(view)
+
+    def _show_view(self, view: str | None) -> None:
         if view == "hex":
             self.find_bar.dismiss()
             self.hex.show_source(self._source)
