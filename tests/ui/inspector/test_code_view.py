@@ -190,6 +190,34 @@ async def test_lines_that_just_fit_come_to_rest(code: CodeView, height: int) -> 
         assert bar.isVisible() == (bar.maximum() > 0) == bars
 
 
+def test_the_place_in_a_text_is_kept_when_its_lines_are_wrapped_anew(code: CodeView) -> None:
+    code.set_lines([Line(" " * 14 + "word " * 40) for n in range(90)])
+    code.grab()
+    text, bar = code._theme.body_text, code.verticalScrollBar()
+    changes: list[Callable[[], object]] = [
+        partial(code.resize, 200, 500),
+        partial(code.resize, 420, 500),
+        *[text.zoom_in] * 3,
+        text.toggle_wrap,
+        text.toggle_wrap,
+        text.reset_zoom,
+    ]
+    code.setTextCursor(QTextCursor(code.document().findBlockByNumber(5)))
+    for change in changes:
+        change()
+        code.grab()
+        assert code.viewport().rect().contains(code.cursorRect())
+    changes[0]()
+    code.grab()
+    bar.setValue(bar.maximum() // 3)
+    for change in changes[1:]:
+        top = code.cursorForPosition(QPoint(0, 8))
+        change()
+        code.grab()
+        assert 0 <= code.cursorRect(top).top() < 8
+        assert not code.viewport().rect().contains(code.cursorRect())
+
+
 def line_in_ink(image: QImage) -> int:
     """How many rows of pixels the uppermost line of text has."""
     empty = image.pixel(1, 1)

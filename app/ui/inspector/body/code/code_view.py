@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, QRectF, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, QRect, QRectF, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -378,21 +379,19 @@ class CodeView(QPlainTextEdit):
         super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the gutter at the left edge, and the cursor in view when a bar appears below or above."""
-        below = self.cursorRect().bottom()
-        # Qt lays the lines out anew, with less height than this class gives them. If Qt then hid a bar that painting
-        # shows again, each would resize the view, without end.
-        bars = [(bar, bar.maximum()) for bar in (self.verticalScrollBar(), self.horizontalScrollBar())]
-        blockers = [QSignalBlocker(bar) for bar, _ in bars]
-        super().resizeEvent(event)
-        for bar, maximum in bars:
-            bar.setMaximum(maximum)
-        for blocker in blockers:
-            blocker.unblock()
-        self._lay_out_visible()
-        self._layout.tell_size()
-        if event.size().height() <= below < event.oldSize().height():
-            self.ensureCursorVisible()
+        """Keep the gutter at the left edge, and the place in the text."""
+        with self._kept_place(event.oldSize().height()):
+            # Qt lays the lines out anew, with less height than this class gives them. If Qt then hid a bar that
+            # painting shows again, each would resize the view, without end.
+            bars = [(bar, bar.maximum()) for bar in (self.verticalScrollBar(), self.horizontalScrollBar())]
+            blockers = [QSignalBlocker(bar) for bar, _ in bars]
+            super().resizeEvent(event)
+            for bar, maximum in bars:
+                bar.setMaximum(maximum)
+            for blocker in blockers:
+                blocker.unblock()
+            self._lay_out_visible()
+            self._layout.tell_size()
         self.gutter.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -402,6 +401,27 @@ class CodeView(QPlainTextEdit):
             event.accept()
         else:
             super().wheelEvent(event)
+
+    @contextmanager
+    def _kept_place(self, height: int) -> Iterator[None]:
+        """While lines are wrapped anew, the text at the top stays there, and the cursor in view if it was in a view of
+        this height.
+        """
+        top = self.cursorForPosition(QPoint(0, self.fontMetrics().height() // 2))
+        seen = self._sees_cursor(height)
+        yield
+        block = top.block()
+        self._layout.lay_out(block)
+        line = block.layout().lineForTextPosition(top.positionInBlock()).lineNumber()
+        self.verticalScrollBar().setValue(block.firstLineNumber() + line)
+        self.scrollContentsBy(0, 0)  # The bar may have had this value while there were other lines above.
+        if seen and not self._sees_cursor(self.viewport().height()):
+            self._layout.lay_out_around(self.textCursor().blockNumber())
+            self.ensureCursorVisible()
+
+    def _sees_cursor(self, height: int) -> bool:
+        place = self.cursorRect()
+        return place.top() >= 0 and place.bottom() < height
 
     def _lay_out_visible(self) -> None:
         for row, _ in self.rows.visible_rows(self.viewport().height()):
@@ -435,11 +455,12 @@ class CodeView(QPlainTextEdit):
         """Apply the text size and line wrapping."""
         text = self._theme.body_text
         font = mono_font(text.size)
-        self.setFont(font)
-        self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
-        widget = QPlainTextEdit.LineWrapMode.WidgetWidth
-        self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
-        self._fit_gutter()
+        with self._kept_place(self.viewport().height()):
+            self.setFont(font)
+            self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
+            widget = QPlainTextEdit.LineWrapMode.WidgetWidth
+            self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
+            self._fit_gutter()
 
     @Slot(object)
     def _apply_style(self, tokens: Tokens) -> None:
