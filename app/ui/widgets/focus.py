@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from operator import itemgetter
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QLayout, QScrollArea, QSplitter, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QLayout, QScrollArea, QSplitter, QWidget
 
 _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
@@ -44,6 +45,15 @@ def bring_into_view(widget: QWidget | None) -> None:
         if isinstance(around, QScrollArea):
             around.ensureWidgetVisible(widget)
         around = around.parentWidget()
+
+
+@contextmanager
+def current_in_view(view: QAbstractItemView, event: QResizeEvent) -> Iterator[None]:
+    """While `view` is resized: what is current in it is in view afterwards if it was before."""
+    seen = view.visualRect(view.currentIndex()).intersects(QRect(QPoint(), event.oldSize()))
+    yield
+    if seen:
+        view.scrollTo(view.currentIndex())
 
 
 def order_tabs(root: QWidget) -> None:

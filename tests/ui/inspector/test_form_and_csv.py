@@ -145,6 +145,28 @@ async def test_the_titles_stand_above_the_text_of_their_columns(kind: str, shown
         assert abs(title - first_ink(cells, cell)) <= 1
 
 
+@pytest.mark.parametrize("kind", ["form", "csv"])
+async def test_a_value_shown_below_does_not_hide_its_row_and_what_was_scrolled_away_stays_away(
+    kind: str, shown: PageDesk
+) -> None:
+    if kind == "form":
+        view: QTreeView | QTableView = (await open_form(shown, b"a=1&" * 200)).view
+    else:
+        view = (await open_csv(shown, b"a,b\n" * 200)).view
+    await activate(shown.page)
+    view.setFocus()
+    view.setCurrentIndex(view.indexAt(view.viewport().rect().bottomLeft()))
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    await panel_of(shown)
+    await settle()
+    assert view.viewport().rect().contains(view.visualRect(view.currentIndex()).center())
+    view.scrollToBottom()
+    before = view.verticalScrollBar().value()
+    shown.page.resize(shown.page.width(), shown.page.height() - 20)
+    await settle()
+    assert view.verticalScrollBar().value() == before
+
+
 async def test_a_form_of_many_fields_and_one_with_too_many(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
     many = "&".join(f"field{number}={number}" for number in range(10_000))
     table = await open_form(shown, many.encode())

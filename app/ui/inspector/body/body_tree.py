@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
 
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
+from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import label
 from app.ui.widgets.view_actions import add_view_action
 
@@ -49,6 +50,11 @@ class BodyTree(QTreeView):
             return False
         self.setExpanded(row, not self.isExpanded(row))
         return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A value shown below must not hide its row."""
+        with current_in_view(self, event):
+            super().resizeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.currentIndex().siblingAtColumn(0)

@@ -31,6 +31,7 @@ from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
 from app.ui.widgets.view_actions import add_view_action
@@ -208,9 +209,8 @@ class CsvView(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A value shown below must not hide its row."""
-        super().resizeEvent(event)
-        if self.hasFocus():
-            self.scrollTo(self.currentIndex())
+        with current_in_view(self, event):
+            super().resizeEvent(event)
 
     @Slot()
     def show_value(self) -> None:

@@ -172,8 +172,6 @@ class FormView(BodyTree):
         """The columns fill the width until the user resizes them."""
         super().resizeEvent(event)
         self._fit_columns()
-        if self.hasFocus():
-            self.scrollTo(self.currentIndex())  # A value shown below must not hide its row.
 
     def has_value(self, index: QModelIndex) -> bool:
         """A group has none."""

@@ -30,6 +30,7 @@ from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
 from app.ui.requests.list.selection import Selection
 from app.ui.theme.theme import Theme
+from app.ui.widgets.focus import current_in_view
 
 
 class ScrollPlace(NamedTuple):
@@ -424,11 +425,8 @@ class RequestList(QListView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The cursor stays in view, also when the bar with *Undo* takes room."""
-        row = self.visualRect(self.currentIndex())
-        seen = row.isValid() and row.top() >= 0 and row.bottom() < event.oldSize().height()
-        super().resizeEvent(event)
-        if seen:
-            self.scrollTo(self.currentIndex())
+        with current_in_view(self, event):
+            super().resizeEvent(event)
 
     @Slot(QModelIndex, int, int)
     def _rows_gone(self, parent: QModelIndex, start: int, end: int) -> None:
