@@ -167,6 +167,28 @@ async def test_a_value_shown_below_does_not_hide_its_row_and_what_was_scrolled_a
     assert view.verticalScrollBar().value() == before
 
 
+async def test_the_columns_of_a_form_fill_the_width_until_the_user_resizes_them(shown: PageDesk) -> None:
+    view = (await open_form(shown, b"a_long_name_of_a_field=1&b=2")).view
+    header = view.header()
+
+    async def fit(width: int) -> bool:
+        """Whether no column is cut, as it would be with a scroll bar, and each has its share."""
+        shown.page.resize(width, 700)
+        await settle()
+        name, value, sent = map(header.sectionSize, range(3))
+        return name + value + sent == view.viewport().width() and name >= view.sizeHintForColumn(0) and value > sent
+
+    assert await fit(1300)
+    assert await fit(1100)
+    header.resizeSection(1, 100)
+    assert not await fit(1300)
+    assert header.sectionSize(1) == 100
+    await open_form(shown, b"a=1&b=2")
+    assert await fit(1200)
+    await open_form(shown, b"n" * 300 + b"=1")
+    assert header.sectionSize(0) < view.viewport().width() / 2
+
+
 async def test_a_form_of_many_fields_and_one_with_too_many(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
     many = "&".join(f"field{number}={number}" for number in range(10_000))
     table = await open_form(shown, many.encode())

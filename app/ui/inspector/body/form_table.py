@@ -145,7 +145,8 @@ class FormView(BodyTree):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setExpandsOnDoubleClick(False)
         self.header().setMinimumSectionSize(60)
-        self._sized = False
+        self._fitting = self._resized = False
+        self.header().sectionResized.connect(self._column_resized)
         self.doubleClicked.connect(self._open_clicked)
 
     def show_tree(self, tree: FormTree | None) -> None:
@@ -159,7 +160,7 @@ class FormView(BodyTree):
             self.expandAll()
         self.setCurrentIndex(self.fields.index(0, NAME))
         self.clearSelection()
-        self._sized = False
+        self._resized = False
         self._fit_columns()
         self.scrollToTop()
 
@@ -238,16 +239,20 @@ class FormView(BodyTree):
 
     def _fit_columns(self) -> None:
         """Fit the names, within bounds; value and original pair share the rest."""
-        if self.fields.tree is None:
+        if self.fields.tree is None or self._resized:
             return
-        width = self.viewport().width()
-        if not self._sized:
-            names = self.sizeHintForColumn(NAME) + metrics.SPACE_4
-            self.setColumnWidth(NAME, min(max(120, names), int(width * 0.4)))
-            self._sized = width > 200
+        width, names = self.viewport().width(), self.sizeHintForColumn(NAME) + metrics.SPACE_4
+        self._fitting = True
+        self.setColumnWidth(NAME, min(max(120, names), int(width * 0.4)))
         rest = max(200, width - self.columnWidth(NAME))
         self.setColumnWidth(VALUE, rest * 3 // 5)
         self.setColumnWidth(SENT, rest - rest * 3 // 5)
+        self._fitting = False
+
+    @Slot(int)
+    def _column_resized(self, column: int) -> None:
+        """By the user; the last column is resized with the view, too."""
+        self._resized = self._resized or (column != SENT and not self._fitting)
 
 
 def _row_path(index: QModelIndex) -> tuple[int, ...]:
