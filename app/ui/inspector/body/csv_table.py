@@ -192,7 +192,6 @@ class CsvView(QTableView):
         self._fit_columns()
         self.setCurrentIndex(self.rows.index(0, 0))
         self.clearSelection()
-        self.scrollToTop()
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern; None marks nothing."""

@@ -162,7 +162,6 @@ class FormView(BodyTree):
         self.clearSelection()
         self._resized = False
         self._fit_columns()
-        self.scrollToTop()
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern; None marks nothing."""

@@ -298,7 +298,6 @@ class _Tree(BodyTree):
                 if 0 < len(tree.children(node)) <= FIRST_OPEN // 4:
                     self.expand(self.nodes.index(row, NAME, root))
         self._fit_names()
-        self.scrollToTop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The names get what they need of the width, also of one that is known only now."""
