@@ -17,7 +17,7 @@ from app.ui.inspector.body.csv_table import CsvTable
 from app.ui.inspector.body.form_table import FormTable
 from app.ui.inspector.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, notice, settle, until
 
 FORM = "application/x-www-form-urlencoded"
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -273,9 +273,11 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
         assert table.view.rows.rowCount() == 30_000
         assert table.view.rows.index(29_999, 1).data() == "Name 29999"
         table.view.selectAll()
-        monkeypatch.setattr("app.ui.inspector.body.csv_table.COPY_MAX", 50_000)
-        table.view.copy_cells()
-        assert "cannot be copied at once" in table.summary.text()
+        monkeypatch.setattr("app.ui.inspector.body.csv_table.COPY_MAX", 29_999)
+        for copy, what in ((table.view.copy_cells, "cells"), (table.view.copy_rows, "rows")):
+            copy()
+            assert notice(table) == f"More than 29,999 {what} cannot be copied at once. Save the body instead."
+        assert table.summary.text() == "30,000 rows · 3 columns · separated by comma"
         # Rows that are wider than all before them bring their columns along.
         await open_csv(shown, body + b"1,2,3,4,5\n")
         assert table.view.rows.columnCount() == 5

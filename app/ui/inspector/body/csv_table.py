@@ -34,6 +34,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.toast import Toast
 from app.ui.widgets.view_actions import add_view_action
 
 Index = QModelIndex | QPersistentModelIndex
@@ -318,7 +319,7 @@ class CsvTable(QWidget):
         column.addWidget(view_footer(self.summary, self))
         self._state = ""
         self.view.rows.modelReset.connect(self._show_summary)
-        self.view.refused.connect(self._show_refusal)
+        self.view.refused.connect(Toast(theme, self).say)
 
     def show_source(self, source: BodySource) -> None:
         self.clear()
@@ -374,10 +375,6 @@ class CsvTable(QWidget):
             *(["loading…"] if self._state == "loading" else [self._state] if self._state else []),
         ]
         self.summary.setText(" · ".join(parts))
-
-    @Slot(str)
-    def _show_refusal(self, words: str) -> None:
-        self.summary.setText(words)
 
 
 def _next(blocks: Iterator[Block]) -> Block | None:
