@@ -176,6 +176,7 @@ class RequestPane(QFrame):
         self._words: Sequence[str] = ()
         self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
         self._latest = Latest(self, tasks, "detail: load")
+        self._latest_mark = Latest(self, tasks, "detail: mark read")
         self.placeholder = Placeholder(theme, self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.placeholder)
@@ -284,7 +285,7 @@ class RequestPane(QFrame):
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
         if self._capture_id is not None and not self.deleted and self._services.read_only is None:
-            self._tasks.start(self._services.store.captures.mark_read([self._capture_id]), "detail: mark read")
+            self._latest_mark.run(partial(self._services.store.captures.mark_read, [self._capture_id]))
 
     @property
     def is_empty(self) -> bool:
@@ -336,8 +337,8 @@ class RequestPane(QFrame):
             self.clear(lost=not self._reopened)
             return
         self._show(capture)
-        if not capture.read and mark_read and self._services.read_only is None:
-            await self._services.store.captures.mark_read([capture_id])
+        if not capture.read and mark_read:
+            self.mark_read()
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture

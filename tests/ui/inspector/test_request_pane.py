@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -277,6 +277,32 @@ async def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_befo
         assert body.code.toPlainText().startswith("second\n")
         assert "first" not in body.code.toPlainText()
         shown.desk.messages.withdraw(message.key)  # by now all that read it have said so
+
+
+async def test_a_request_that_cannot_be_marked_read_now_is_shown_once_and_marked_later(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captures, messages = shown.desk.store.captures, shown.desk.messages
+    mark_read, is_full = captures.mark_read, True
+
+    async def mark_if_there_is_room(ids: Sequence[str]) -> None:
+        if is_full:
+            raise StorageUnavailableError("The disk is full.")
+        await mark_read(ids)
+
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.0)
+    first, second = await shown.add(b"first"), await shown.add(b"second")
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == first.id)
+    opened: list[str] = []
+    shown.detail.opened.connect(opened.append)
+    monkeypatch.setattr(captures, "mark_read", mark_if_there_is_room)
+    shown.page.open_request(second.id)
+    await until(messages.waiting)
+    await settle(20)
+    is_full = False
+    await until(lambda: not messages.waiting())
+    assert opened == [second.id]
+    assert captures.counts(shown.endpoint.id).unread == 0
 
 
 async def delivered(shown: PageDesk, capture: Capture) -> None:
