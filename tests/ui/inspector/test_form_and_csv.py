@@ -267,9 +267,9 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
     async with open_page(tmp_path) as shown:
         table = shown.detail.body.lazy_views.page("csv-table")
         first: list[int] = []
-        table.shown.connect(lambda: first.append(table.view.rows.rowCount()))
+        table.view.rows.modelReset.connect(lambda: first.append(table.view.rows.rowCount()))
         await open_csv(shown, body)
-        assert 1_000 < first[0] < 20_000
+        assert 1_000 < max(first) < 20_000
         assert table.view.rows.rowCount() == 30_000
         assert table.view.rows.index(29_999, 1).data() == "Name 29999"
         table.view.selectAll()

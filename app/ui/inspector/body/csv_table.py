@@ -298,13 +298,7 @@ class CsvView(QTableView):
 
 
 class CsvTable(QWidget):
-    """`show_source` shows a body. Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to.
-
-    `shown` is emitted with the first rows, `ended` after the last.
-    """
-
-    shown = Signal()
-    ended = Signal()
+    """`show_source` shows a body. Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -349,7 +343,6 @@ class CsvTable(QWidget):
     def _finish(self, state: str) -> None:
         self._state = state
         self._show_summary()
-        self.ended.emit()
 
     def _add(self, block: Block, reader: CsvReader, content_type: str) -> None:
         model = self.view.rows
@@ -360,7 +353,6 @@ class CsvTable(QWidget):
         rows = Rows(reader.delimiter)
         rows.add(block)
         self.view.start(rows, header=has_header(rows, content_type))
-        self.shown.emit()
 
     @Slot()
     def _show_summary(self) -> None:

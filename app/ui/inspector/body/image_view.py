@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -36,8 +36,6 @@ async def read_picture(source: BodySource, ratio: float) -> DecodedImage:
 
 class ImageView(QWidget):
     """`show_source` shows a picture with its size below, or the reason why it cannot be shown."""
-
-    shown = Signal()
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -86,7 +84,6 @@ class ImageView(QWidget):
 
     async def _load(self, source: BodySource) -> None:
         self._show(await read_picture(source, self.devicePixelRatioF()))
-        self.shown.emit()
 
     def _show(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -24,8 +24,6 @@ NARROWEST, WIDEST = 360, 1_200
 
 class PageView(QWidget):
     """`show_source` shows a page, and below it what was left out, or why it cannot be shown."""
-
-    shown = Signal()
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -70,7 +68,6 @@ class PageView(QWidget):
             )
             picture = await draw_apart(request, data)
         self._show(picture)
-        self.shown.emit()
 
     def _show(self, picture: DecodedImage) -> None:
         # White in the dark theme too, as the sender saw it.
