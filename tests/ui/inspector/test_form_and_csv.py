@@ -13,6 +13,8 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QTableView, QTreeView
 
+from app.core.errors import StorageUnavailableError
+from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.csv_table import CsvTable
 from app.ui.inspector.body.form_table import FormTable
 from app.ui.inspector.body.value_decoder import ValuePanel
@@ -283,6 +285,26 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
         assert table.view.rows.columnCount() == 5
         shown.detail.clear()
         assert table.view.rows.rowCount() == 0
+
+
+async def test_rows_that_are_read_again_after_an_error_are_shown_once(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.0)
+    monkeypatch.setattr("app.ui.inspector.body.csv_table.PIECE", 1_000)
+    table = await open_csv(shown, b"a,b\n")
+    body, failed = b"1,2\n" * 2_000, False
+
+    async def read(offset: int, length: int) -> bytes:
+        nonlocal failed
+        if offset > 6_000 and not failed:
+            failed = True
+            raise StorageUnavailableError("The stored requests cannot be read.")
+        return body[offset : offset + length]
+
+    shown.detail.body.show_source(BodySource(len(body), (), "text/csv", "body", read))
+    await until(lambda: failed and table.summary.text() == "2,000 rows · 2 columns · separated by comma")
+    await until(lambda: not shown.desk.messages.waiting())
 
 
 async def test_a_filters_words_are_marked_in_tables(shown: PageDesk) -> None:

@@ -328,6 +328,7 @@ class CsvTable(QWidget):
     async def _load(self, source: BodySource) -> None:
         reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False
         self._state = "loading"
+        self.view.rows.start(Rows(","), header=False)  # Rows may be there of a read that failed.
         while not ended and reader.error is None:
             data = await source.read(offset, PIECE)
             offset += len(data)
