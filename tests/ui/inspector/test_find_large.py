@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
+from app.core.model import PART_SIZE
 from app.core.search.body_search import BodySearch
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.code.code_view import CodeView
@@ -236,6 +237,38 @@ async def test_a_failed_read_is_reported_and_retried(shown: PageDesk, monkeypatc
     await until(lambda: "Needle 1" in current(body.code))
     (message,) = shown.desk.messages.waiting()
     shown.desk.messages.withdraw(message.key)
+
+
+@pytest.mark.usefixtures("small_parts")
+async def test_a_search_goes_on_where_it_was_when_the_rest_can_be_read_again(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+    captures, can_be_read = shown.desk.store.captures, True
+    stored = captures.body
+
+    async def read(capture_id: str, offset: int, length: int) -> bytes:
+        if offset + length > PART_SIZE and not can_be_read:
+            await unreadable()
+        return await stored(capture_id, offset, length)
+
+    await open_body(shown, ITEMS, "application/json")
+    monkeypatch.setattr(captures, "body", read)
+    body = find(shown, "needle")
+    await shows(body, "1 of 3")
+    can_be_read = False
+    enter(body, back=True)
+    await until(body.unread.isVisible)
+    await shows(body, "Could not read the rest")
+    can_be_read = True
+    await until(lambda: "needle 3" in current(body.code))
+    await shows(body, "3 of 3")
+    can_be_read = False
+    body.views.activated.emit("hex")
+    await shows(body, "Could not read the rest")
+    can_be_read = True
+    await shows(body, "1 of 3")
+    await until(lambda: not shown.desk.messages.waiting())
 
 
 async def unreadable(*_: object) -> bytes:

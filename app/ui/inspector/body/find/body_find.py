@@ -49,7 +49,8 @@ class LinesFinder(ScanningFinder):
 
     def status_text(self) -> str:
         text = super().status_text()
-        return f"{text} · Loading…" if self._target is not None and not self._loader.ended else text
+        waits = self._target is not None and not self._loader.ended and not self._failed
+        return f"{text} · Loading…" if waits else text
 
     def search(self, needle: str) -> None:
         """The first match in view becomes the current one, or else the first in the body."""
@@ -79,7 +80,7 @@ class LinesFinder(ScanningFinder):
         if self._loader.source is not self._source or not self.places:
             self.search(self.needle)
             return
-        self._marked, self._follows = -1, True
+        self._marked, self._follows, self._failed = -1, True, False
         self._lines_searched(*self._find_from(0))
         self.changed.emit()
 
@@ -158,8 +159,9 @@ class LinesFinder(ScanningFinder):
 
     @Slot()
     def _loading_failed(self) -> None:
+        """If it can be loaded after all, the target is shown then."""
         if self._target is not None:
-            self._target, self._failed, self.busy = None, True, False
+            self._failed, self.busy = True, False
             self.changed.emit()
 
 

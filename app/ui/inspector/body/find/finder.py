@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -133,16 +134,15 @@ class ScanningFinder(Finder):
         source, reader = self._loader.source, self._loader.reader
         if source is not None and reader is not None:
             self._scans = True
-            begin = self.places[-1] + 1 if self.places else 0
-            codings, search = self.search_from(reader, begin)
-            self.run(lambda: self._scan(source, codings, search, begin))
+            self.run(partial(self._scan, source, reader))
 
     def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run this instead of the current search. After an error, Enter tries again."""
+        """Run this instead of the current search, again after an error. Enter tries again at once."""
         self.busy, self._failed = True, False
         self.progress = "Searching…"
 
         async def attempt() -> None:
+            self.busy, self._failed = True, False
             try:
                 await work()
             except Exception:
@@ -152,8 +152,10 @@ class ScanningFinder(Finder):
 
         self._latest.run(attempt)
 
-    async def _scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
-        """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
+    async def _scan(self, source: BodySource, reader: BodyReader) -> None:
+        """Search behind the last place to the end, or until `PLACES_MAX` more matches are found."""
+        begin = self.places[-1] + 1 if self.places else 0
+        codings, search = self.search_from(reader, begin)
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
         self._ended = not search.possible
         if search.possible:
