@@ -198,11 +198,14 @@ async def test_a_body_is_saved_and_copied_as_it_was_sent(tmp_path: Path, shown: 
     with pytest.raises(SaveError, match="that is a symbolic link"):
         await write_body(of_capture(sent, shown.desk.store.captures), tmp_path / "link.bin")
     assert (tmp_path / "link.bin").is_symlink()
-    await open_body(
+    packed = await open_body(
         shown, gzip.compress('{"é":\t1}'.encode()), "application/json", headers=(("Content-Encoding", "gzip"),)
     )
+    await shown.desk.store.captures.delete([packed])
+    await until(shown.detail.view.deleted_bar.isVisible)
     shown.detail.body.copy.click()
-    await until(lambda: QGuiApplication.clipboard().text() == '{"é":\t1}')
+    await until(lambda: notice(shown.detail.body) == "Copied the body.")
+    assert QGuiApplication.clipboard().text() == '{"é":\t1}'
 
 
 async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown: PageDesk) -> None:

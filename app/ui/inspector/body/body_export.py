@@ -6,6 +6,7 @@ import mimetypes
 import os
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -195,8 +196,11 @@ class BodyExport(QObject):
 
 
 async def _damage(source: BodySource) -> str:
-    """What is added to a notice about a damaged body."""
-    return " The stored body is damaged." if await source.damage() else ""
+    """What is added to a notice about a damaged body; nothing if it cannot be read any more."""
+    with suppress(HooklineError):
+        if await source.damage():
+            return " The stored body is damaged."
+    return ""
 
 
 def _base64(data: bytes) -> str:
