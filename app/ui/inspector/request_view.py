@@ -93,7 +93,7 @@ class RequestView(QWidget):
 
     @cached_property
     def raw(self) -> RawTab:
-        return self._add_page(RawTab(self._services.store.captures, self._theme, self._tasks, self._pages))
+        return self._add_page(RawTab(self._theme, self._tasks, self._pages))
 
     @cached_property
     def info(self) -> InfoTab:
@@ -231,8 +231,8 @@ class RequestView(QWidget):
         self._pages.setCurrentWidget(getattr(self, PAGES[tab]))
 
     def _fill(self, tab: int) -> None:
-        capture = self._capture
-        if capture is None or tab in self._filled:
+        capture, source = self._capture, self._source
+        if capture is None or source is None or tab in self._filled:
             return
         self._filled.add(tab)
         if tab == HEADERS:
@@ -240,7 +240,7 @@ class RequestView(QWidget):
         elif tab == QUERY:
             self.query.set_rows(query_rows(capture.target))
         elif tab == RAW:
-            self.raw.show_capture(capture)
+            self.raw.show_capture(capture, source)
         elif tab == INFO:
             self._show_info(capture)
         self._mark_filled()

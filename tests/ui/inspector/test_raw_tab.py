@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.ui.inspector.body.body_export import write_body
-from app.ui.inspector.body.body_source import of_raw
+from app.ui.inspector.body.body_source import of_capture, of_raw
 from app.ui.inspector.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import notice, settle, until
@@ -66,7 +66,7 @@ async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: 
     assert raw.rest.isHidden()
     sent = shown.detail.capture
     assert sent is not None
-    source = of_raw(sent, shown.desk.store.captures)
+    source = of_raw(sent, of_capture(sent, shown.desk.store.captures))
     target = tmp_path / "saved.http"
     await write_body(source, target, "request")
     head = "PUT /catch/x/a%2Fb?q=\xe9 HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS)
@@ -173,6 +173,9 @@ async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypat
         await shown.desk.store.captures.delete([second.id])
         await until(shown.detail.view.deleted_bar.isVisible)
         assert raw.code.toPlainText().endswith("second")
+        raw.copy.click()
+        await until(lambda: notice(raw) == "Copied the request.")
+        assert QGuiApplication.clipboard().text().endswith("second")
         await open_raw(shown, b"", headers=(), target="/catch/x")
         assert raw.code.toPlainText() == "POST /catch/x HTTP/1.1\n"
         shown.detail.tabs.setCurrentIndex(BODY)

@@ -67,8 +67,8 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
     return BodySource(capture.size, capture.headers, capture.content_type, name, read, check=check)
 
 
-def of_raw(capture: Capture, captures: CaptureRepository) -> BodySource:
-    """All bytes of a request as they were received."""
+def of_raw(capture: Capture, body: BodySource) -> BodySource:
+    """All bytes of a request with this body as they were received."""
     head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
     tail = trailer_bytes(capture.trailers)
     end = len(head) + capture.size
@@ -77,16 +77,15 @@ def of_raw(capture: Capture, captures: CaptureRepository) -> BodySource:
         data = head[offset : offset + length]
         at, missing = max(0, offset - len(head)), length - len(data)
         if missing > 0 and at < capture.size:
-            data += await captures.body(capture.id, at, min(missing, capture.size - at))
+            data += await body.read(at, min(missing, capture.size - at))
         missing = length - len(data)
         if missing > 0 and offset + len(data) >= end:
             at = offset + len(data) - end
             data += tail[at : at + missing]
         return data
 
-    name = f"request-{capture.id[:13]}"
-    check = partial(captures.check_body, capture)
-    return BodySource(end + len(tail), (), "", name, read, file_name=f"{name}.http", check=check, raw_head=head)
+    file_name = f"{body.name}.http"
+    return BodySource(end + len(tail), (), "", body.name, read, file_name, check=body.check, raw_head=head)
 
 
 def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:

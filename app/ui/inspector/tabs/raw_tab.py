@@ -10,9 +10,8 @@ from app.core.bodies.decompressor import codings
 from app.core.bodies.lines import Line
 from app.core.model import Capture
 from app.core.raw_request import is_chunked
-from app.core.store import CaptureRepository
 from app.core.text import size_text
-from app.ui.inspector.body.body_source import of_raw
+from app.ui.inspector.body.body_source import BodySource, of_raw
 from app.ui.inspector.body.find.body_find import LinesFinder
 from app.ui.inspector.body.find.find_bar import FilterMarks, FindBar
 from app.ui.inspector.body.source_pane import SourcePane
@@ -25,12 +24,10 @@ VIEWS = (("text", "Text"), ("hex", "Hex"))
 
 
 class RawTab(SourcePane):
-    """`show_capture` takes a request."""
+    """`show_capture` takes a request and its body."""
 
-    def __init__(self, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(VIEWS, theme, tasks, parent, what="request", mime_type=MIME_TYPE)
-        self._captures = captures
-        self._capture: Capture | None = None
         self.views.set_current("text")
         self.code.setAccessibleName("Request as received")
         marks = FilterMarks(self.code)
@@ -42,14 +39,16 @@ class RawTab(SourcePane):
         self._lay_out(self.stack, buttons=(), bars=(self.find_bar,))
         self._connect()
 
-    def show_capture(self, capture: Capture) -> None:
+    def show_capture(self, capture: Capture, body: BodySource) -> None:
         self.stop()
-        self._capture = capture
+        self._source = of_raw(capture, body)
+        facts = _facts(capture, self._source.size)
+        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
         self._start()
 
     def stop(self) -> None:
         """Stop loading, and clear the view."""
-        self._capture = self._source = None
+        self._source = None
         self.loader.stop()
         self.find_bar.dismiss()
         self.code.set_lines([])
@@ -74,13 +73,9 @@ class RawTab(SourcePane):
 
     @Slot()
     def _start(self) -> None:
-        if self._capture is None:
-            return
-        self._source = of_raw(self._capture, self._captures)
-        facts = _facts(self._capture, self._source.size)
-        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
-        self._show_view(self.views.current())
-        self.loader.start(self._source, None)
+        if self._source is not None:
+            self._show_view(self.views.current())
+            self.loader.start(self._source, None)
 
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
