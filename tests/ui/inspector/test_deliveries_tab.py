@@ -303,6 +303,32 @@ async def test_the_body_of_a_replay_that_is_no_longer_stored_is_only_named(tmp_p
         await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
         await until(lambda: tab.pane.sides.current() == "request" and tab.pane.nothing.isVisible())
         assert tab.pane.nothing.title.text() == "Another body, 99 B"
+        assert "\n\n(99 B, no longer stored)\n" in await copied(shown, tab)
+
+
+async def copied(shown: PageDesk, tab: DeliveriesTab) -> str:
+    """Request and response as text, once all of the request is shown: showing it again would cancel copying."""
+    await until(lambda: not shown.desk.tasks.running())
+    clipboard = QGuiApplication.clipboard()
+    clipboard.clear()
+    tab.pane.copy_text.click()
+    await until(clipboard.text)
+    return clipboard.text()
+
+
+async def test_a_response_is_copied_as_the_text_that_it_is(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        for number, (body, text) in enumerate(
+            (
+                ("Größe".encode("latin-1"), "Größe"),
+                (b"\x89PNG\0\0", "(6 B of binary data)"),
+                (b"a" + "é".encode() * 200_000, "a" + "é" * (2**17 - 1) + "\n(cut after 256 KiB)"),
+            ),
+            start=1,
+        ):
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, number), body=body)
+            await until(lambda number=number: tab.pane.title.text().startswith(f"Attempt {number} of"))
+            assert (await copied(shown, tab)).endswith(f"\n\n{text}")
 
 
 async def test_a_waiting_delivery_says_when_the_next_attempt_comes(tmp_path: Path) -> None:
@@ -474,6 +500,7 @@ async def test_an_attempt_whose_response_made_room_says_so(tmp_path: Path) -> No
         shown.detail.show_deliveries(delivery.capture_id)
         await until(lambda: tab.pane.nothing.title.text() == "The response was removed")
         assert tab.pane.nothing.text.text() == RESPONSE_REMOVED
+        assert (await copied(shown, tab)).endswith(f"HTTP/1.1 200\n\n({RESPONSE_REMOVED})")
         assert "response removed" in tab.pane.facts.text()
 
 

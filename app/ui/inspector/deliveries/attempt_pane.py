@@ -12,7 +12,9 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.attempt_text import RESPONSE_REMOVED, trigger_text
+from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape
+from app.core.bodies.formats.text import is_binary
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.delivery_text import reason_text
@@ -245,9 +247,10 @@ class AttemptPane(QWidget):
 
     async def _copy_attempt(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
         source = await self._sent(delivery, attempt, capture)
-        sent = await _body_text(source) if source is not None else ""
+        gone = f"({size_text(attempt.size)}, no longer stored)"
+        sent = await _body_text(source) if source is not None else gone
         body = of_attempt(attempt, self._services.store.deliveries)
-        received = await _body_text(body) if attempt.response_size else ""
+        received = f"({RESPONSE_REMOVED})" if attempt.response_removed else await _body_text(body)
         QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))
         self.copy_text.set_icon_name("check", "success")
         self.copy_url.feedback_over.timeout.connect(self._copied_over, Qt.ConnectionType.UniqueConnection)
@@ -300,12 +303,10 @@ async def _body_text(source: BodySource) -> str:
     """The body, as far as it is copied; a binary one is only named."""
     data = await read_plain(source, TEXT_MAX)
     part = data[:TEXT_MAX]
-    try:
-        text = part.decode()
-    except UnicodeDecodeError as error:
-        if error.start < len(part) - 4 or len(data) <= TEXT_MAX:
-            return f"({size_text(source.size)} of binary data)"
-        text = part[: error.start].decode()
+    charset = detect(source.content_type, part, False)  # It may be cut within a character.
+    text = charset.decoder().decode(part[charset.skip :])
+    if is_binary(text):
+        return f"({size_text(source.size)} of binary data)"
     return text if len(data) <= TEXT_MAX else f"{text}\n(cut after {size_text(TEXT_MAX)})"
 
 
