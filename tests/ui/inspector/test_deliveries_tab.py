@@ -235,10 +235,16 @@ async def test_request_and_response_have_their_headers_and_body(tmp_path: Path) 
         await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=body, responded=True)
         await until(lambda: pane.body.code.toPlainText() == '{\n  "ok": true\n}')
         assert pane.facts.text().startswith("The sender got this response.")
-        press(pane.parts, "Headers")
-        assert pane.headers.pairs.rowCount() == 2
+        assert "HTTP/1.1" in pane.facts.text().split(" · ")
+        press(pane.parts, "Headers 2")
+        assert (pane.headers.pairs.rowCount(), pane.headers.accessibleName()) == (2, "Response headers")
         press(pane.sides, "Request")
         assert [pane.headers.pairs.record(row) for row in range(1)] == [("X-Sent", "1")]
+        assert pane.headers.accessibleName() == "Headers sent"
+        press(pane.parts, "Body")
+        press(pane.parts, "Headers 1")
+        await settle(10)
+        assert pane.headers.isVisible(), "the body comes too late"
         press(pane.parts, "Body")
         await until(lambda: pane.body.code.toPlainText() == '{\n  "a": 1\n}')
         pane.copy_text.click()
