@@ -192,6 +192,19 @@ async def test_find_stays_in_the_part_that_the_keyboard_is_in(shown: PageDesk) -
     assert shown.detail.body.stack.currentWidget() is view
 
 
+async def test_the_keyboard_stays_in_the_parts_of_the_next_request(shown: PageDesk) -> None:
+    view = await open_cards(shown, BODY)
+    await activate(shown.page)
+    view.cards.go_to(2)
+    await open_cards(shown, BODY)
+    assert view.cards.cards[0].toggle_button.hasFocus()
+    (await opened(view, 0)).take_focus()
+    await open_cards(shown, BODY)
+    assert view.cards.cards[0].toggle_button.hasFocus()
+    await open_body(shown, b"{}", "application/json")
+    assert shown.detail.body.code.hasFocus()
+
+
 async def test_a_long_part_is_folded_and_opened_by_click_and_key(shown: PageDesk) -> None:
     text = b"".join(b"line %d\r\n" % number for number in range(100))
     view = await open_cards(shown, part(text, '; name="a"') + part(b"x" * 5_000, '; name="b"') + b"--b--")

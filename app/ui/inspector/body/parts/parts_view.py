@@ -58,7 +58,9 @@ class PartCards(QAbstractScrollArea):
 
     def show_parts(self, body: BodySource | None, spans: list[Span]) -> None:
         """Show the parts of this body, which has no content coding; None shows nothing."""
-        had_focus = self.hasFocus()
+        if any(card.has_focus() for card in self.cards.values()):
+            self.setFocusProxy(None)  # type: ignore[arg-type]  # Qt's way to remove it
+            self.setFocus()  # Qt would move it to any button of the window.
         for card in self.cards.values():
             self._remove(card)
         self.cards.clear()
@@ -66,8 +68,6 @@ class PartCards(QAbstractScrollArea):
         self._heights = [UNREAD_HEIGHT] * len(spans)
         self.verticalScrollBar().setValue(0)
         self._place()
-        if had_focus and spans:
-            self.cards[0].toggle_button.setFocus()
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark the matches of this pattern."""
