@@ -22,7 +22,7 @@ from app.ui.inspector.body.body_export import file_name, write_body
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.parts.part_card import PartCard
-from app.ui.inspector.body.parts.part_reader import LoadedPart, read_part
+from app.ui.inspector.body.parts.part_reader import LoadedPart, read_part, read_thumbnail
 from app.ui.inspector.body.parts.part_text import ROWS_MAX
 from app.ui.inspector.body.parts.parts_view import PartsView
 from tests import factories
@@ -139,7 +139,9 @@ async def test_each_part_is_a_card_with_its_facts_and_its_beginning(shown: PageD
         ]
         await until(cards[1].picture.isVisible)
         assert [seen(cards[number]) for number in range(5)] == [["hello"], [], ["let a"], ["{", '  "a": 1', "}"], []]
-        assert cards[1].remarks.text() == "PNG · 30×20 pixels"
+        assert cards[0].toggle_button.accessibleDescription() == "note · 5 B"
+        assert cards[3].text.accessibleDescription() == '{\n  "a": 1\n}'
+        assert cards[1].remarks.text() == cards[1].picture.accessibleDescription() == "PNG · 30×20 pixels"
         assert cards[3].remarks.text() == "Sent as base64, decoded here and when it is saved."
         assert not any(cards[number].more.isVisible() for number in range(5))
 
@@ -370,6 +372,38 @@ async def test_of_a_large_part_only_the_beginning_is_read(shown: PageDesk) -> No
     assert len(card.part.lines) < 20
     assert (card.more.text(), card.more.isVisible()) == ("Show all 50 MiB", True)
     assert await card.part.source.read(size - 2, SHOWN_MAX) == b"\0\0"
+
+
+@pytest.mark.parametrize(
+    ("size", "ratio", "thumbnail"),
+    [
+        ((30, 20), 1.0, (30, 20)),
+        ((480, 480), 1.0, (120, 120)),
+        ((480, 480), 2.0, (240, 240)),
+        ((2_000, 1), 1.0, (240, 1)),
+    ],
+)
+async def test_a_thumbnail_has_its_size_on_every_screen(
+    size: tuple[int, int], ratio: float, thumbnail: tuple[int, int]
+) -> None:
+    found = await read_thumbnail(of_bytes(picture("png", *size), "picture"), ratio)
+    assert found.image is not None
+    assert found.image.size().toTuple() == thumbnail
+
+
+async def test_what_is_too_large_to_decode_is_shown_as_sent(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.ui.inspector.body.parts.part_reader.ENCODED_MAX", 10)
+    monkeypatch.setattr("app.ui.inspector.body.parts.part_reader.THUMBNAIL_OF_MAX", 10)
+    monkeypatch.setattr("app.ui.inspector.body.parts.parts_view.PACKED_MAX", 900)
+    body = part(b"eyJhIjogMX0=", "", "Content-Transfer-Encoding: base64") + part(PNG) + part(b"a" * 1_000) + b"--b--"
+    view = await open_cards(shown, gzip.compress(body), headers=(("Content-Encoding", "gzip"),))
+    encoded, image = view.cards.cards[0], view.cards.cards[1]
+    assert seen(encoded) == ["eyJhIjogMX0="]
+    assert encoded.remarks.text() == "Sent as base64, and not decoded: it is larger than 10 B."
+    await until(lambda: image.remarks.text() == "Pictures over 10 B get no thumbnail.")
+    assert seen(image), "the bytes in place of the picture"
+    assert view.count.text() == "2 parts"
+    assert view.notices.text.text() == "Only parts within the first 900 B are shown."
 
 
 async def test_what_is_in_view_stays_there_when_the_cards_above_get_their_heights(shown: PageDesk) -> None:
