@@ -20,6 +20,7 @@ from PySide6.QtGui import (
     QImage,
     QMouseEvent,
     QTextCursor,
+    QTextFormat,
     QWheelEvent,
 )
 from PySide6.QtTest import QTest
@@ -325,6 +326,50 @@ def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
     assert [mark.cursor.selectedText() for mark in code.extraSelections()] == ["needle"] * 2
     code.mark_place(3, 5, move=True)
     assert code.textCursor().block().text().strip() == '"x": 1,'
+
+
+def test_a_match_or_an_error_out_of_view_is_centred_and_one_in_view_moves_nothing(code: CodeView) -> None:
+    code.set_lines([Line("a needle" if n in (5, 100, 102) else "  " * (n % 9) + "word " * 20) for n in range(200)])
+    code.grab()
+    matches, bar = code.find_words(["needle"])[0], code.verticalScrollBar()
+
+    def is_centred() -> bool:
+        return abs(code.cursorRect().center().y() - code.viewport().height() // 2) < 2 * 19
+
+    code.show_match(matches, 0)
+    assert bar.value() == 0
+    code.show_match(matches, 1)
+    code.grab()
+    assert is_centred()
+    top = bar.value()
+    code.show_match(matches, 2)
+    code.grab()
+    assert bar.value() == top
+    code.clearFocus()
+    code.mark_place(151, 3, move=True)
+    code.grab()
+    assert is_centred()
+    assert code.textCursor().blockNumber() == 150
+    assert code.window().focusWidget() is code
+
+
+def test_matches_and_an_error_have_their_colours_in_each_theme(code: CodeView) -> None:
+    code.set_lines([Line("a needle, a needle")])
+    code.mark_place(1, 3, move=False)
+    code.show_match(code.find_words(["needle"])[0], 1)
+    for choice in ("light", "dark"):
+        code._theme.set_choice(choice)
+        tokens, marks = code._theme.tokens, code.extraSelections()
+        seen = [(one.cursor.selectedText(), one.format.background().color().name()) for one in marks]
+        assert seen == [
+            ("", tokens.danger_soft),
+            ("n", tokens.danger),
+            ("needle", tokens.warning_soft),
+            ("needle", tokens.accent),
+        ]
+        text = [one.format.foreground().color().name() for one in marks[1:]]
+        assert text == [tokens.on_danger, tokens.warning, tokens.on_accent]
+        assert marks[0].format.property(QTextFormat.Property.FullWidthSelection)
 
 
 def test_a_match_at_the_end_of_what_is_loaded_is_found_once(code: CodeView) -> None:
