@@ -186,7 +186,7 @@ class FilterBar(QFrame):
 
     def put(self, text: str) -> Query | None:
         """Set the text without emitting `changed`; the query it stands for, None if it is empty or invalid."""
-        self.line.setText(text)
+        self._replace_text(text)
         self._pause.stop()
         self.query = None
         if not self._read():
@@ -197,7 +197,7 @@ class FilterBar(QFrame):
     @Slot(str)
     def set_text(self, text: str) -> None:
         """Apply this filter at once."""
-        self.line.setText(text)
+        self._replace_text(text)
         self.apply()
 
     @Slot()
@@ -211,6 +211,10 @@ class FilterBar(QFrame):
         before = self.query
         if self._read() and (self.query and self.query.terms) != (before and before.terms):
             self.changed.emit(self.query)
+
+    def _replace_text(self, text: str) -> None:
+        self.line.suggestions.hide()  # they are for places in the text before
+        self.line.setText(text)
 
     def _read(self) -> bool:
         """Whether the text is valid; shows its error otherwise."""

@@ -172,6 +172,17 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     assert not offered.isVisible()
 
 
+async def test_no_suggestion_is_left_for_a_text_that_another_one_replaced(shown: PageDesk) -> None:
+    bar = shown.page.filter.bar
+    for replaced in (bar.put, bar.set_text):
+        bar.line.setFocus()
+        QTest.keyClicks(bar.line, "paid is:")
+        assert bar.line.suggestions.isVisible()
+        replaced("")
+        assert not bar.line.suggestions.isVisible()
+        assert bar.line.hasFocus()
+
+
 async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -> None:
     await shown.fill(3, provider="stripe", event="invoice.paid")
     await shown.fill(1, provider="github", event="push <b>")
