@@ -213,11 +213,6 @@ class CsvReader:
         """Known after the first piece."""
         return self._splitter.delimiter if self._splitter else ","
 
-    @property
-    def charset(self) -> Charset | None:
-        """Known after the first piece."""
-        return self._charset
-
     def feed(self, data: bytes, final: bool) -> Iterator[Block]:
         """The rows that end in this piece. Consume them all before the next piece; stop after an `error`. Slow: not
         for the GUI thread."""
