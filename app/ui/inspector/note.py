@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 from shiboken6 import isValid
 
 from app.core.errors import NotFoundError, StorageUnavailableError
@@ -16,6 +16,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import FittingLabel, label, restyle
 from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.text_fields import WrappedEdit
 
 LINES = 5
 """A longer note scrolls: it must not push the request out of view."""
@@ -225,7 +226,7 @@ class NotePanel(QFrame):
         self._previous_focus = None
 
 
-class _NoteEdit(QPlainTextEdit):
+class _NoteEdit(WrappedEdit):
     """Plain text, limited to the length of a note. Ctrl+Enter saves, Esc cancels; while it is read-only it takes no key
     that is a command.
     """

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtWidgets import QWidget
 
+from app.ui.inspector.body.code.code_rows import utf16
 from app.ui.inspector.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
-from app.ui.widgets.text_fields import raw_text
+from app.ui.widgets.text_fields import LINE_MAX, WrappedEdit, raw_text
 
 _COLOURED_MAX = 256 * 1024
 """Characters; colouring more would delay typing."""
@@ -32,16 +33,18 @@ class JsonHighlighter(QSyntaxHighlighter):
         theme.changed.connect(self.rehighlight)
 
     def highlightBlock(self, text: str) -> None:
-        if self.first_line is None or self.currentBlock().blockNumber() < self.first_line:
+        if self.first_line is None or self.currentBlock().blockNumber() < self.first_line or len(text) > LINE_MAX:
             return
+        start = end = 0
         for found in _TOKEN.finditer(text):
             style = QTextCharFormat()
             style.setForeground(QColor(getattr(self._theme.tokens, found.lastgroup or "text")))
-            start = len(text[: found.start()].encode("utf-16-le")) // 2
-            self.setFormat(start, len(found[0].encode("utf-16-le")) // 2, style)
+            start, end = start + utf16(text[end : found.start()]), found.end()
+            self.setFormat(start, length := utf16(found[0]), style)
+            start += length
 
 
-class TextEdit(QPlainTextEdit):
+class TextEdit(WrappedEdit):
     """Tab moves the focus on."""
 
     def __init__(self, name: str, theme: Theme, parent: QWidget, *, read_only: bool = False) -> None:
@@ -52,8 +55,8 @@ class TextEdit(QPlainTextEdit):
         self.setReadOnly(read_only)
         self._highlighter = JsonHighlighter(self.document(), theme)
         self._text_size = TextSize(self, theme.body_text, self.setFont)
-        theme.body_text.changed.connect(self._set_wrap)
-        self._set_wrap()
+        theme.body_text.changed.connect(self._follow_wrap)
+        self._follow_wrap()
 
     def show_text(self, text: str, *, json_from: int | None = None) -> None:
         """JSON is coloured, from this line on (None: there is none)."""
@@ -64,6 +67,5 @@ class TextEdit(QPlainTextEdit):
         return raw_text(self)
 
     @Slot()
-    def _set_wrap(self) -> None:
-        anywhere, none = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere, QTextOption.WrapMode.NoWrap
-        self.setWordWrapMode(anywhere if self._body_text.wrap else none)
+    def _follow_wrap(self) -> None:
+        self.set_wrap(self._body_text.wrap)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QMimeData, Signal
+from PySide6.QtGui import QResizeEvent, QTextOption
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from app.core.sizes import exact_size, parse_size
@@ -184,7 +184,50 @@ def raw_text(edit: QPlainTextEdit) -> str:
     return edit.document().toRawText().replace("\u2029", "\n")
 
 
-class TextArea(QPlainTextEdit):
+LINE_MAX = 10_000
+"""Characters of a line that Qt wraps at words, or shows in colours, fast: a longer one can take it half a minute."""
+
+
+class WrappedEdit(QPlainTextEdit):
+    """Lines are wrapped at words; anywhere, where one of them is longer than `LINE_MAX`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._wraps, self._has_long_line = True, False
+
+    def set_wrap(self, on: bool) -> None:
+        self._wraps = on
+        self._set_wrap_mode()
+
+    def setPlainText(self, text: str) -> None:
+        """The way of wrapping is changed while no long line is there, or before it is."""
+        has_long_line = _has_long_line(text)
+        if has_long_line:
+            self._set_long_line(True)
+        super().setPlainText(text)
+        self._set_long_line(has_long_line)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        if _has_long_line(source.text()):
+            self._set_long_line(True)
+        super().insertFromMimeData(source)
+
+    def _set_long_line(self, there: bool) -> None:
+        if self._has_long_line != there:
+            self._has_long_line = there
+            self._set_wrap_mode()
+
+    def _set_wrap_mode(self) -> None:
+        mode = QTextOption.WrapMode
+        wrapped = mode.WrapAnywhere if self._has_long_line else mode.WrapAtWordBoundaryOrAnywhere
+        self.setWordWrapMode(wrapped if self._wraps else mode.NoWrap)
+
+
+def _has_long_line(text: str) -> bool:
+    return max(map(len, text.split("\n"))) > LINE_MAX
+
+
+class TextArea(WrappedEdit):
     """Several lines, `height` pixels of them; Tab moves the focus on."""
 
     changed = Signal()
