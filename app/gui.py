@@ -157,7 +157,7 @@ class GuiProgram:
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
         set_on_signals(self._closing)
-        # Runs once the store's thread has begun. On this thread, for modules of the window make classes of Qt's.
+        # Runs while the store's thread opens the database; on this thread, because these modules make classes of Qt's.
         loading = asyncio.get_running_loop().call_soon(import_module, WINDOW)
         try:
             if (replaced := self._options.replaced) is not None:

@@ -185,11 +185,11 @@ def raw_text(edit: QPlainTextEdit) -> str:
 
 
 LINE_MAX = 10_000
-"""Characters of a line that Qt wraps at words, or shows in colours, fast: a longer one can take it half a minute."""
+"""Characters. Wrapping a longer line at words, or colouring it, can take Qt half a minute."""
 
 
 class WrappedEdit(QPlainTextEdit):
-    """Lines are wrapped at words; anywhere, where one of them is longer than `LINE_MAX`."""
+    """Wraps lines at words, or anywhere if one of them is longer than `LINE_MAX`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -200,7 +200,7 @@ class WrappedEdit(QPlainTextEdit):
         self._set_wrap_mode()
 
     def setPlainText(self, text: str) -> None:
-        """The way of wrapping is changed while no long line is there, or before it is."""
+        """Wrapping changes before a long line comes and after it is gone, for Qt then wraps all lines anew."""
         has_long_line = _has_long_line(text)
         if has_long_line:
             self._set_long_line(True)

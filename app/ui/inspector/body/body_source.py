@@ -68,7 +68,7 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
 
 
 def of_raw(capture: Capture, body: BodySource) -> BodySource:
-    """All bytes of a request with this body as they were received."""
+    """A whole request as it was received: its head, this body and its trailers."""
     head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
     tail = trailer_bytes(capture.trailers)
     end = len(head) + capture.size

@@ -381,8 +381,8 @@ class CodeView(QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the gutter at the left edge, and the place in the text."""
         with self._kept_place(event.oldSize().height()):
-            # Qt lays the lines out anew, with less height than this class gives them. If Qt then hid a bar that
-            # painting shows again, each would resize the view, without end.
+            # Qt's new layout has less height than that of this class. Qt would hide a bar for it, the next paint would
+            # show the bar again, and each resizes the view: that would never end.
             bars = [(bar, bar.maximum()) for bar in (self.verticalScrollBar(), self.horizontalScrollBar())]
             blockers = [QSignalBlocker(bar) for bar, _ in bars]
             super().resizeEvent(event)
@@ -404,8 +404,8 @@ class CodeView(QPlainTextEdit):
 
     @contextmanager
     def _kept_place(self, height: int) -> Iterator[None]:
-        """While lines are wrapped anew, the text at the top stays there, and the cursor in view if it was in a view of
-        this height.
+        """Wrap lines anew within this: the text at the top stays there, and the cursor stays in view if it was before,
+        when the view was `height` pixels high.
         """
         top = self.cursorForPosition(QPoint(0, self.fontMetrics().height() // 2))
         seen = self._sees_cursor(height)
