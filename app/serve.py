@@ -38,8 +38,7 @@ from app.server.addresses import LOOPBACK
 from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
-from app.system.log_file import write_log
-from app.system.log_lines import json_line
+from app.system.log_file import json_line, write_log
 from hookline.running import ApiAddress
 
 GRANTED = b"\n"

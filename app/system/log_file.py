@@ -1,11 +1,15 @@
-"""The program's log: `hookline.log` in the data folder, small, readable by its owner alone."""
+"""The program's log: `hookline.log` in the data folder, small, readable by its owner alone, and on standard error
+lines of JSON for a program that collects them."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
+import json
 import logging
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -14,8 +18,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from app import __version__
+from app.core.clock import rfc3339
 from app.core.log_file import FILE_NAME, OLD_FILES
-from app.system.log_lines import LinePrinter, LineQueue
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +93,7 @@ def write_log(folder: Path, *, as_json: bool = False) -> Iterator[None]:
             files.callback(_close, file)
             _add(QueueHandler(SimpleQueue()), file, handlers, queues)
         if as_json:
-            _add(LineQueue(SimpleQueue()), LinePrinter(), handlers, queues)
+            _add(_LineQueue(SimpleQueue()), _LinePrinter(), handlers, queues)
         elif handlers and logging.lastResort is not None:
             handlers.append(logging.lastResort)
         if handlers:
@@ -137,3 +141,39 @@ def _close(file: LogFile) -> None:
 
 def _is_kept(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING or record.name.split(".", 1)[0] == OWN
+
+
+def json_line(record: logging.LogRecord) -> str:
+    """`time`, `level`, `logger` and `message`, and `exception` with its traceback where there is one."""
+    fields = {
+        "time": rfc3339(round(record.created * 1_000_000)),
+        "level": record.levelname,
+        "logger": record.name,
+        "message": record.getMessage(),
+    }
+    if record.exc_info:
+        fields["exception"] = logging.Formatter().formatException(record.exc_info)
+    return json.dumps(fields)
+
+
+class _LineQueue(QueueHandler):
+    """Makes the lines where messages are logged: a queue's own way of it loses the exception."""
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        line = copy.copy(record)
+        line.msg, line.args, line.exc_info, line.exc_text, line.stack_info = json_line(record), None, None, None, None
+        return line
+
+
+class _LinePrinter(logging.Handler):
+    """Prints the lines. Who collects them may have gone, which is no reason to stop."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{record.msg}\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the last one: it was closed
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nothing: there is no other place to say it."""
