@@ -32,10 +32,17 @@ from app.core.store import Store
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
-from app.data_folder import runtime_file, tunnel_options
-from app.data_folder.api_token import load_or_create_token
 from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import FolderLock, lock_folder
+from app.data_folder.private_files import (
+    RUNTIME_NAME,
+    Runtime,
+    load_or_create_token,
+    load_tunnel_options,
+    remove_runtime,
+    save_tunnel_options,
+    write_runtime,
+)
 from app.db.sqlite.backup.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
 from app.server.addresses import LOOPBACK, Addresses
@@ -282,7 +289,7 @@ class Application:
         if self._opened:
             self._opened = False
             await self.store.close()
-            runtime_file.remove(self.folder)
+            remove_runtime(self.folder)
             file = self.store.file
             sound = file is None or file.integrity.sound
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean and not sound)
@@ -371,7 +378,7 @@ class Application:
         return TunnelService(
             lambda: self._tunnel_programs,
             self.store,
-            OptionsFile(partial(tunnel_options.load, self.folder), partial(tunnel_options.save, self.folder)),
+            OptionsFile(partial(load_tunnel_options, self.folder), partial(save_tunnel_options, self.folder)),
             self.bus,
             probe_key=self._probe_key,
             addresses=self.addresses,
@@ -397,7 +404,7 @@ class Application:
 
     def _write_runtime(self) -> None:
         store = self.current_settings.store
-        running = runtime_file.Runtime(
+        running = Runtime(
             pid=os.getpid(),
             capture_url=self.addresses.listening_url,
             api_url=self.addresses.api_url,
@@ -406,10 +413,10 @@ class Application:
         )
         trouble = None
         try:
-            runtime_file.write(self.folder, running)
+            write_runtime(self.folder, running)
         except DataFolderError as error:
             trouble = str(error)
-        self.troubles.report_file(trouble, f"{self.folder / runtime_file.FILE_NAME} is written again.")
+        self.troubles.report_file(trouble, f"{self.folder / RUNTIME_NAME} is written again.")
 
     def _storage_changed(self, event: StorageTrouble) -> None:
         """What could not be written for want of room can be now."""

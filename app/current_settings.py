@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.core.settings import STORE_VARIABLE, Settings
-from app.data_folder import settings_file
+from app.data_folder.private_files import load_settings, save_settings, with_storage_limit
 
 
 class CurrentSettings:
@@ -26,11 +26,11 @@ class CurrentSettings:
 
     def load(self) -> None:
         """Read the saved ones."""
-        self._use(settings_file.load(self._folder))
+        self._use(load_settings(self._folder))
 
     def add_storage_limit(self, used: int) -> None:
         """Choose and save a storage limit at the first start; `used` bytes are stored already."""
-        self._use(settings_file.with_storage_limit(self._folder, self._saved, used))
+        self._use(with_storage_limit(self._folder, self._saved, used))
 
     def override(self, **values: Any) -> None:
         """Use `values` for this run alone, without saving them."""
@@ -55,7 +55,7 @@ class CurrentSettings:
         saved = replace(self._saved, **changes)
         if saved.port == saved.api_port:
             raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changes else "api_port")])
-        await asyncio.to_thread(settings_file.save, self._folder, saved)
+        await asyncio.to_thread(save_settings, self._folder, saved)
         self.overrides = {key: value for key, value in self.overrides.items() if key not in changes}
         self._saved, self.now = saved, replace(self.now, **changes)
 

@@ -19,9 +19,10 @@ from app.core.resources import resource
 from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.current_settings import store_of
-from app.data_folder import folder_checks, runtime_file, tunnel_options
-from app.data_folder.api_token import FILE_NAME as TOKEN_NAME
-from app.data_folder.folder_checks import locked_by, saved_settings, was_unclean
+from app.data_folder import folder_checks
+from app.data_folder.folder_checks import saved_settings
+from app.data_folder.folder_lock import locked_by, was_unclean
+from app.data_folder.private_files import load_tunnel_options, read_runtime
 from app.db.forwarding_check import FORWARDING
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.sqlite.forwarding_check import check_forwarding
@@ -47,7 +48,7 @@ def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
 
 def checks(folder: Path, *, full: bool) -> list[Check]:
     in_use, pid = _locked_by(folder)
-    settings, running = saved_settings(folder), runtime_file.read(folder, pid)
+    settings, running = saved_settings(folder), read_runtime(folder, pid)
     urls = (running.capture_url, running.api_url) if running is not None else (None, None)
     capture_port, api_port = (urlsplit(url).port if url is not None else None for url in urls)
     capture, api = (settings.host, settings.port), (LOOPBACK, settings.api_port)
@@ -60,7 +61,7 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (folder_checks.FOLDER, partial(folder_checks.check_folder, folder)),
         *([(folder_checks.DISK, partial(folder_checks.check_disk, folder))] if address is None else []),
         (folder_checks.SETTINGS, partial(folder_checks.check_settings, folder)),
-        (folder_checks.TOKEN, partial(folder_checks.check_token, folder, TOKEN_NAME)),
+        (folder_checks.TOKEN, partial(folder_checks.check_token, folder)),
         (RUNNING, partial(_check_running, folder)),
         (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, capture, "port", capture_port, pid)),
         (API_PORT, partial(_check_port, API_PORT, api, "api_port", api_port, pid)),
@@ -155,7 +156,7 @@ def _check_tunnel(folder: Path) -> Finding:
 def _check_tunnel_programs(folder: Path, chosen: str | None) -> Finding:
     """Which tunnel programs are installed, and which services ssh reaches; a warning if the one in the settings cannot
     be run."""
-    specs, saved = read_folder(resource("tunnels")), tunnel_options.load(folder)
+    specs, saved = read_folder(resource("tunnels")), load_tunnel_options(folder)
     paths = {name: installed_path(spec, saved.get(name, {})) for name, spec in specs.items()}
     if chosen is not None and chosen not in specs:
         text = f"The setting tunnel_program names {chosen!r}, which is no tunnel program."

@@ -34,8 +34,8 @@ from app.core.errors import (
 )
 from app.core.launch_request import LaunchRequest
 from app.core.store_choice import StoreChoice
-from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
+from app.data_folder.private_files import has_no_window
 from app.db.sqlite.backup.restore import restore_staged
 from app.server.addresses import LOOPBACK
 from app.server.descriptors import raise_file_limit
@@ -378,7 +378,7 @@ class GuiProgram:
         loop = asyncio.get_running_loop()
         folder, end = self._application.folder, loop.time() + STARTING_S
         while not ask(folder, LaunchRequest(__version__, self._options.launch_action)):
-            if loop.time() > end or runtime_file.has_no_window(folder, error.pid):
+            if loop.time() > end or has_no_window(folder, error.pid):
                 await self._ask("Hookline is already running", str(error), QUIT)
                 return Exit.ENVIRONMENT
             await asyncio.sleep(0.1)

@@ -32,8 +32,8 @@ from app.core.raw_request import below_slug
 from app.core.role import NOT_ALLOWED
 from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState, url_mark
-from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
+from app.data_folder.private_files import has_runtime
 from app.server.addresses import LOOPBACK
 from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
@@ -219,7 +219,7 @@ async def _open_after_commands(application: Application, options: ServeOptions) 
         try:
             return await application.open(new_database=options.new_database)
         except FolderInUseError:
-            if runtime_file.is_there(application.folder) or time.monotonic() > wait_until:
+            if has_runtime(application.folder) or time.monotonic() > wait_until:
                 raise
         await asyncio.sleep(PAUSE_S)
 

@@ -76,9 +76,9 @@ def _draw() -> int:
 
 def _names_team_store(folder: Path) -> bool:
     from app.current_settings import store_of  # start-up time: few commands run in a folder without a database
-    from app.data_folder.settings_file import load  # as above
+    from app.data_folder.private_files import load_settings  # as above
 
-    return store_of(load(folder)) is not None
+    return store_of(load_settings(folder)) is not None
 
 
 def _require_database(folder: Path) -> None:
@@ -162,11 +162,11 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     if lacking := why_no_qt():
         return _tell(lacking)
     # Only a start with a display may import Qt, and one that finds an open window needs only this part.
-    from app.data_folder import runtime_file
+    from app.data_folder.private_files import has_runtime
     from app.ui.plain_imports import load_qt
 
     load_qt()
-    if runtime_file.is_there(options.data_dir):
+    if has_runtime(options.data_dir):
         from app.ui.single_instance import ask  # after it
 
         if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):

@@ -20,7 +20,7 @@ from app.application import Application
 from app.core.errors import DataFolderError, FolderInUseError, InvalidFieldsError, PortInUseError
 from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.settings import Settings
-from app.data_folder import settings_file
+from app.data_folder.private_files import SETTINGS_NAME, load_settings, save_settings
 from app.db.sqlite.backup import integrity
 from app.db.sqlite.store import Store
 from tests.e2e.senders import post
@@ -54,7 +54,7 @@ async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Applicati
     with pytest.raises(ConnectionRefusedError):
         await asyncio.to_thread(post, old_url, b"{}")
     assert told == [SettingsChanged(settings=new)]
-    assert settings_file.load(application.folder).port == new.port
+    assert load_settings(application.folder).port == new.port
     runtime = json.loads((application.folder / "runtime.json").read_text())
     assert runtime["capture_url"].endswith(f":{new.port}")
     assert runtime["api_url"].endswith(f":{new.api_port}")
@@ -64,13 +64,13 @@ async def test_settings_that_are_changed_at_once_are_all_changed(application: Ap
     changes: list[dict[str, Any]] = [{"port": free_port()}, {"theme": "dark"}, {"body_limit": 2_000_000}]
     await asyncio.gather(*map(application.change_settings, changes))
     wanted = changes[0] | changes[1] | changes[2]
-    for settings in (application.settings, settings_file.load(application.folder)):
+    for settings in (application.settings, load_settings(application.folder)):
         assert {key: getattr(settings, key) for key in wanted} == wanted
 
 
 async def test_a_port_that_is_taken_changes_nothing(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
-    before, saved = application.settings, settings_file.load(application.folder)
+    before, saved = application.settings, load_settings(application.folder)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for change in ({"port": port, "api_port": free_port()}, {"port": free_port(), "api_port": port}):
@@ -79,12 +79,12 @@ async def test_a_port_that_is_taken_changes_nothing(application: Application) ->
             assert refused.value.port == port
     assert application.settings == before
     assert (await asyncio.to_thread(post, application.addresses.capture_url(endpoint), b"{}")).status == 200
-    assert settings_file.load(application.folder) == saved
+    assert load_settings(application.folder) == saved
 
 
 async def test_settings_that_cannot_be_saved_change_nothing(application: Application) -> None:
     before = application.settings
-    file = application.folder / settings_file.FILE_NAME
+    file = application.folder / SETTINGS_NAME
     file.unlink()
     (file / "in the way").mkdir(parents=True)
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
@@ -97,7 +97,7 @@ async def test_settings_that_cannot_be_saved_change_nothing(application: Applica
     (file / "in the way").rmdir()
     file.rmdir()
     await application.change_settings({"body_limit": 2_000_000})
-    assert settings_file.load(application.folder).theme == before.theme
+    assert load_settings(application.folder).theme == before.theme
 
 
 async def test_values_out_of_bounds_change_nothing(application: Application) -> None:
@@ -133,13 +133,13 @@ async def test_a_proxy_names_the_sender_as_soon_as_it_is_listed(application: App
 
 
 async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None:
-    settings_file.save(tmp_path, Settings(port=9100, base_url="https://saved.example.org"))
+    save_settings(tmp_path, Settings(port=9100, base_url="https://saved.example.org"))
     application = Application(tmp_path, {"port": 0, "api_port": 0, "base_url": "https://run.example.org"})
     await application.open()
     assert application.settings.base_url == "https://run.example.org"
     await application.change_settings({"port": 9101, "api_port": 9102, "theme": "dark"})
     await application.close()
-    saved = settings_file.load(tmp_path)
+    saved = load_settings(tmp_path)
     assert (saved.theme, saved.port, saved.base_url) == ("dark", 9101, "https://saved.example.org")
 
 
@@ -147,7 +147,7 @@ async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(applic
     assert application.addresses.listening == ("127.0.0.1", application.settings.port)
     assert application.addresses.api_url.endswith(f":{application.settings.api_port}")
     await application.change_settings({"theme": "dark"})
-    saved = settings_file.load(application.folder)
+    saved = load_settings(application.folder)
     assert (saved.theme, saved.port, saved.api_port) == ("dark", Settings().port, Settings().api_port)
 
 
@@ -282,13 +282,13 @@ async def test_the_first_storage_limit_deletes_nothing_that_an_older_version_sto
         body = bytes(1_000_000)
         await store.captures.add(capture(body, endpoint_id=made.id), body)
     await store.close()
-    monkeypatch.setattr(settings_file, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
+    monkeypatch.setattr("app.data_folder.private_files.disk_usage", lambda _: SimpleNamespace(free=5_000_000))
     application = Application(tmp_path, ANY_PORT)
     await application.open()
     limit = application.settings.storage_limit
     assert limit is not None
     assert limit > 42_000_000
-    assert settings_file.load(tmp_path).storage_limit == limit
+    assert load_settings(tmp_path).storage_limit == limit
     await asyncio.sleep(0)
     assert application.store.captures.counts(made.id).total == 40
     assert application.store.limits.reached() == []

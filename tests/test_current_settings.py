@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from app.core.errors import InvalidFieldsError
 from app.core.settings import Settings
 from app.current_settings import CurrentSettings
-from app.data_folder import settings_file
+from app.data_folder.private_files import load_settings, save_settings
 
 SAVED = Settings(port=9100, api_port=9101, base_url="https://saved.example.org")
 
 
 def settings(folder: Path, **overrides: object) -> CurrentSettings:
-    settings_file.save(folder, SAVED)
+    save_settings(folder, SAVED)
     current = CurrentSettings(folder, overrides)
     current.load()
     return current
@@ -32,11 +32,11 @@ def test_values_of_this_run_are_listed_with_the_saved_ones(tmp_path: Path) -> No
 async def test_only_those_that_are_changed_are_saved(tmp_path: Path) -> None:
     current = settings(tmp_path, port=9200, base_url="https://run.example.org")
     await current.save({"theme": "dark", "port": 9200})
-    assert settings_file.load(tmp_path) == replace(SAVED, port=9200, theme="dark")
+    assert load_settings(tmp_path) == replace(SAVED, port=9200, theme="dark")
     assert current.overridden == {"base_url": "https://saved.example.org"}
     assert current.now.base_url == "https://run.example.org"
     await current.save({"base_url": None})
-    assert settings_file.load(tmp_path).base_url is None
+    assert load_settings(tmp_path).base_url is None
     assert current.overridden == {}
 
 
@@ -52,6 +52,6 @@ async def test_one_port_is_never_saved_for_both(tmp_path: Path, run: dict[str, i
     with pytest.raises(InvalidFieldsError, match=text) as caught:
         await current.save({given: run[given]})
     assert [error.field for error in caught.value.errors] == [given]
-    assert settings_file.load(tmp_path) == SAVED
+    assert load_settings(tmp_path) == SAVED
     await current.save(run)
-    assert settings_file.load(tmp_path) == replace(SAVED, **run)
+    assert load_settings(tmp_path) == replace(SAVED, **run)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.data_folder import settings_file
+from app.data_folder.private_files import load_settings
 from app.gui import next_free_port
 from tests.conftest import ROOT
 
@@ -92,7 +92,7 @@ def test_the_window_goes_to_a_teams_store_and_back(tmp_path: Path, postgres_url:
     assert (again["file"], again["captures"], again["url"]) == (True, True, own["url"])
     assert [one["size"] for one in said["begun"]] == [[784, 600]] * 4
     assert [one["windows"] for one in said["begun"]] == [1] * 4
-    assert settings_file.load(tmp_path).store is None
+    assert load_settings(tmp_path).store is None
 
 
 def test_ones_own_store_is_chosen_whatever_the_environment_says(tmp_path: Path, postgres_url: str) -> None:

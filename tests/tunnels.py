@@ -23,7 +23,7 @@ from app.core.tunnel.spec import (
     TunnelProgram,
     UrlRule,
 )
-from app.data_folder import tunnel_options
+from app.data_folder.private_files import load_tunnel_options, save_tunnel_options
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.probe_key import ProbeKey
@@ -90,7 +90,7 @@ def service(
     return TunnelService(
         lambda: specs or {},
         store,
-        OptionsFile(lambda: tunnel_options.load(folder), lambda saved: tunnel_options.save(folder, saved)),
+        OptionsFile(lambda: load_tunnel_options(folder), lambda saved: save_tunnel_options(folder, saved)),
         bus,
         probe_key=probe_key or ProbeKey(),
         addresses=addresses or listening_at(("127.0.0.1", 1)),

@@ -11,14 +11,11 @@ import stat
 import sys
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import DataFolderError
 from app.core.settings import Settings
 from app.core.text import size_text
-from app.data_folder import settings_file
-from app.data_folder.folder_lock import LOCK_NAME, PID_NAME, hold_folder, recorded_pid
+from app.data_folder.private_files import SETTINGS_NAME, TOKEN_NAME, load_settings
 from app.data_folder.reserve_file import reserve_size
 
 FOLDER, DISK, SETTINGS, TOKEN = "Data folder", "Disk", "Settings", "API token"
@@ -74,13 +71,13 @@ def check_disk(folder: Path) -> Finding:
 
 def check_settings(folder: Path) -> Finding:
     """Whether the settings can be read."""
-    settings_file.load(folder)
-    return ok(SETTINGS, "valid" if (folder / settings_file.FILE_NAME).exists() else "none saved; the defaults apply")
+    load_settings(folder)
+    return ok(SETTINGS, "valid" if (folder / SETTINGS_NAME).exists() else "none saved; the defaults apply")
 
 
-def check_token(folder: Path, file_name: str) -> Finding:
+def check_token(folder: Path) -> Finding:
     """Whether the API's token is readable by its owner alone."""
-    file = folder / file_name
+    file = folder / TOKEN_NAME
     try:
         token, mode = file.read_text("ascii").strip(), stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
@@ -95,44 +92,9 @@ def check_token(folder: Path, file_name: str) -> Finding:
     return ok(TOKEN, "readable only by its owner" if sys.platform != "win32" else "readable")
 
 
-def locked_by(folder: Path) -> tuple[bool, int | None]:
-    """Whether a program has the folder, and its process id if it is known."""
-    held = _is_locked(folder / LOCK_NAME) or _is_held(folder)
-    return held, recorded_pid(folder) if held else None
-
-
-def _is_locked(file: Path) -> bool:
-    """Whether a program has the lock file."""
-    if not file.exists():
-        return False
-    try:
-        with FileLock(file, timeout=0, mode=0o600, thread_local=False):
-            return False
-    except Timeout:
-        return True
-
-
-def _is_held(folder: Path) -> bool:
-    """Whether a program has the folder though its lock file was deleted."""
-    if not folder.is_dir():
-        return False
-    try:
-        descriptor = hold_folder(folder)
-    except BlockingIOError:
-        return True
-    if descriptor is not None:
-        os.close(descriptor)
-    return False
-
-
-def was_unclean(folder: Path) -> bool:
-    """Whether the last program on a folder that is not in use was killed."""
-    return (folder / PID_NAME).exists()
-
-
 def saved_settings(folder: Path) -> Settings:
     """The saved settings; the defaults where they cannot be read, which another check tells."""
     try:
-        return settings_file.load(folder)
+        return load_settings(folder)
     except DataFolderError:
         return Settings()

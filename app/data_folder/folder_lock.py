@@ -17,8 +17,8 @@ from app.data_folder.reserve_file import START_MIN_FREE, empty_for_small_file, f
 
 log = logging.getLogger(__name__)
 
-LOCK_NAME = "hookline.lock"
-PID_NAME = "hookline.pid"
+_LOCK_NAME = "hookline.lock"
+_PID_NAME = "hookline.pid"
 
 _NO_LOCKS = {
     errno.ENOLCK: "is on a network disk whose lock service does not respond. Start that service (on NFS: lockd)",
@@ -59,21 +59,21 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with contextlib.ExitStack() as undo:
-            lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
+            lock = FileLock(folder / _LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
             lock.acquire()
             undo.callback(lock.release)
             try:
-                descriptor = hold_folder(folder)
+                descriptor = _hold_folder(folder)
             except BlockingIOError:
                 raise Timeout(lock.lock_file) from None
             if descriptor is not None:
                 undo.callback(os.close, descriptor)
-            was_unclean = os.path.exists(folder / PID_NAME)
+            was_unclean = os.path.exists(folder / _PID_NAME)
             make_room_to_start(folder)
-            _write_pid(folder / PID_NAME)
+            _write_pid(folder / _PID_NAME)
             undo.pop_all()
     except Timeout:
-        pid = recorded_pid(folder)
+        pid = _recorded_pid(folder)
         who = f"process {pid}" if pid else "another process"
         message = f"{folder} is in use by Hookline ({who}). Close it, or choose another folder with --data-dir."
         raise FolderInUseError(message, folder, pid) from None
@@ -88,10 +88,10 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
                 " disk, or choose another with --data-dir."
             )
         raise DataFolderError(f"{message}{reason and ' '}{reason}", folder) from error
-    return FolderLock(lock, descriptor, folder / PID_NAME, was_unclean=was_unclean)
+    return FolderLock(lock, descriptor, folder / _PID_NAME, was_unclean=was_unclean)
 
 
-def hold_folder(folder: Path) -> int | None:
+def _hold_folder(folder: Path) -> int | None:
     """A descriptor that locks the folder itself: a lock file that is deleted would let a second program in. None where
     folders cannot be locked; BlockingIOError when another program has it."""
     if sys.platform == "win32":
@@ -123,10 +123,10 @@ def _write_pid(file: Path) -> None:
         log.info("%s cannot be written: %s", file, error.strerror)
 
 
-def recorded_pid(folder: Path) -> int | None:
+def _recorded_pid(folder: Path) -> int | None:
     """The process that last locked the folder, if it is known."""
     with contextlib.suppress(OSError, ValueError):
-        return int((folder / PID_NAME).read_text())
+        return int((folder / _PID_NAME).read_text())
     return None
 
 
@@ -140,3 +140,38 @@ def make_room_to_start(folder: Path) -> None:
         with contextlib.suppress(OSError):
             (folder / name).unlink()
             log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)
+
+
+def locked_by(folder: Path) -> tuple[bool, int | None]:
+    """Whether a program has the folder, and its process id if it is known."""
+    held = _is_locked(folder / _LOCK_NAME) or _is_held(folder)
+    return held, _recorded_pid(folder) if held else None
+
+
+def _is_locked(file: Path) -> bool:
+    """Whether a program has the lock file."""
+    if not file.exists():
+        return False
+    try:
+        with FileLock(file, timeout=0, mode=0o600, thread_local=False):
+            return False
+    except Timeout:
+        return True
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether a program has the folder though its lock file was deleted."""
+    if not folder.is_dir():
+        return False
+    try:
+        descriptor = _hold_folder(folder)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
+
+
+def was_unclean(folder: Path) -> bool:
+    """Whether the last program on a folder that is not in use was killed."""
+    return (folder / _PID_NAME).exists()

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.core.sizes import GIB
-from app.data_folder import settings_file
+from app.data_folder.private_files import load_settings
 from tests.cli.conftest import Program, Run
 from tests.support import free_port
 
@@ -45,7 +45,7 @@ def test_a_setting_is_changed_saved_and_printed_as_it_is_typed(run: Run, folder:
     run("settings", "base_url", "https://hooks.example.org")
     run("settings", "theme", "dark")
     run("settings", "on_close", "tray")
-    saved = settings_file.load(folder)
+    saved = load_settings(folder)
     assert (saved.storage_limit, saved.when_full, saved.port) == (33_554_432, "stop_capturing", 9000)
     assert (saved.api_port, saved.base_url) == (9001, "https://hooks.example.org")
     assert (saved.theme, saved.on_close) == ("dark", "tray")
@@ -139,5 +139,5 @@ def test_a_value_of_this_run_is_marked_and_saved_when_it_is_set(
     assert run("settings", "--json").json["overridden"]["base_url"] is None
     changed = run("settings", "base_url", url)
     assert (changed.out, changed.err) == (f"{url}\n", "")
-    assert settings_file.load(folder).base_url == url
-    assert settings_file.load(folder).port == Settings().port
+    assert load_settings(folder).base_url == url
+    assert load_settings(folder).port == Settings().port

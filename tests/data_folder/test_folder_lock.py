@@ -12,8 +12,7 @@ import pytest
 
 from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
 from app.data_folder.database_files import require_database, set_aside
-from app.data_folder.folder_checks import locked_by
-from app.data_folder.folder_lock import lock_folder
+from app.data_folder.folder_lock import lock_folder, locked_by
 from app.db.sqlite.store import Store
 from tests.db.helpers import files
 

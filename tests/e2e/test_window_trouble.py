@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.settings import Settings
-from app.data_folder import settings_file
+from app.data_folder.private_files import load_settings
 from tests.e2e.program import Program, environment
 
 DRIVER = Path(__file__).with_name("window_driver.py")
@@ -36,7 +36,7 @@ def test_a_taken_port_is_named_and_the_next_free_one_offered(tmp_path: Path) -> 
     chosen = int(said[2]["listening"].rsplit(":", 1)[1])
     assert chosen > port
     assert str(chosen) in said[1]["text"]
-    assert settings_file.load(tmp_path).port == Settings().port
+    assert load_settings(tmp_path).port == Settings().port
 
 
 def test_giving_up_on_a_taken_port_ends_with_code_3(tmp_path: Path) -> None:

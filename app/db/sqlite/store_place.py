@@ -14,7 +14,6 @@ from peewee import SqliteDatabase
 from app.core.errors import FolderInUseError, StoreCopyError
 from app.core.sizes import exact_size
 from app.core.text import size_text
-from app.data_folder import settings_file
 from app.data_folder.database_files import (
     FILE_NAME,
     companions,
@@ -24,6 +23,7 @@ from app.data_folder.database_files import (
     size_on_disk,
 )
 from app.data_folder.folder_lock import FolderLock, lock_folder
+from app.data_folder.private_files import SETTINGS_NAME, load_settings
 from app.data_folder.reserve_file import reserve_size
 from app.db.counts import RESPONSES
 from app.db.raw_sql import raw
@@ -68,7 +68,7 @@ class DataFolder:
     def require_room(self, uses: Mapping[int, int]) -> None:
         if self._folder.exists() and not self._folder.is_dir():
             raise StoreCopyError(f"{self.name} is a file. Name the data folder that it is in; nothing was copied.")
-        settings, has_limit = settings_file.load(self._folder), (self._folder / settings_file.FILE_NAME).exists()
+        settings, has_limit = load_settings(self._folder), (self._folder / SETTINGS_NAME).exists()
         responses = uses[RESPONSES]
         stored = sum(uses.values()) - responses
         disk = shutil.disk_usage(next(one for one in (self._folder, *self._folder.parents) if one.exists()))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import stat
-from pathlib import Path
-
 import pytest
 
-from app.core.errors import DataFolderError
 from app.core.model import Endpoint
 from app.core.store import Store
 from app.core.tunnel.tunnel import TunnelCopy
-from app.data_folder import tunnel_options
 from app.db import endpoints
 from tests.db.helpers import OpenStore, Place, query
 
@@ -59,16 +54,3 @@ async def test_copies_go_with_their_endpoint(
     again = await open_store()
     await again.close()
     assert query(place, "SELECT count(*) FROM tunnel_copy WHERE endpoint_id NOT IN (SELECT id FROM endpoint)") == [(0,)]
-
-
-def test_options_in_their_file(tmp_path: Path) -> None:
-    assert tunnel_options.load(tmp_path) == {}
-    tunnel_options.save(tmp_path, {"ngrok": {"authtoken": "secret"}})
-    file = tmp_path / tunnel_options.FILE_NAME
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert tunnel_options.load(tmp_path) == {"ngrok": {"authtoken": "secret"}}
-    for text in ('{"ngrok": {"authtoken": 5, "x": "s3cret"}}', '{"s3cret', "[]", "\udcff"):
-        file.write_bytes(text.encode("utf-8", "surrogateescape"))
-        with pytest.raises(DataFolderError, match="is damaged") as caught:
-            tunnel_options.load(tmp_path)
-        assert "s3cret" not in str(caught.value)

@@ -12,7 +12,7 @@ import pytest
 from app.core.errors import HooklineError
 from app.core.role import Role
 from app.core.settings import Settings
-from app.data_folder import settings_file
+from app.data_folder.private_files import save_settings
 from app.db.counts import RESPONSES
 from app.db.postgres import database
 from app.db.postgres import store_place as postgres_place
@@ -225,7 +225,7 @@ async def test_a_limit_that_would_delete_some_of_it(
     write(place, "UPDATE storage_use SET bytes = ? WHERE owner = ?", 2**30, owner)
     target = new_place("sqlite")
     target.mkdir()
-    settings_file.save(target, msgspec.structs.replace(Settings(), **{setting: 2**29}))
+    save_settings(target, msgspec.structs.replace(Settings(), **{setting: 2**29}))
     before = sorted(target.iterdir())
     text = refusal(place, target)
     assert text.startswith(f"The copy takes 1.0 GiB, more than the {setting} of {target}, 512 MiB. ")
