@@ -10,7 +10,7 @@ from app.core.model import Endpoint
 from app.core.replay.spec import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
 from app.ui.replay.replay_editor import HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.widgets.header_grid import NAME
+from app.ui.widgets.headers_field import NAME
 from docs import picture_data
 from docs.book import SIZES, Book
 

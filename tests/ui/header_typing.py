@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QAbstractButton
 
-from app.ui.widgets.header_grid import NAME, VALUE
-from app.ui.widgets.headers_field import HeadersField
+from app.ui.widgets.headers_field import NAME, VALUE, HeadersField
 
 
 def type_header(field: HeadersField, name: str, value: str) -> None:

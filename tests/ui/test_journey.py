@@ -14,7 +14,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.tabs.tabs import BODY, HEADERS
 from app.ui.shell.sidebar import REFUSED
 from app.ui.widgets.dialog import Question
-from app.ui.widgets.switch import Switch
+from app.ui.widgets.fields import Switch
 from tests.e2e.senders import post
 from tests.ui.program import Program, program_on
 from tests.ui.waiting import activate, settle, until

@@ -28,8 +28,7 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label, restyle
 from app.ui.widgets.layout import fill, hbox, vbox
-from app.ui.widgets.rows import Column, Rows
-from app.ui.widgets.rows_list import RowsList
+from app.ui.widgets.rows import Column, Rows, RowsList
 
 if TYPE_CHECKING:
     from app.system.about import About

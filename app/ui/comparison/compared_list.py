@@ -18,8 +18,7 @@ from app.ui.inspector.title import title_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
-from app.ui.widgets.rows import RIGHT, Column, Rows
-from app.ui.widgets.rows_list import RowsList, paint_line
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 
 ROW = 52
 TICK_MS = 1_000

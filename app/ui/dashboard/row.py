@@ -30,13 +30,11 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.badge import count_text
-from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.badge import count_text, paint_tags, tags_text
+from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
-from app.ui.widgets.painted import PaintedButton
-from app.ui.widgets.switch import Switch
-from app.ui.widgets.tags import paint_tags, tags_text
 
 _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5

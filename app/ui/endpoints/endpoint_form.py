@@ -18,12 +18,10 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
-from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, keep_room, vbox
-from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import DurationField, TextArea, TextField, raw_text
+from app.ui.widgets.text_fields import DurationField, FormatJsonButton, NumberField, TextArea, TextField, raw_text
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
 

@@ -36,7 +36,7 @@ from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import bring_into_view, order_tabs
-from app.ui.widgets.header_text import header_lines
+from app.ui.widgets.headers_field import header_lines
 from app.ui.widgets.labels import label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 

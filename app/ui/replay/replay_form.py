@@ -39,9 +39,8 @@ from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.text_fields import DecimalField, DurationField, TextField
+from app.ui.widgets.text_fields import DecimalField, DurationField, NumberField, TextField
 
 TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"
 BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"

@@ -28,8 +28,7 @@ from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.rows import Column, Rows
-from app.ui.widgets.rows_list import RowsList, paint_line
+from app.ui.widgets.rows import Column, Rows, RowsList, paint_line
 
 LIST_WIDTH, NARROW_LIST, NARROW = 300, 224, 900
 LEAST = QSize(0, 120)

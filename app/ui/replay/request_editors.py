@@ -23,10 +23,10 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.file_dialog import FileDialog
-from app.ui.widgets.format_json import FormatJsonButton
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import FittingLabel, label, show_or_hide
 from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.text_fields import FormatJsonButton
 
 FILE_MAX = 16 * 1024 * 1024
 BAR_HEIGHT = 28

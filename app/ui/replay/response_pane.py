@@ -24,7 +24,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.fields import ChoiceField
-from app.ui.widgets.header_text import header_lines
+from app.ui.widgets.headers_field import header_lines
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import hbox, vbox
 

@@ -11,9 +11,8 @@ from app.ui.settings.rows import SettingsForm, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import is_usable
-from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.fields import ChoiceField, Switch
 from app.ui.widgets.labels import label
-from app.ui.widgets.switch import Switch
 
 if TYPE_CHECKING:
     from app.server.tunnel.service import TunnelService

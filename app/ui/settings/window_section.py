@@ -13,7 +13,7 @@ from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.switch import Switch
+from app.ui.widgets.fields import Switch
 
 NOTIFICATIONS_TEXT = f"Choose when to be notified with “{MENU}” in an endpoint’s menu."
 

@@ -15,10 +15,9 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import LARGE, ui_font
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.labels import FittingLabel, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.painted import PaintedButton
 
 _ICON, _CHEVRON = 12, 18
 """The size of the button's icon, and with the space before it."""

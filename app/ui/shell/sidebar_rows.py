@@ -28,11 +28,10 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.badge import Tone, count_text, paint_pill, pill_width
+from app.ui.widgets.badge import Tone, count_text, paint_pill, paint_tags, pill_width, tags_text
+from app.ui.widgets.buttons import PaintedButton
+from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
-from app.ui.widgets.painted import PaintedButton
-from app.ui.widgets.switch import Switch
-from app.ui.widgets.tags import paint_tags, tags_text
 
 PAD = 10
 _ALL = 1_000_000

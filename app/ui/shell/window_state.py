@@ -10,7 +10,7 @@ from PySide6.QtCore import QByteArray, QSettings, QSize
 from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
 from app.core.activity import Span
-from app.ui.widgets.stored_geometry import StoredGeometry
+from app.ui.widgets.fit_screen import StoredGeometry
 
 if TYPE_CHECKING:
     from app.ui.requests.activity.chart import ActivityStrip

@@ -45,12 +45,12 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, NoticeBox, NoticeTone, Page, line
 from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import Switch
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label, show_or_hide
 from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
-from app.ui.widgets.switch import Switch
 from app.ui.widgets.view_actions import add_view_action
 
 ICON = 28

@@ -20,8 +20,7 @@ from app.ui.tunnel.program_pane import ProgramPane
 from app.ui.tunnel.words import RUNNING, is_usable, mark_of, shown
 from app.ui.widgets.card import line
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.rows import Column, Index, Rows
-from app.ui.widgets.rows_list import RowsList, paint_line
+from app.ui.widgets.rows import Column, Index, Rows, RowsList, paint_line
 
 LIST_WIDTHS = (240, 330)
 WIDE = 900

@@ -1,11 +1,12 @@
-"""Method badges, state pills and count badges, as widgets and as paint functions for delegates."""
+"""Method badges, state pills, count badges and an endpoint's tags, as widgets and as paint functions for delegates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -18,6 +19,8 @@ Tone = Literal["neutral", "accent", "success", "warning", "danger"]
 _SHORT = {"OPTIONS": "OPT", "DELETE": "DEL"}
 METHOD_SIZE = QSize(52, 20)
 """Wide enough for the longest short method name in a badge."""
+HEIGHT, GAP = 18, 4
+WEIGHT = QFont.Weight.Normal
 
 
 @cache
@@ -133,3 +136,30 @@ class Pill(QLabel):
         if self.property("tone") != tone:
             self.setProperty("tone", tone)
             restyle(self)
+
+
+def fitting_labels(tags: Sequence[str], width: int) -> list[str]:
+    """The first tags, whole, and how many more there are, as far as all of it fits into `width` pixels; otherwise
+    only their number, or nothing."""
+    for shown in range(len(tags), -1, -1):
+        labels = [*tags[:shown], *([f"+{len(tags) - shown}"] if shown < len(tags) else [])]
+        if labels and sum(pill_width(one, WEIGHT) + GAP for one in labels) - GAP <= width:
+            return labels
+    return []
+
+
+def paint_tags(painter: QPainter, room: QRect, tags: Sequence[str], tokens: Tokens) -> int:
+    """Paint what fits into `room` from its left edge, and return its width with the gap after it."""
+    left = room.left()
+    for text in fitting_labels(tags, room.width()):
+        width = pill_width(text, WEIGHT)
+        paint_pill(
+            painter, QRectF(left, room.center().y() - HEIGHT / 2 + 1, width, HEIGHT), text, tokens, weight=WEIGHT
+        )
+        left += width + GAP
+    return left - room.left()
+
+
+def tags_text(tags: Sequence[str]) -> str:
+    """`Tags: shop, staging`, "" without any."""
+    return f"Tags: {', '.join(tags)}" if tags else ""

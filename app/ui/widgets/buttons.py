@@ -1,16 +1,16 @@
-"""Push buttons of four kinds, and icon buttons that name themselves to screen readers."""
+"""Push buttons of four kinds, icon buttons that name themselves to screen readers, and the base of painted ones."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAccessible, QKeyEvent
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.focus import is_enter
+from app.ui.widgets.focus import by_keyboard, is_enter
 from app.ui.widgets.labels import plain_tooltip, restyle
 
 Kind = Literal["primary", "secondary", "ghost", "danger", "link"]
@@ -100,3 +100,32 @@ class IconButton(QToolButton):
             self.click()
         else:
             super().keyPressEvent(event)
+
+
+class PaintedButton(QAbstractButton):
+    """Repaints on hover and when the theme changes. `ringed` says whether to draw the focus ring."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._by_keyboard = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        theme.changed.connect(self.update)
+
+    @property
+    def ringed(self) -> bool:
+        """Whether the button has the focus and got it by a key, not by a click or with the window."""
+        return self.hasFocus() and self._by_keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if is_enter(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Remember how the focus was given."""
+        self._by_keyboard = by_keyboard(event)
+        super().focusInEvent(event)

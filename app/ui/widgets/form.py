@@ -19,8 +19,7 @@ from app.ui.theme import metrics
 from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import DurationField, SizeField, TextField
+from app.ui.widgets.text_fields import DurationField, NumberField, SizeField, TextField
 
 _R = TypeVar("_R", bound=Record)
 

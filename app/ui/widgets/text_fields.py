@@ -1,24 +1,33 @@
-"""Fields of a form that hold text: one line or several, some of them read as something else, such as a size."""
+"""Fields of a form that hold text: one line or several, some of them read as something else, such as a number."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from PySide6.QtCore import QMimeData, Signal
-from PySide6.QtGui import QResizeEvent, QTextOption
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QPlainTextEdit, QWidget
 
+from app.core.bodies.formats.json import indented
 from app.core.sizes import exact_size, parse_size
 from app.core.text import exact_duration
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.fonts import mono_font
+from app.ui.theme.metrics import CONTROL, SPACE_2
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
 
 _QUOTED_MAX = 24
 """Maximum characters of the input repeated in a message."""
+_NUMBER = re.compile(r"[-+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})", re.ASCII)
+_TEXT_MARGIN, _BUTTONS = 8, 24
+"""Pixels left of the text, and right of the unit, where the arrows are."""
+_NOT_BLANK = re.compile(r"\S")
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """`text`, shortened, as a message names what was typed."""
     return text if len(text) <= _QUOTED_MAX else f"{text[:_QUOTED_MAX]}…"
 
@@ -125,9 +134,9 @@ class DurationField(TextField):
         ms = parse_duration(text)
         if ms is None:
             example = "such as 500 ms, 10 s or 5 min"
-            return f"{self._title} must be a time with its unit, {example}, not “{quoted(text)}”."
+            return f"{self._title} must be a time with its unit, {example}, not “{_quoted(text)}”."
         if not self._low <= ms <= self._high:
-            return f"{self._title} must be {self.range_text()}, not {quoted(text)}."
+            return f"{self._title} must be {self.range_text()}, not {_quoted(text)}."
         return None
 
 
@@ -171,7 +180,7 @@ class DecimalField(TextField):
             return None
         bounds = f"{'0' if self._zero else 'more than 0'} to {self._high:,g}"
         if not _DECIMAL.fullmatch(text):
-            given = f", not “{quoted(text)}”" if text else ""
+            given = f", not “{_quoted(text)}”" if text else ""
             return f"{self._title} must be a number, {bounds}{given}."
         number = float(text)
         if number > self._high or (number == 0 and not self._zero):
@@ -260,3 +269,204 @@ class NameLines(TextArea):
 
     def set_value(self, value: tuple[str, ...]) -> None:
         self.setPlainText("\n".join(value))
+
+
+class NumberField(QAbstractSpinBox):
+    """`title` names the field in `problem`; `changed` follows each edit.
+
+    Not a QSpinBox: that ignores keys that would leave its range, so that typing 365 gives 36. `unit` is shown after
+    the number, and `singular` after 1.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        title: str,
+        low: int,
+        high: int,
+        parent: QWidget | None = None,
+        *,
+        unit: str = "",
+        singular: str = "",
+        step: int = 1,
+        grouped: bool = True,
+    ) -> None:
+        super().__init__(parent)
+        self._title, self._low, self._high, self._step, self._grouped = title, low, high, step, grouped
+        self._valid = low
+        self._plural, self._singular = unit, singular or unit
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFixedHeight(CONTROL)
+        self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, 0, 0)
+        self._unit = label(unit, "faint", self)
+        self._unit.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._unit.setVisible(bool(unit))
+        # Qt reads what a screen reader is told from properties of these names.
+        self.setProperty("minimum", low)
+        self.setProperty("maximum", high)
+        self.set_value(low)
+        self.lineEdit().textChanged.connect(self._edited)
+        self.editingFinished.connect(self._tidy)
+
+    def range_text(self) -> str:
+        """`1 to 90 days`."""
+        return f"{self._formatted(self._low)} to {self._formatted(self._high)} {self._plural}".rstrip()
+
+    def value(self) -> int:
+        """The number as typed, in range or not; the last one that was in range where the text is no number."""
+        number = self._parsed()
+        return self._valid if number is None else number
+
+    def set_value(self, value: int) -> None:
+        """A number out of range is shown too, and is a problem."""
+        self.lineEdit().setText(self._formatted(value))
+        self._edited()
+
+    def problem(self) -> str | None:
+        """Why the text cannot be saved; None if it can."""
+        text, number = self.text().strip(), self._parsed()
+        if not text:
+            return f"{self._title} is required: {self.range_text()}."
+        if number is None:
+            return f"{self._title} must be a whole number, {self.range_text()}, not “{_quoted(text)}”."
+        if not self._low <= number <= self._high:
+            return f"{self._title} must be {self.range_text()}, not {_quoted(text)}."
+        return None
+
+    def lineEdit(self) -> QLineEdit:
+        """Never None here."""
+        edit = super().lineEdit()
+        assert edit is not None
+        return edit
+
+    def stepBy(self, steps: int) -> None:
+        """Step from the number typed, into the range."""
+        self.set_value(max(self._low, min(self._high, self.value() + steps * self._step)))
+        self.lineEdit().selectAll()
+
+    def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
+        """Not beyond an end of the range."""
+        value = self.value()
+        found = QAbstractSpinBox.StepEnabledFlag.StepNone
+        if value < self._high:
+            found |= QAbstractSpinBox.StepEnabledFlag.StepUpEnabled
+        if value > self._low:
+            found |= QAbstractSpinBox.StepEnabledFlag.StepDownEnabled
+        return found
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Page Up and Page Down scroll the form, and do not step by ten."""
+        if event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling a form over the field must not change it."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def sizeHint(self) -> QSize:
+        """Space for the longest number with its unit."""
+        widest = max(self._formatted(self._low), self._formatted(self._high), key=len)
+        text = self.fontMetrics().horizontalAdvance(f"{widest} {self._plural}")
+        return QSize(_TEXT_MARGIN + text + 2 * SPACE_2 + _BUTTONS, CONTROL)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The unit stays beside the arrows."""
+        super().resizeEvent(event)
+        self._place_unit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font needs other margins."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._place_unit()
+
+    def _place_unit(self) -> None:
+        size = self._unit.sizeHint()
+        right = self.width() - _BUTTONS
+        self._unit.setGeometry(right - size.width(), (self.height() - size.height()) // 2, size.width(), size.height())
+        room = size.width() + SPACE_2 if self._unit.text() else 0
+        self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, room, 0)
+
+    def _formatted(self, value: int) -> str:
+        return f"{value:,}" if self._grouped else str(value)
+
+    def _parsed(self) -> int | None:
+        """The number in the field, with or without the unit and the commas of thousands."""
+        text = self.text().strip()
+        if self._plural and text.lower().endswith(self._plural.lower()):
+            text = text[: -len(self._plural)].rstrip()
+        return int(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
+
+    @Slot()
+    def _edited(self) -> None:
+        if self.problem() is None:
+            self._valid = self.value()
+            self.setProperty("value", self._valid)
+        unit = self._singular if self.value() == 1 else self._plural
+        if unit != self._unit.text():
+            self._unit.setText(unit)
+            self._place_unit()
+        self.changed.emit()
+
+    @Slot()
+    def _tidy(self) -> None:
+        """Write a number as the program does, once it is typed."""
+        if self.problem() is None and self.text() != self._formatted(self.value()):
+            self.set_value(self.value())
+
+
+class FormatJsonButton(Button):
+    """Its owner shows it while the text `is_json`. `failed` carries why the text cannot be indented."""
+
+    failed = Signal(str)
+
+    def __init__(self, edit: QPlainTextEdit, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__("Format JSON", theme, parent, kind="ghost")
+        self.setProperty("compact", True)
+        self._edit, self._tasks = edit, tasks
+        self.clicked.connect(self._start)
+
+    def is_json(self) -> bool:
+        """Whether the text begins as an object or a list does; any other value would stay as it is."""
+        return raw_text(self._edit).lstrip()[:1] in ("{", "[")
+
+    @Slot()
+    def _start(self) -> None:
+        self._tasks.start(self._format(), "format JSON", self)
+
+    async def _format(self) -> None:
+        """One step for Undo. What is typed meanwhile stays."""
+        text = raw_text(self._edit)
+        before = QTextCursor(self._edit.document())
+        before.setPosition(self._edit.textCursor().position(), QTextCursor.MoveMode.KeepAnchor)
+        result, caret, problem = await in_thread(_indented, text, before.selectedText())
+        if raw_text(self._edit) != text:
+            return
+        if problem is not None:
+            self.failed.emit(problem)
+        elif result != text:
+            cursor = QTextCursor(self._edit.document())
+            cursor.select(QTextCursor.SelectionType.Document)
+            cursor.insertText(result)
+            cursor.setPosition(caret)
+            self._edit.setTextCursor(cursor)
+
+
+def _indented(text: str, before: str) -> tuple[str, int, str | None]:
+    """The text, where the caret goes that had `before` before it, and what is wrong: only blanks are put in or left
+    out, so that it stays behind the same character. Qt counts the caret's place in UTF-16.
+    """
+    result, problem = indented(text)
+    place = 0
+    for _, found in zip(_NOT_BLANK.findall(before), _NOT_BLANK.finditer(result), strict=False):
+        place = found.end()
+    return result, len(result[:place].encode("utf-16-le", "surrogatepass")) // 2, problem

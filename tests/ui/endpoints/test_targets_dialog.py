@@ -17,7 +17,7 @@ from app.core.rules import FieldError
 from app.core.target import RetryRule, TargetDraft
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.widgets.dialog import Question
-from app.ui.widgets.header_grid import NAME
+from app.ui.widgets.headers_field import NAME
 from tests import deliveries
 from tests.ui.desk import Desk
 from tests.ui.header_typing import type_header

@@ -19,7 +19,7 @@ from app.core.replay.spec import (
 )
 from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import counts_text, is_single, plan_text, short_text, speed_text, title_text, with_bars
-from app.ui.widgets.header_text import header_lines, parse_headers
+from app.ui.widgets.headers_field import header_lines, parse_headers
 
 ALL = MatchingRequests(endpoint_id=1)
 

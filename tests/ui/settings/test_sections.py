@@ -10,7 +10,7 @@ from app.core.model import Plan
 from app.core.sizes import MIB
 from app.ui.settings.rows import SettingsRow, SettingsSection
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.number_field import NumberField
+from app.ui.widgets.text_fields import NumberField
 from tests.ui.desk import Desk
 from tests.ui.settings.test_tunnel import open_settings
 from tests.ui.waiting import activate, settle, until

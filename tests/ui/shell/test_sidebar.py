@@ -18,7 +18,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.dialog import Question
-from app.ui.widgets.switch import Switch
+from app.ui.widgets.fields import Switch
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
 

@@ -19,7 +19,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.switch import Switch
+from app.ui.widgets.fields import Switch
 from tests import factories
 from tests.postgres import PostgresServer
 from tests.stored import store_request

@@ -23,10 +23,9 @@ from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, ask
-from app.ui.widgets.fields import ChoiceField, LabeledField
+from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.switch import Switch
 from app.ui.widgets.toast import Toast, ToastAction
 from tests.ui.waiting import until, wait_for_widget
 

@@ -17,8 +17,7 @@ from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.rows import Column, Index, Rows
-from app.ui.widgets.rows_list import RowsList, paint_line
+from app.ui.widgets.rows import Column, Index, Rows, RowsList, paint_line
 
 HEIGHT = 56
 Numbered = tuple[int, "TargetRow"]

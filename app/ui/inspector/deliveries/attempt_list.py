@@ -48,8 +48,7 @@ from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.badge import paint_pill, pill_width
-from app.ui.widgets.rows import RIGHT, Column, Rows
-from app.ui.widgets.rows_list import RowsList, paint_line
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 
 BAR, LEGEND_ROW, SQUARE = 8, 18, 8
 GAP, APART = 6, 16

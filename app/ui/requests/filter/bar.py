@@ -20,11 +20,10 @@ from app.ui.requests.filter.stored_values import StoredValues
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, PaintedButton
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.painted import PaintedButton
 
 CHIPS_MAX = 12
 TEXT_MAX = 200

@@ -24,9 +24,9 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
+from app.ui.widgets.fit_screen import StoredGeometry
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.stored_geometry import StoredGeometry
 from app.ui.widgets.toast import Toast
 
 SIZE, MINIMUM = (720, 640), (420, 320)

@@ -1,21 +1,49 @@
-"""A number field keeps what is typed, says its range, and what is wrong."""
+"""Fields that hold text: what they read from it, long lines in them, and the button that indents JSON."""
 
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAccessible, QWheelEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QAccessible, QKeySequence, QTextOption, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.settings import Settings
 from app.core.sizes import MIB
+from app.core.text import exact_duration
+from app.ui.messages import Messages
+from app.ui.replay.text_edit import TextEdit
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.widgets.number_field import NumberField
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.layout import vbox
+from app.ui.widgets.text_fields import (
+    LINE_MAX,
+    DurationField,
+    FormatJsonButton,
+    NumberField,
+    TextArea,
+    parse_duration,
+    raw_text,
+)
 from tests.ui.desk import Desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
+
+Mode = QTextOption.WrapMode
+LONG = "x" * (LINE_MAX + 1)
+TEXT = '{"a":1e400,"a":1.10,"n":[12345678901234567890,{ }],"s":"\\u00e9\\/ \xa0\u200b😀"}\n'
+FORMATTED = """{
+  "a": 1e400,
+  "a": 1.10,
+  "n": [
+    12345678901234567890,
+    {}
+  ],
+  "s": "\\u00e9\\/ \xa0\u200b😀"
+}
+"""
 
 
 @pytest.fixture
@@ -215,3 +243,182 @@ class TestInTheSettings:
         dialog.save_button.click()
         await until(lambda: desk.settings.body_limit == 500 * MIB)
         dialog.done(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("250 ms", 250),
+        ("10s", 10_000),
+        (" 1.5 s ", 1_500),
+        ("5 MIN", 300_000),
+        ("2 h", 7_200_000),
+        ("7 d", 604_800_000),
+        ("1,500 ms", 1_500),
+        ("0 s", 0),
+        ("0.0005 s", None),
+        ("10", None),
+        ("ten s", None),
+        ("-1 s", None),
+        ("1 week", None),
+        ("", None),
+    ],
+)
+def test_a_number_with_a_unit_is_understood(text: str, ms: int | None) -> None:
+    assert parse_duration(text) == ms
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0 s"),
+        (250, "250 ms"),
+        (1_000, "1 s"),
+        (1_500, "1.5 s"),
+        (1_234, "1,234 ms"),
+        (90_000, "90 s"),
+        (600_000, "10 min"),
+        (7_200_000, "2 h"),
+    ],
+)
+def test_what_is_shown_parses_back(ms: int, text: str) -> None:
+    assert exact_duration(ms) == text
+    assert parse_duration(text) == ms
+
+
+def test_the_field_keeps_what_was_typed_and_says_what_is_wrong(qtbot: QtBot) -> None:
+    field = DurationField("Time limit", 100, 600_000)
+    qtbot.addWidget(field)
+    field.set_value(10_000)
+    assert (field.text(), field.value(), field.problem()) == ("10 s", 10_000, None)
+    field.setText("30")
+    assert field.value() == 10_000
+    assert "with its unit" in (field.problem() or "")
+    field.setText("5 ms")
+    assert field.problem() == "Time limit must be 100 ms to 10 min, not 5 ms."
+    field.setText("")
+    assert field.problem() == "Time limit is required: 100 ms to 10 min."
+
+
+def paste(edit: TextArea | TextEdit, text: str) -> None:
+    data = QMimeData()
+    data.setText(text)
+    edit.insertFromMimeData(data)
+
+
+@pytest.mark.parametrize("put", [TextArea.set_value, paste])
+def test_a_field_wraps_long_lines_anywhere_and_others_at_words(qtbot, put) -> None:
+    area = TextArea(80)
+    qtbot.addWidget(area)
+    put(area, f"a b\n{LONG[1:]}")
+    assert area.wordWrapMode() == Mode.WrapAtWordBoundaryOrAnywhere
+    put(area, f"a b\n{LONG}\nc")
+    assert area.wordWrapMode() == Mode.WrapAnywhere
+    area.set_value("a b")
+    assert area.wordWrapMode() == Mode.WrapAtWordBoundaryOrAnywhere
+
+
+def test_the_editor_of_a_body_wraps_them_only_while_bodies_are_wrapped(qtbot) -> None:
+    theme, parent = Theme(), QWidget()
+    qtbot.addWidget(parent)
+    edit = TextEdit("Body", theme, parent)
+    edit.show_text(LONG)
+    theme.body_text.toggle_wrap()
+    assert edit.wordWrapMode() == Mode.NoWrap
+    edit.show_text("short")
+    assert edit.wordWrapMode() == Mode.NoWrap
+    edit.show_text(LONG)
+    theme.body_text.toggle_wrap()
+    assert edit.wordWrapMode() == Mode.WrapAnywhere
+
+
+def test_json_is_coloured_at_its_places_but_for_long_lines(qtbot) -> None:
+    theme, parent = Theme(), QWidget()
+    qtbot.addWidget(parent)
+    edit = TextEdit("Body", theme, parent)
+    edit.show_text(f'["\U0001f600", 7,\n"{LONG}"]', json_from=0)
+    first, second = (edit.document().findBlockByNumber(row).layout().formats() for row in range(2))
+    assert [(one.start, one.length) for one in first] == [(0, 1), (1, 4), (5, 1), (7, 1), (8, 1)]
+    assert second == []
+
+
+class Shown:
+    def __init__(self, over: QWidget) -> None:
+        theme = Theme()
+        self.over = over
+        self.edit = TextArea(200, over)
+        self.button = FormatJsonButton(self.edit, theme, Tasks(Messages()), over)
+        self.failures: list[str] = []
+        self.button.failed.connect(self.failures.append)
+        vbox(self.button, self.edit, inside=over)
+        over.show()
+
+    def put_caret(self, place: int) -> None:
+        cursor = self.edit.textCursor()
+        cursor.setPosition(place)
+        self.edit.setTextCursor(cursor)
+
+
+@pytest.fixture
+def button(qtbot: QtBot) -> Shown:
+    over = QWidget()
+    qtbot.addWidget(over)
+    return Shown(over)
+
+
+async def test_no_value_changes_and_undo_takes_one_step(button: Shown) -> None:
+    button.edit.setPlainText(TEXT)
+    button.edit.setFocus()
+    button.edit.moveCursor(button.edit.textCursor().MoveOperation.End)
+    QTest.keyClicks(button.edit, "  ")
+    button.button.click()
+    await until(lambda: raw_text(button.edit) == FORMATTED + "  ")
+    QTest.keySequence(button.edit, QKeySequence("Ctrl+Z"))
+    assert raw_text(button.edit) == TEXT + "  "
+    assert button.failures == []
+
+
+async def test_the_caret_stays_behind_its_character(button: Shown) -> None:
+    for before in ("", "{", '{"a":1e4', TEXT[: TEXT.index("}") + 1], TEXT.rstrip()[:-2], TEXT.rstrip()):
+        button.edit.setPlainText(TEXT)
+        button.put_caret(len(before.encode("utf-16-le")) // 2)
+        button.button.click()
+        await until(lambda: raw_text(button.edit) == FORMATTED)
+        place = button.edit.textCursor().position()
+        shown = FORMATTED.encode("utf-16-le")[: 2 * place].decode("utf-16-le")
+        assert "".join(shown.split()) == "".join(before.split())
+        assert shown == shown.rstrip()
+
+
+async def test_broken_json_is_left_and_its_place_named(button: Shown) -> None:
+    button.edit.setPlainText('{"a": 1,\n "b" 2}')
+    button.put_caret(4)
+    button.button.click()
+    await until(lambda: button.failures)
+    assert button.failures == ["Not valid JSON at line 2, column 6: a colon was expected."]
+    assert button.edit.toPlainText() == '{"a": 1,\n "b" 2}'
+    assert button.edit.textCursor().position() == 4
+    assert not button.edit.document().isUndoAvailable()
+
+
+async def test_what_is_formatted_stays_without_a_step_to_undo(button: Shown) -> None:
+    button.edit.setPlainText(FORMATTED)
+    button.button.click()
+    await settle(50)
+    assert raw_text(button.edit) == FORMATTED
+    assert not button.edit.document().isUndoAvailable()
+
+
+async def test_what_is_typed_meanwhile_stays(button: Shown) -> None:
+    button.edit.setPlainText("[" + "1," * 30_000 + "1]")
+    button.button.click()
+    await settle(1)
+    button.edit.setPlainText("[2]")
+    await until(lambda: not button.button._tasks._running)
+    assert button.edit.toPlainText() == "[2]"
+
+
+def test_it_is_for_objects_and_lists(button: Shown) -> None:
+    for text, shown in (("", False), (" \n{", True), ("[1", True), ("1", False), ("a=1", False), ("<a/>", False)):
+        button.edit.setPlainText(text)
+        assert button.button.is_json() is shown

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.ui.widgets.badge import pill_width
-from app.ui.widgets.tags import GAP, WEIGHT, fitting_labels, tags_text
+from app.ui.widgets.badge import GAP, WEIGHT, fitting_labels, pill_width, tags_text
 
 
 def width_of(labels: list[str]) -> int:
