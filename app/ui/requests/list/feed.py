@@ -315,7 +315,8 @@ class RequestFeed(QObject):
     def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
         for name, state in shown.items():
             self.model.set_delivery_state(name, state)
-        if self.query is not None and mentions(self.query, "delivery"):
+        # The sender may get the target's response, and so its status.
+        if self.query is not None and (mentions(self.query, "delivery") or mentions(self.query, "status")):
             self.search.queue(shown)
             self._throttle.call()
 

@@ -13,11 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import DeliveryState
 from app.ui.requests.filter import stored_values
 from app.ui.requests.list import pager as pager_module
 from app.ui.requests.list import pager as search_module
 from app.ui.requests.list.delegate import ROW
+from tests.deliveries import respond
 from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
@@ -372,15 +372,16 @@ async def test_more_is_searched_when_the_end_is_near(tmp_path: Path, monkeypatch
         await until(lambda: shown.page.footer.text() == "130 of 130 match")
 
 
-async def test_a_state_that_changes_later_is_found_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("query", ["delivery:failed", "status:503"])
+async def test_what_a_target_responded_is_found_later(query: str, tmp_path: Path) -> None:
+    """The sender has waited for it and got it as the response to its request."""
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
         sent = await shown.desk.capture(shown.endpoint)
         await shown.reload()
-        await put(shown, "delivery:failed")
+        await put(shown, query)
         assert shown.page.filter.nothing.isVisible()
         (queued,) = await shown.desk.store.deliveries.of_capture(sent.id)
-        failed = msgspec.structs.replace(queued, state=DeliveryState.FAILED, started_at=queued.queued_at, ms=1.0)
-        await shown.desk.store.deliveries.finish(failed, [])
+        await respond(shown.desk.store, msgspec.structs.replace(queued, responded=True), 503)
         await until(lambda: shown.ids() == [sent.id])
 
 
