@@ -46,11 +46,9 @@ class NewRequestCounter(QObject):
         """Of those that are known."""
         self._forgotten = 0
 
-    @Slot(int)
-    def set(self, count: int) -> None:
-        """Count this many; their ids are not known."""
-        self.ids.clear()
-        self._forgotten = count
+    def keep(self, ids: set[str]) -> None:
+        """Count these only."""
+        self.ids, self._forgotten = ids, 0
         self._show()
 
     def add(self, items: Iterable[Summary]) -> None:
@@ -103,10 +101,9 @@ class RequestFeed(QObject):
         """The list's filter; `filter_by` changes it for a list that is shown."""
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
-        # Requests that arrived while the page was read may be missing: they are counted, and read at the top.
         self._new_requests = NewRequestCounter(self)
         self._new_requests.changed.connect(self.new_count_changed)
-        self._all.reached_newest.connect(self._new_requests.set)
+        self._all.reached_newest.connect(self._count_missing)
         self.search = SearchPager(self.model, captures, tasks, self)
         self.search.loaded.connect(self._loaded)
         self.search.arrived.connect(self._add)
@@ -176,10 +173,11 @@ class RequestFeed(QObject):
 
     def head(self) -> None:
         """Go to the newest request and follow new ones."""
+        missing = min((*self._new_requests.ids, *(item.id for item in self._waiting)), default=None)
         self.following = True
         self._waiting.clear()
-        self._new_requests.set(0)
-        self.pager.head()
+        self._new_requests.keep(set())
+        self.pager.head(missing)
 
     def tail(self) -> None:
         """Go to the oldest request."""
@@ -190,7 +188,7 @@ class RequestFeed(QObject):
         """Go to this request; new ones are inserted at the top if the newest are loaded, too."""
         self.following = True
         self._waiting.clear()
-        self._new_requests.set(0)
+        self._new_requests.keep(set())
         self.pager.around(key)
 
     def follow(self, on: bool) -> None:
@@ -212,6 +210,13 @@ class RequestFeed(QObject):
         if self._waiting or self.query is not None:
             self._throttle.call()
 
+    @Slot()
+    def _count_missing(self) -> None:
+        """Requests that arrived while the newest were read may be missing, and those that a pause holds back from
+        between the rows.
+        """
+        self._new_requests.keep({name for name in self._new_requests.ids if self.model.row_of(name) is None})
+
     def _captured(self, event: Captured) -> None:
         relevant = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
         if self.pager.time_range is not None and relevant:
@@ -220,7 +225,6 @@ class RequestFeed(QObject):
         if not relevant:
             return
         self.arrived.emit(relevant)
-        self._all.arrived += len(relevant)
         if self.query is None:
             self._add(relevant)
         else:
@@ -254,7 +258,7 @@ class RequestFeed(QObject):
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
-            self.pager.head()
+            self.pager.head(min(item.id for item in waiting))
             return
         rows = self.model.rowCount()
         most = FOLLOWED_ROWS if rows > FOLLOWED_ROWS + PAGE else None

@@ -52,8 +52,8 @@ class Pager(QObject):
 
     loaded = Signal()
     """The newest or the oldest page is in the model, or the two around a request."""
-    reached_newest = Signal(int)
-    """Paging upwards reached the newest request; carries how many have arrived since that page was requested."""
+    reached_newest = Signal()
+    """Paging upwards reached the newest request."""
 
     def __init__(
         self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
@@ -62,8 +62,6 @@ class Pager(QObject):
         self.endpoint_id: int | None = None
         self.time_range: TimeRange | None = None
         """The time range that is listed; None for all."""
-        self.arrived = 0
-        """Incremented by the listener for new requests."""
         self.jumping = False
         self.busy = False
         """Whether the next older or newer page is being read."""
@@ -82,8 +80,9 @@ class Pager(QObject):
         for reading in (self._jump, self._next_page):
             await reading.ended()
 
-    def head(self) -> None:
-        self._jump_by(self._read_head)
+    def head(self, missing: str | None = None) -> None:
+        """Read the newest page. `missing` is the oldest request that is not among the rows where it belongs."""
+        self._jump_by(partial(self._read_head, missing))
 
     def tail(self) -> None:
         self._jump_by(self._read_tail)
@@ -124,11 +123,11 @@ class Pager(QObject):
             self.loaded.emit()
             raise
 
-    async def _read_head(self) -> None:
+    async def _read_head(self, missing: str | None) -> None:
         before = self.time_range.top if self.time_range else None
         page, ended = self._cut(await self._captures.page(self.endpoint_id, before=before, limit=PAGE))
         self.jumping = False
-        self._show_head(page, ended)
+        self._show_head(page, ended, missing)
         self.loaded.emit()
 
     def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
@@ -136,10 +135,12 @@ class Pager(QObject):
         kept = self.time_range.cut(page) if self.time_range else page
         return kept, len(kept) < PAGE
 
-    def _show_head(self, page: list[Summary], ended: bool) -> None:
+    def _show_head(self, page: list[Summary], ended: bool, missing: str | None) -> None:
         """Existing rows stay, so that selection and scroll position stay; only a gap replaces all rows."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
-        if newest and oldest and self._model.at_head and page and oldest.id <= page[-1].id <= newest.id:
+        last = page[-1].id if page else ""
+        complete = self._model.at_head and (missing is None or last <= missing)
+        if newest and oldest and complete and oldest.id <= last <= newest.id:
             self._model.add_newer(page)
         else:
             self._model.reset(page, at_head=True, at_tail=ended)
@@ -165,13 +166,12 @@ class Pager(QObject):
         self._model.add_older(page)
 
     async def _read_newer(self, key: PageKey) -> None:
-        arrived = self.arrived
         with unless_cancelled(self._page_read):
             page, ended = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
         self._model.at_head = ended
         self._model.add_newer(page)
         if self._model.at_head:
-            self.reached_newest.emit(self.arrived - arrived)
+            self.reached_newest.emit()
 
     def _page_read(self) -> None:
         self.busy = False
@@ -314,8 +314,8 @@ class SearchPager(QObject):
         self._ended()
         self.search_queued()
 
-    def head(self) -> None:
-        """Search from the newest request on."""
+    def head(self, missing: str | None = None) -> None:
+        """Search from the newest request on, whatever is missing among the rows."""
         self.give_up()
         self.progress.begin()
         self.jumping = self.busy = True

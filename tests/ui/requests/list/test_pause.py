@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.ui.requests.list.delegate import ROW
+from app.ui.requests.list.pager import PAGE
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
@@ -156,6 +157,43 @@ async def test_what_is_held_and_older_than_the_first_row_is_not_taken_for_expire
         assert shown.feed.new_count == 1
         shown.pause.set(False)
         await until(lambda: late.id in shown.ids())
+
+
+async def test_what_is_held_and_older_than_a_page_is_listed_with_the_newest(shown: PageDesk) -> None:
+    """It was stored late, and belongs among rows that are not read anew."""
+    sent = await shown.fill(PAGE + 50)
+    await shown.reload()
+    shown.feed.pager.older()
+    await until(lambda: shown.model.at_tail)
+    shown.pause.set(True)
+    late = await shown.add(received_at=sent[20].received_at)
+    await until(lambda: shown.feed.new_count == 1)
+    QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.feed.new_count == 0 and not shown.feed.pager.jumping)
+    shown.feed.pager.older()
+    await until(lambda: shown.model.at_tail)
+    assert shown.ids() == sorted((late.id, *(one.id for one in sent)), reverse=True)
+
+
+async def test_what_is_held_between_the_rows_still_counts_when_the_newest_are_read(shown: PageDesk) -> None:
+    sent = await shown.fill(2 * PAGE)
+    await shown.reload()
+    shown.page.go_to(sent[20])
+    await until(lambda: not shown.feed.pager.jumping and not shown.model.at_head)
+    shown.pause.set(True)
+    late = await shown.add(received_at=sent[40].received_at)
+    await until(lambda: shown.feed.new_count == 1)
+    while not shown.model.at_head:
+        shown.feed.pager.newer()
+        await until(lambda: not shown.feed.pager.busy)
+    assert shown.feed.new_count == 1
+    shown.pause.set(False)
+    shown.list.scrollToTop()
+    await until(lambda: not (shown.feed.new_count or shown.feed.pager.jumping))
+    while not shown.model.at_tail:
+        shown.feed.pager.older()
+        await until(lambda: not shown.feed.pager.busy)
+    assert shown.ids() == sorted((late.id, *(one.id for one in sent)), reverse=True)
 
 
 async def test_far_from_the_newest_there_is_a_way_back(shown: PageDesk) -> None:
