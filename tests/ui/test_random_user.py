@@ -20,9 +20,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from app.core.clock import now_us
 from app.core.model import Plan, Refusal
-from app.core.store import CaptureRepository
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.page import drag_out
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries
@@ -32,6 +30,7 @@ from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.from_qt import Caller
 from tests.ui.opened_urls import opened_urls
 from tests.ui.random_user import TEXTS, RandomUser
+from tests.ui.shown_wrong import shown_wrong
 from tests.ui.stores.team_desk import Database, open_team_desk
 from tests.ui.waiting import Heart, settle
 
@@ -164,63 +163,5 @@ async def rest(desk: Desk, window: MainWindow) -> None:
     end = asyncio.get_running_loop().time() + REST_S
     while wrong and asyncio.get_running_loop().time() < end:
         await asyncio.sleep(0.02)
-        wrong = [*wrong_in_sidebar(desk, window), *wrong_focus()]
-        if window.requests.isVisible():
-            wrong += await wrong_in_list(window.requests.feed, desk.store.captures)
-            wrong += await wrong_in_detail(desk, window)
+        wrong = await shown_wrong(desk, window)
     assert wrong == []
-
-
-def wrong_in_sidebar(desk: Desk, window: MainWindow) -> Iterator[str]:
-    shown = [(number, row.count) for number, row in window.sidebar.list.rows.items()]
-    stored = [(one.id, desk.store.captures.counts(one.id).unread) for one in desk.store.endpoints.all()]
-    if sorted(shown) != sorted(stored):
-        yield f"the sidebar counts {shown}, the store {stored}"
-    if window.qt_events.storage_trouble is not None:
-        yield "the store is there again"
-
-
-def wrong_focus() -> Iterator[str]:
-    focus = QApplication.focusWidget()
-    if focus is None or not focus.isVisible():
-        yield f"the focus is on {focus!r}"
-
-
-async def wrong_in_list(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
-    """Its rows are consecutive requests of those that match. What is held back, while it is paused or scrolled, is
-    counted."""
-    shown = [feed.model.summary(row).id for row in range(feed.model.rowCount())]
-    found = await matching(feed, captures)
-    top, bottom = (shown[0], shown[-1]) if shown else ("", "")
-    above = [one for one in found if one > top]
-    missing = [one for one in found if bottom <= one and one not in shown]
-    held_back = len(missing) - (0 if feed.model.at_head else len(above))
-    wrong = {
-        "rows in another order": shown != sorted(set(shown), reverse=True),
-        "rows that are not stored": await captures.stored(shown) != set(shown),
-        "rows that do not match": feed.query is None and not set(shown) <= set(found),
-        "new requests are not listed": feed.following and not feed.paused and bool(above),
-        "requests that are neither listed nor counted": held_back > feed.new_count,
-    }
-    return [
-        f"{what}: {len(shown)} shown, {len(found)} found, {len(missing)} missing, {len(above)} above, "
-        f"{feed.new_count} new, {feed.paused=} {feed.following=} {feed.query=}"
-        for what, so in wrong.items()
-        if so
-    ]
-
-
-async def matching(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
-    """All that the list would show if it had no end."""
-    times, found = feed.pager.time_range, await captures.page(feed.endpoint_id, limit=100_000)
-    if feed.query is not None:
-        found = [one async for batch in captures.search(feed.query, feed.endpoint_id, limit=100_000) for one in batch]
-    return [one.id for one in found if times is None or times.holds(one.received_at)]
-
-
-async def wrong_in_detail(desk: Desk, window: MainWindow) -> list[str]:
-    detail = window.requests.detail
-    shown = detail.capture
-    if shown is None or detail.deleted or await desk.store.captures.get(shown.id) is not None:
-        return []
-    return ["an open request is not stored, which is not said"]
