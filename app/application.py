@@ -22,15 +22,15 @@ from msgspec.structs import replace
 from app import __version__
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
-from app.core.providers.catalogue import Catalogue, ProviderMatch, load
+from app.core.providers import Catalogue, ProviderMatch, load
 from app.core.record import Headers
 from app.core.resources import resource
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
 from app.core.settings import Settings, check, says_password
 from app.core.store import Store
-from app.core.tunnel.spec import ProgramSpec
-from app.core.tunnel.spec import read_folder as read_tunnel_programs
+from app.core.tunnel.program import ProgramSpec
+from app.core.tunnel.program import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import FolderLock, lock_folder

@@ -16,7 +16,7 @@ from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError, StoreDriverError
 from app.core.resources import resource
-from app.core.tunnel.spec import install_text, is_ssh, read_folder
+from app.core.tunnel.program import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.current_settings import store_of
 from app.data_folder import folder_checks

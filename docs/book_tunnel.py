@@ -17,7 +17,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.resources import resource
 from app.core.rules import FieldError
-from app.core.tunnel.spec import FoundProgram, read_folder
+from app.core.tunnel.program import FoundProgram, read_folder
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
 from app.system import about as system_about
 from app.ui.qr.dialog import QrDialog

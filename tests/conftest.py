@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peewee import Model, SqliteDatabase
 
-from app.core.providers import provider
-from app.core.tunnel import spec
+from app.core import providers
+from app.core.tunnel import program
 from app.db.sqlite import schema
 from tests.fonts import WIDE, configuration
 
@@ -129,8 +129,8 @@ def _each_resource_is_parsed_once() -> Iterator[None]:
     from aiohttp import web_app  # it reads the authorities that SSL_CERT_FILE names
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(provider, "read_provider", cache(provider.read_provider))
-        patch.setattr(spec, "read_spec", cache(spec.read_spec))
+        patch.setattr(providers, "read_provider", cache(providers.read_provider))
+        patch.setattr(program, "read_spec", cache(program.read_spec))
         patch.setattr(schema, "_Tables", _Tables)
         # aiohttp would keep the last thousand handlers, and with them the stores and services of the tests before.
         patch.setattr(web_app, "_cached_build_middleware", web_app._build_middlewares)

@@ -13,7 +13,7 @@ from peewee import Database
 from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.gist.gist import gist
-from app.core.providers.catalogue import Identify, ProviderMatch
+from app.core.providers import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.body_parts import FIRST_PART

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from app.core.deletion import Mark
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
-from app.core.providers.provider import ProviderMark
+from app.core.providers import ProviderMark
 from app.core.role import NOT_ALLOWED, Role
 from app.core.settings import Settings
 from app.core.store import Store

@@ -15,7 +15,7 @@ from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
-from app.core.providers.provider import ProviderMark
+from app.core.providers import ProviderMark
 from app.core.settings import Settings, check
 from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus, TunnelChanged
-from app.core.tunnel.options import saved_after, shown_values
-from app.core.tunnel.spec import FoundProgram, TunnelOption, TunnelProgram
+from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, saved_after, shown_values
 from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Probe, Tunnel, TunnelState, TunnelUrl, connected_state
 
 URL = "https://swift-lake-reads-books.trycloudflare.com"

@@ -17,7 +17,7 @@ from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
 from app.core.resources import tunnel_ids
 from app.core.text import ms_text
-from app.core.tunnel.spec import is_ssh
+from app.core.tunnel.program import is_ssh
 from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark
 
 if TYPE_CHECKING:

@@ -1,14 +1,16 @@
-"""Compares the responses of two targets to one request: status, headers and body."""
+"""Compares the responses of two targets to one request: status, headers and body; and those to many requests."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from itertools import chain, islice
 
 from app.core.comparison.body_comparison import Difference, aligned, body_differences, compared_body, difference, quoted
 from app.core.comparison.json_path import JsonPath
-from app.core.comparison.response_pairs import ComparedResponse
+from app.core.comparison.response_pairs import ComparedResponse, ResponsePair
+from app.core.model import Summary
 from app.core.record import Headers, Record
 
 DIFFERENCES_MAX = 200
@@ -68,7 +70,7 @@ def compare_responses(
         notes.append("Only the beginning of the bodies is compared.")
     found = chain(
         _status_differences(first, second),
-        header_differences(first.headers, second.headers, ignored),
+        _header_differences(first.headers, second.headers, ignored),
         body_differences(*aligned(bodies[0], bodies[1]), ignored_paths(ignored.json_paths)),
     )
     shown = tuple(islice(found, DIFFERENCES_MAX))
@@ -81,7 +83,7 @@ def _status_differences(first: ComparedResponse, second: ComparedResponse) -> It
         yield difference("status", "", old, new, label="Status")
 
 
-def header_differences(first: Headers, second: Headers, ignored: IgnoredFields) -> Iterator[Difference]:
+def _header_differences(first: Headers, second: Headers, ignored: IgnoredFields) -> Iterator[Difference]:
     """By name without case: values are compared as multisets."""
     skipped = {name.lower() for name in ignored.headers}
     some, others = _by_name(first, skipped), _by_name(second, skipped)
@@ -120,3 +122,53 @@ def ignored_paths(texts: tuple[str, ...]) -> Iterator[JsonPath]:
             yield JsonPath(text)
         except ValueError:
             continue
+
+
+class ComparisonResult(StrEnum):
+    """NO_RESPONSE: neither target responded, so there is nothing to compare."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    NO_RESPONSE = "no_response"
+
+
+class ComparedRequest(Record, frozen=True):
+    """A request with the statuses of both responses (None: the target did not respond), how long they took, and what
+    differs."""
+
+    request: Summary
+    first_delivery: str
+    second_delivery: str
+    first_status: int | None
+    second_status: int | None
+    comparison: ResponseComparison
+    first_ms: float | None = None
+    second_ms: float | None = None
+
+    @property
+    def ms_difference(self) -> float | None:
+        """How much longer the second one took; None unless both responded."""
+        return None if self.first_ms is None or self.second_ms is None else self.second_ms - self.first_ms
+
+    @property
+    def result(self) -> ComparisonResult:
+        if self.first_status is None and self.second_status is None:
+            return ComparisonResult.NO_RESPONSE
+        return ComparisonResult.SAME if self.comparison.same else ComparisonResult.DIFFERENT
+
+
+def compare_pairs(pairs: Iterable[ResponsePair], ignored: IgnoredFields) -> list[ComparedRequest]:
+    """Takes up to a second for a pair of large bodies: call it on a thread."""
+    return [
+        ComparedRequest(
+            request=pair.request,
+            first_delivery=pair.first_delivery,
+            second_delivery=pair.second_delivery,
+            first_status=pair.first.status,
+            second_status=pair.second.status,
+            comparison=compare_responses(pair.first, pair.second, ignored),
+            first_ms=pair.first.ms,
+            second_ms=pair.second.ms,
+        )
+        for pair in pairs
+    ]

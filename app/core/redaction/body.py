@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decode, part_of
 from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
-from app.core.redaction.in_base64 import PACKED, holds_secrets
-from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
-from app.core.redaction.in_text import is_plain, text_secrets
+from app.core.redaction.in_text import PACKED, form_secrets, holds_secrets, is_plain, text_secrets
 from app.core.redaction.names import WORDS, binary_may_name_secret, is_secret, is_secret_file, may_name_secret
 from app.core.redaction.secret import HOLE, REDACTED, Decoded, Find, Secret, as_sent, without_secret
 

@@ -1,4 +1,5 @@
-"""Secrets in plain text: in URLs, after a name and a colon or equals sign, and what is a secret by its form.
+"""Secrets in plain text: in URLs, after a name and a colon or equals sign, and what is a secret by its form; also in
+forms, and in texts that are Base64 from the first to the last character, as queues deliver bodies.
 
 A secret begins near one of a few literal texts. Those are looked up first, which takes a tenth of the time of trying
 the patterns at each character.
@@ -10,9 +11,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
+from urllib.parse import quote_plus
 
-from app.core.redaction.in_base64 import holds_secrets
-from app.core.redaction.in_form import form_secrets
+from app.core.bodies.formats.multipart import decode
 from app.core.redaction.in_sentence import code_secrets
 from app.core.redaction.in_table import STEMS as TABLE_STEMS
 from app.core.redaction.in_table import table_secrets
@@ -21,14 +22,17 @@ from app.core.redaction.names import (
     COMPOUND_BEFORE,
     COMPOUND_STEMS,
     HARMLESS_MAX,
+    NAME_MAX,
     PARAMETERS,
     SIMPLE,
     SIMPLE_STEMS,
     WORDS,
+    binary_may_name_secret,
     is_secret,
     is_secret_header,
+    is_secret_parameter,
 )
-from app.core.redaction.secret import REDACTED, Secret, replaced, without_secret
+from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, replaced, without_secret
 
 # Runs are possessive, so that what does not match is read once.
 _KEYS = (
@@ -269,11 +273,11 @@ def _pattern_secrets(text: str, patterns: _Patterns, places: Iterable[_Place], d
             yield Secret(*found.span(found.lastgroup or 0))
         else:
             begin = found.start()
-            for secret in url_secrets(found[0], depth + 1):
+            for secret in _url_secrets(found[0], depth + 1):
                 yield Secret(begin + secret.begin, begin + secret.end, secret.text)
 
 
-def url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
+def _url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
     """The secrets in a URL or request target: credentials, parameters of its query and fragment, secret paths."""
     find = partial(text_secrets, depth=depth + 1)
     reached = 0
@@ -347,7 +351,7 @@ def _whole_name(text: str, found: re.Match[str]) -> str:
 
 def redacted_url(url: str, mark: str = REDACTED) -> str:
     """A URL or request target without its secrets."""
-    return replaced(url, url_secrets(url), mark)
+    return replaced(url, _url_secrets(url), mark)
 
 
 def redacted_text(text: str, mark: str = REDACTED) -> str:
@@ -369,3 +373,53 @@ def redacted_headers(
         )
         for name, value in headers
     ]
+
+
+_FORM_FIELD = re.compile(r"[^&]++")
+_FORM_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|\+")
+_GRANT = re.compile(r"(?:\A|&)grant_type=")
+"""A form that asks for a token has what the queries of URLs have."""
+
+
+def form_secrets(text: str, find: Find, *, is_query: bool = False) -> Iterator[Secret]:
+    """The values of secret fields, and what `find` finds in the values of others."""
+    as_query = is_query or _GRANT.search(text) is not None
+    for field in _FORM_FIELD.finditer(text):
+        name, equals, value = field[0].partition("=")
+        if not value:
+            continue
+        begin = field.start() + len(name) + len(equals)
+        plain = Decoded(value, begin, _FORM_ESCAPE, _unescaped)
+        called = Decoded(name[: 3 * NAME_MAX], 0, _FORM_ESCAPE, _unescaped).text
+        if is_secret_parameter(called, value) if as_query else is_secret(called):
+            yield Secret(begin, field.end(), _form_encoded(without_secret(plain.text)))
+        else:
+            yield from as_sent(find(plain.text), plain, _form_encoded)
+
+
+def _unescaped(escape: str) -> str:
+    return " " if escape == "+" else chr(int(escape[1:], 16))
+
+
+def _form_encoded(text: str) -> str:
+    return quote_plus(text, safe="[]")
+
+
+_BASE64 = re.compile(
+    r"\s*+(?:data:[\w/+.;=-]{0,100}?;base64,)?(?P<text>[\w+/-]{16,}+={0,2}(?:\s++[\w+/-]++={0,2})*+)\s*+\Z", re.ASCII
+)
+_URL_SAFE = str.maketrans("-_", "+/")
+BINARY_MAX = 4096
+PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
+
+
+def holds_secrets(text: str, find: Find) -> bool:
+    """Whether the text is text or an archive in Base64, as queues deliver it, with secrets in it."""
+    encoded = _BASE64.match(text)
+    if not encoded:
+        return False
+    plain, decoded = decode("base64", encoded["text"].translate(_URL_SAFE).encode(), complete=False)
+    if not decoded or not plain.isascii():
+        short = plain[:BINARY_MAX]  # in many random bytes is any short name
+        return bool(decoded) and (plain.startswith(PACKED) or binary_may_name_secret(short))
+    return next(iter(find(plain.decode("ascii"))), None) is not None

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from app.core.gist.words import shortened
 from app.core.record import Record
-from app.core.tunnel.spec import FailureRule, LineRule, ProgramSpec, UrlRule, filled, is_complete
+from app.core.tunnel.program import FailureRule, LineRule, ProgramSpec, UrlRule, filled, is_complete
 
 LINE_MAX = 4_096
 """Characters; the rest of a longer line is dropped."""

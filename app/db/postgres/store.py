@@ -23,7 +23,7 @@ from app.core.events import (
     StorageTrouble,
 )
 from app.core.model import Endpoint
-from app.core.providers.catalogue import Identify
+from app.core.providers import Identify
 from app.core.role import Role
 from app.db.captures import Captures
 from app.db.counts import RequestCounts

@@ -17,7 +17,7 @@ from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Counts, Summary
-from app.core.providers.catalogue import Identify
+from app.core.providers import Identify
 from app.core.role import Role
 from app.core.settings import Settings
 from app.core.text import count_of

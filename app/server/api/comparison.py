@@ -7,9 +7,14 @@ from typing import Any
 
 from aiohttp import web
 
-from app.core.comparison.compared_request import ComparedRequest, ComparisonResult, compare_pairs
 from app.core.comparison.json_path import json_path_error
-from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
+from app.core.comparison.response_comparison import (
+    IGNORED_HEADERS,
+    ComparedRequest,
+    ComparisonResult,
+    IgnoredFields,
+    compare_pairs,
+)
 from app.core.model import Endpoint, PageKey
 from app.core.record import Record
 from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, headers_error

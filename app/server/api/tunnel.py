@@ -9,7 +9,7 @@ from aiohttp import web
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.rules import FieldError
-from app.core.tunnel.spec import FoundProgram, TunnelOption, install_text
+from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
 from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
 from app.server.api.inputs import TunnelStartIn, TunnelUpdatedIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging

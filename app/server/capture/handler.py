@@ -13,8 +13,7 @@ from app.core.errors import EndpointChangedError, NotFoundError, StorageLimitErr
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import PART_SIZE, Capture, DeliveryState
-from app.core.providers.catalogue import Identify, ProviderMatch, no_provider
-from app.core.providers.contents import kind_of
+from app.core.providers import Identify, ProviderMatch, kind_of, no_provider
 from app.core.raw_request import slug_of
 from app.core.record import Headers
 from app.core.store import CaptureRepository, Store

@@ -12,7 +12,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
 from app.core.store import EndpointRepository, TunnelRepository
-from app.core.tunnel.spec import AddressHeader
+from app.core.tunnel.program import AddressHeader
 from app.core.tunnel.tunnel import (
     CONNECTED,
     DOWN,

@@ -12,8 +12,19 @@ from pathlib import Path
 
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.tunnel.options import address_header_of, command_words, secrets_of, split_command
-from app.core.tunnel.spec import COMMAND, AddressHeader, ProgramSpec, arguments_of, filled, install_text, is_complete
+from app.core.tunnel.program import (
+    COMMAND,
+    AddressHeader,
+    ProgramSpec,
+    address_header_of,
+    arguments_of,
+    command_words,
+    filled,
+    install_text,
+    is_complete,
+    secrets_of,
+    split_command,
+)
 from app.server.tunnel.guarded_process import GuardedProcess, new_folder
 
 DROPPED = ("TUNNEL_*", "HOOKLINE_*", "HOST", "PORT", "SUBDOMAIN", "LOCAL_HOST", "RUST_LOG")

@@ -13,8 +13,7 @@ from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
 from app.core.node import NOT_CAPTURING
 from app.core.store import Store
-from app.core.tunnel.options import saved_after, shown_values, values_to_run
-from app.core.tunnel.spec import FoundProgram, ProgramSpec
+from app.core.tunnel.program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
 from app.server.addresses import Addresses
 from app.server.probe_key import ProbeKey

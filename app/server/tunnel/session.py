@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from app.core.clock import now_us
 from app.core.gist.words import shortened
-from app.core.tunnel.options import without_secrets
 from app.core.tunnel.output import WORDS_MAX, LineReader, OutputReader, Reading, known_url
-from app.core.tunnel.spec import ProgramSpec
+from app.core.tunnel.program import ProgramSpec, without_secrets
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.options import saved_after
-from app.core.tunnel.spec import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh
+from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh, saved_after
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font

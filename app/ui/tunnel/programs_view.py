@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.errors import HooklineError
-from app.core.tunnel.spec import FoundProgram
+from app.core.tunnel.program import FoundProgram
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.providers.catalogue import ProviderMatch, load
+from app.core.providers import ProviderMatch, load
 from app.core.record import Headers
 
 HERE = Path(__file__).parent

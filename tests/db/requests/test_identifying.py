@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint
-from app.core.providers.catalogue import ProviderMatch
+from app.core.providers import ProviderMatch
 from app.core.record import Headers
 from app.core.store import Store
 from tests import factories

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from app.core.errors import EndpointChangedError, StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
-from app.core.providers.catalogue import Identify, no_provider
+from app.core.providers import Identify, no_provider
 from app.core.store import Store
 from app.core.target import Target
 from app.server.capture import CaptureServer, Handler, Limits

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.events import Bus, TunnelChanged
-from app.core.tunnel.spec import ProgramSpec
+from app.core.tunnel.program import ProgramSpec
 from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Handler

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from app.core.errors import NotFoundError
-from app.core.tunnel.spec import ProbeSpec
+from app.core.tunnel.program import ProbeSpec
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.server.probe_key import ProbeKey
 from app.server.tunnel import session

@@ -15,7 +15,7 @@ import pytest
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
 from app.core.events import TunnelChanged
-from app.core.tunnel.spec import RunSpec
+from app.core.tunnel.program import RunSpec
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from app.core.resources import resource
-from app.core.tunnel.spec import AddressHeader, read_folder
+from app.core.tunnel.program import AddressHeader, read_folder
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig

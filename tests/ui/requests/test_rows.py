@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from app.core.clock import now_us
 from app.core.events import RequestsDescribed
 from app.core.model import DeliveryState
-from app.core.providers.provider import ProviderMark
+from app.core.providers import ProviderMark
 from app.core.target import TargetDraft
 from app.ui.inspector.title import name_of
 from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of

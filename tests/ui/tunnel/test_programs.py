@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.resources import resource
 from app.core.rules import FieldError
-from app.core.tunnel.spec import FoundProgram, read_folder
+from app.core.tunnel.program import FoundProgram, read_folder
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.program_pane import REMOVED, SAVED

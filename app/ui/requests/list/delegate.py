@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import Summary
-from app.core.providers.provider import ProviderMark, monogram_of
+from app.core.providers import ProviderMark, monogram_of
 from app.core.text import ago_text, exact_time, size_text
 from app.core.worst_state import State
 from app.ui.deliveries.words import forwarding_words

@@ -1,25 +1,273 @@
-"""Applies the catalogue of providers. Headers are checked first; the body is read only if they do not decide."""
+"""Identifies the provider of a request, its event type and delivery ID by the rules of `resources/providers/`.
+
+Headers are checked first; the body is read only if they do not decide.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, KeysView, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from urllib.parse import parse_qsl, quote_plus
 
-from app.core.providers.contents import FORM, Contents, kind_of
-from app.core.providers.provider import (
-    BESIDE,
-    BODY,
-    HEADER,
-    Provider,
-    ProviderMark,
-    RequestKind,
-    ValueSource,
-    parse_source,
-    read_folder,
-)
+import msgspec
+
 from app.core.record import Headers, Record
+from hookline.decoding import convert
+
+HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+MONOGRAM_MAX = 2
+KEYS_MIN = 2
+"""The minimum number of body keys that identify a request without a specific header."""
+
+
+class CatalogueError(ValueError):
+    """An invalid file of the catalogue; the text names the file and the key."""
+
+
+class ValueSource(Record, frozen=True):
+    """The place of a value: a header's name in lower case, or a path of keys into the body or a form.
+
+    For the kind `BESIDE` the value is itself a key: the first one of the body that is not in the path.
+    """
+
+    kind: str
+    path: tuple[str, ...]
+
+
+class RequestKind(Record, frozen=True):
+    """A kind of request; all conditions must hold. Patterns match whole values, with `*` and `?`.
+
+    `headers` must exist, `without` must not; `header_values` has patterns by header. `body` are paths (keys and list
+    indices joined by dots) that must exist in a JSON body, `body_any` paths of which one must exist, `without_body`
+    paths that must not, `body_values` patterns by path, `form` fields of a form, `form_text` the pattern of a whole
+    form as sent. `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type`, `form:payload.type`
+    or `beside:id`; the first one with a value counts.
+    """
+
+    headers: tuple[str, ...] = ()
+    header_values: dict[str, str] = {}
+    without: tuple[str, ...] = ()
+    body: tuple[str, ...] = ()
+    body_any: tuple[str, ...] = ()
+    without_body: tuple[str, ...] = ()
+    body_values: dict[str, str] = {}
+    form: tuple[str, ...] = ()
+    form_text: str = ""
+    event: tuple[str, ...] = ()
+    delivery_id: tuple[str, ...] = ()
+
+
+class ProviderMark(Record, frozen=True):
+    """The mark of a provider in lists: one or two letters, white on a colour (`#rrggbb`)."""
+
+    monogram: str
+    colour: str
+
+
+class Provider(Record, frozen=True):
+    """A provider; `general` ones are formats that many providers use, tried after all others.
+
+    White letters must be legible on its `colour`. `monogram` is needed if another provider has the same by default.
+    """
+
+    id: str
+    name: str
+    documentation: str
+    colour: str
+    requests: tuple[RequestKind, ...]
+    monogram: str = ""
+    general: bool = False
+
+    @property
+    def mark(self) -> ProviderMark:
+        return ProviderMark(monogram=self.monogram or monogram_of(self.name), colour=self.colour)
+
+
+def monogram_of(name: str) -> str:
+    """`AD` for `Azure DevOps`, `GH` for `GitHub`, `St` for `Stripe`."""
+    words = name.split()
+    letters = [word[0] for word in words] if len(words) > 1 else [letter for letter in name if letter.isupper()]
+    return "".join(letters[:MONOGRAM_MAX]) if len(letters) > 1 else name[:MONOGRAM_MAX]
+
+
+def read_folder(folder: Path) -> list[Provider]:
+    """All providers in a folder of TOML files, by id, which is the file name. Raises CatalogueError."""
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise CatalogueError(f"{folder} contains no provider files")
+    return [read_provider(file.name, file.read_text("utf-8")) for file in files]
+
+
+def read_provider(file: str, text: str) -> Provider:
+    """Raises CatalogueError for an invalid file."""
+    import tomllib  # start-up time: a window needs it once it is painted
+
+    try:
+        fields = tomllib.loads(text)
+        provider = convert({**fields, "id": file.removesuffix(".toml")}, Provider)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise CatalogueError(f"{file}: {error}") from error
+    if not _COLOUR.fullmatch(provider.colour):
+        raise CatalogueError(f"{file}: colour: {provider.colour!r} is not like #1a2b3c")
+    if len(provider.monogram) > MONOGRAM_MAX:
+        raise CatalogueError(f"{file}: monogram: {provider.monogram!r} has more than {MONOGRAM_MAX} letters")
+    if not provider.requests:
+        raise CatalogueError(f"{file}: requests: at least one is required")
+    for number, request in enumerate(provider.requests):
+        if wrong := _error_in(request):
+            raise CatalogueError(f"{file}: requests[{number}].{wrong}")
+    return provider
+
+
+def parse_source(text: str) -> ValueSource:
+    """Parses `header:X-Event`, `body:data.type` and the like; ValueError for anything else."""
+    kind, colon, path = text.partition(":")
+    if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
+        raise ValueError(f"{text!r} is none of header:NAME, body:PATH, form:FIELD and beside:KEY")
+    return ValueSource(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
+
+
+def _error_in(request: RequestKind) -> str | None:
+    for key in ("event", "delivery_id"):
+        for text in getattr(request, key):
+            try:
+                parse_source(text)
+            except ValueError as error:
+                return f"{key}: {error}"
+    keys = len({*request.body, *request.body_values, *request.form}) + bool(request.body_any)
+    if not (request.headers or request.header_values or request.form_text) and keys < KEYS_MIN:
+        return f"headers: without any, at least {KEYS_MIN} of body, body_values and form are needed"
+    if (request.form or request.form_text) and (
+        request.body or request.body_any or request.without_body or request.body_values
+    ):
+        return "form: a body is JSON or a form, never both"
+    return None
+
+
+JSON = "json"
+
+_Level = dict[str, msgspec.Raw] | list[msgspec.Raw]
+_level = msgspec.json.Decoder(_Level)
+_scalar = msgspec.json.Decoder(str | int | float | bool | None)
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+_FIRST: KeysView[str] = {"0": None}.keys()
+FIELDS_MAX = 200
+"""No provider sends forms with more fields."""
+
+
+@lru_cache(maxsize=256)
+def kind_of(content_type: str) -> str | None:
+    """`JSON` or `FORM`, by the content type."""
+    text = content_type[:100].lower()
+    if "json" in text:
+        return JSON
+    return FORM if text.startswith("application/x-www-form-urlencoded") else None
+
+
+@lru_cache(maxsize=256)
+def _encoded(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(quote_plus(name).encode() for name in names)
+
+
+class Contents:
+    """The beginning of a body. Malformed, truncated or other data counts as empty."""
+
+    __slots__ = ("_data", "_fields", "_kind", "_top")
+
+    def __init__(self, kind: str | None, data: bytes) -> None:
+        self._kind, self._data = kind, data
+        self._top: _Level | None = None
+        self._fields: dict[str, str] | None = None
+
+    def top(self) -> KeysView[str]:
+        """The keys of a JSON body, or of its first line for NDJSON; for a list, only the first index."""
+        if self._top is None:
+            self._top = _open(self._data) if self._kind == JSON else {}
+            if not self._top and self._kind == JSON and b"\n" in self._data:
+                self._top = _open(self._data[: self._data.index(b"\n")])
+        return self._top.keys() if isinstance(self._top, dict) else _FIRST
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Whether a JSON body has this path."""
+        return self._at(path) is not None
+
+    def text(self, path: tuple[str, ...]) -> str | None:
+        """The text or number at a path of a JSON body."""
+        return _text(self._at(path))
+
+    def has_fields(self, names: tuple[str, ...]) -> bool:
+        # Searched as bytes first: parsing a form is the slowest part.
+        if self._kind != FORM:
+            return False
+        for name in _encoded(names):
+            if name not in self._data:
+                return False
+        fields = self._form()
+        return all(name in fields for name in names)
+
+    def form_text(self, longest: int) -> str:
+        """A complete form as sent; empty if it is too long."""
+        return self._data.decode("latin-1") if self._kind == FORM and len(self._data) <= longest else ""
+
+    def field(self, path: tuple[str, ...]) -> str | None:
+        """A field of the form, or the value at the rest of the path in the JSON of the field."""
+        text = self._form().get(path[0]) if self._kind == FORM else None
+        if text is None or len(path) == 1:
+            return text
+        return Contents(JSON, text.encode("utf-8", "replace")).text(path[1:])
+
+    def _at(self, path: tuple[str, ...]) -> msgspec.Raw | None:
+        self.top()
+        level: _Level = self._top or {}
+        found: msgspec.Raw | None = None
+        for depth, key in enumerate(path):
+            if depth:
+                level = _open(found)
+            found = _step(level, key)
+            if found is None:
+                return None
+        return found
+
+    def _form(self) -> dict[str, str]:
+        if self._fields is None:
+            try:
+                pairs = parse_qsl(self._data.decode("latin-1"), max_num_fields=FIELDS_MAX)
+            except ValueError:
+                pairs = []
+            self._fields = dict(reversed(pairs))
+        return self._fields
+
+
+def _open(data: bytes | msgspec.Raw | None) -> _Level:
+    """An object or a list with undecoded values."""
+    if data is None:
+        return {}
+    try:
+        level: _Level = _level.decode(data)
+    except _MALFORMED:
+        return {}
+    return level
+
+
+def _step(level: _Level, key: str) -> msgspec.Raw | None:
+    if isinstance(level, dict):
+        return level.get(key)
+    return level[int(key)] if key.isdecimal() and int(key) < len(level) else None
+
+
+def _text(data: msgspec.Raw | None) -> str | None:
+    if data is None:
+        return None
+    try:
+        value = _scalar.decode(data)
+    except _MALFORMED:
+        return None
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
 
 HEAD = 256 * 1024
 """Bytes of a body that are examined; a JSON body cut off there counts as empty."""

@@ -10,8 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.providers.catalogue import VALUE_MAX, Catalogue, ProviderMatch, _Rule
-from app.core.providers.provider import CatalogueError, Provider, RequestKind, monogram_of, read_folder, read_provider
+from app.core.providers import (
+    VALUE_MAX,
+    Catalogue,
+    CatalogueError,
+    Provider,
+    ProviderMatch,
+    RequestKind,
+    _Rule,
+    monogram_of,
+    read_folder,
+    read_provider,
+)
 from app.core.record import Headers
 from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
 
