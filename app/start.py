@@ -96,7 +96,7 @@ def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[Backup
 
 
 def _copy_store(source: str | Path, target: str | Path, report: Report) -> CopiedStore:
-    from app.db.store_copy.store_copy import copy_store  # start-up time, as in `_serve`
+    from app.db.store_copy import copy_store  # start-up time, as in `_serve`
 
     return copy_store(source, target, report)
 

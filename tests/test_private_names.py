@@ -39,7 +39,7 @@ USED: dict[str, tuple[str, ...]] = {
     "app/db/records.py": ("_meta",),  # peewee
     "app/db/sqlite/schema.py": ("_create_table",),  # peewee
     "app/db/search/scan.py": ("_meta",),  # peewee
-    "app/db/store_copy/rows.py": ("_meta",),  # peewee
+    "app/db/store_copy.py": ("_meta",),  # peewee
     "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp
     "app/server/listening.py": ("_sockets",),  # asyncio
     "app/ui/loop.py": (*ASYNCIO, *REBUILT_BY_QASYNC),

@@ -62,9 +62,7 @@ These files write SQL (a test compares):
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
 | `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |
 | `sqlite/writer/writer.py` | pragmas, on the connection it owns |
-| `store_copy/comparison.py` | a million rows of two databases, and their bodies as they are read |
-| `store_copy/rows.py` | any table's rows, by COPY where there is that |
-| `store_copy/store_copy.py` | a value from another table; counts of an engine |
+| `store_copy.py` | any table's rows, by COPY where there is that, and bodies as they are read |
 | `trash.py` | any number of IDs and of spans in one statement |
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 from app.core.model import PART_SIZE, Plan
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.db.models import MODELS, AccountModel, MigrationModel
-from app.db.store_copy.rows import columns_of, table_of
+from app.db.store_copy import columns_of, table_of
 from tests import deliveries, factories
 from tests.db.helpers import Place, add, query
 from tests.stored import store_request

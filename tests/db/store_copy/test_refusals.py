@@ -18,7 +18,7 @@ from app.db.postgres import database
 from app.db.postgres import store_place as postgres_place
 from app.db.postgres.database import LOCK_S
 from app.db.sqlite import store_place as sqlite_place
-from app.db.store_copy.store_copy import copy_store
+from app.db.store_copy import copy_store
 from tests import factories
 from tests.db.helpers import Place, add, query, write
 from tests.db.store_copy.conftest import NewPlace, opened

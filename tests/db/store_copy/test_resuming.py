@@ -11,11 +11,11 @@ import psycopg
 import pytest
 
 from app.core.errors import StoreCopyError
+from app.db import store_copy
 from app.db.endpoints import FINISH_COPY
 from app.db.postgres.server_checks import check_database
 from app.db.sqlite.backup import database_checks
-from app.db.store_copy import comparison, requests
-from app.db.store_copy.store_copy import copy_store
+from app.db.store_copy import copy_store
 from tests import damage, factories
 from tests.db.helpers import Place, add_many, kept_bytes, query, recount_bytes
 from tests.db.store_copy.conftest import NewPlace, opened
@@ -24,15 +24,14 @@ from tests.db.store_copy.samples import contents, fill, unreported
 COPIER = """
 import sys
 from pathlib import Path
-from app.db.store_copy import requests
-from app.db.store_copy.store_copy import copy_store
+from app.db import store_copy
 
 def report(step, done, total):
     print(step, done, flush=True)
     sys.stdin.readline()
 
-requests.ROWS = int(sys.argv[1])
-copy_store(*(text if "://" in text else Path(text) for text in sys.argv[2:]), report)
+store_copy.ROWS = int(sys.argv[1])
+store_copy.copy_store(*(text if "://" in text else Path(text) for text in sys.argv[2:]), report)
 """
 ROWS = 40
 
@@ -63,8 +62,7 @@ def target(engine: str, new_place: NewPlace) -> Place:
 
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (requests, comparison):
-        monkeypatch.setattr(module, "ROWS", ROWS)
+    monkeypatch.setattr(store_copy, "ROWS", ROWS)
 
 
 async def test_after_a_kill(place: Place, target: Place) -> None:

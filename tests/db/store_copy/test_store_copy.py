@@ -10,6 +10,7 @@ import pytest
 
 from app.core.model import Plan
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.db import store_copy
 from app.db.models import (
     MODELS,
     AccountModel,
@@ -22,8 +23,7 @@ from app.db.models import (
     UnfinishedCopyModel,
 )
 from app.db.postgres.schema import PARTITION
-from app.db.store_copy import requests
-from app.db.store_copy.store_copy import WHOLE, copy_store
+from app.db.store_copy import WHOLE, copy_store
 from tests import damage, factories
 from tests.db.helpers import Place, add, add_many, kept_bytes, query, recount, recount_bytes, write
 from tests.db.store_copy.conftest import NewPlace, opened
@@ -32,7 +32,7 @@ from tests.db.store_copy.samples import LONG, OLD, add_long, contents, fill, unr
 
 def test_it_is_known_of_each_table_whether_it_is_copied() -> None:
     not_copied = {MigrationModel, AccountModel, StorageUseModel, TrashModel, LooseBodyModel, UnfinishedCopyModel}
-    done = {*WHOLE, CaptureModel, BodyModel, *requests.BELONGING}
+    done = {*WHOLE, CaptureModel, BodyModel, *store_copy.BELONGING}
     assert set(MODELS) == done | not_copied
     assert not done & not_copied
 
@@ -40,8 +40,8 @@ def test_it_is_known_of_each_table_whether_it_is_copied() -> None:
 async def test_from_a_file_to_servers_and_back_everything_stays(
     new_place: NewPlace, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "ROWS", 7)
-    monkeypatch.setattr(requests, "BYTES", 10)  # five bodies of two bytes
+    monkeypatch.setattr(store_copy, "ROWS", 7)
+    monkeypatch.setattr(store_copy, "BYTES", 10)  # five bodies of two bytes
     places = [new_place("sqlite"), postgres_url, *map(new_place, ("postgres", "sqlite", "sqlite"))]
     async with opened(places[0]) as store:
         await fill(store)

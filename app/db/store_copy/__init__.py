@@ -1,1 +1,0 @@
-"""Copies one store into another, of either engine."""
