@@ -12,7 +12,7 @@ from statistics import median
 from app.__main__ import main as program
 from app.core.events import Event
 from app.db.sqlite import store
-from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.search import Index
 from benchmarks.lines import Line
 from benchmarks.programs import hookline, run_load
 

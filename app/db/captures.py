@@ -352,7 +352,7 @@ class Captures(Part):
         """By the ids of those that are stored."""
 
         def job(database: Database) -> dict[str, Description]:
-            from app.db.search.descriptions import describe  # start-up time, as in `row_filter.py`
+            from app.db.search.redacted import describe  # start-up time, as in `scan.py`
 
             return describe(database, ids, secret_headers)
 

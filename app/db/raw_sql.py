@@ -37,11 +37,10 @@ These files write SQL (a test compares):
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |
-| `search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
-| `search/index/index_file.py` | the same, in a file of its own |
 | `search/index/requests.py` | background steps that read the search text of requests |
 | `search/index/trigrams.py` | full-text tables |
+| `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/sql_filter.py` | the same |
 | `sqlite/backup/copy.py` | SQLite's own backup, on files that are not the store's |
@@ -56,7 +55,7 @@ These files write SQL (a test compares):
 | `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/retention.py` | purges: joins in a fixed order |
 | `sqlite/schema.py` | triggers |
-| `sqlite/search/indexing.py` | background steps that read which requests are not indexed |
+| `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
 | `sqlite/transactions.py` | transactions that begin by taking the lock, and savepoints |
 | `sqlite/writer/disk_reserve.py` | pragmas |
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |

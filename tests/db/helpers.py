@@ -21,7 +21,7 @@ from app.db.models import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues
-from app.db.sqlite.search.indexing import entry as index_entry
+from app.db.sqlite.search import entry as index_entry
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.stored import store_request

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
+
+from peewee import Database
 
 from app.core.gist.gist import gist
 from app.core.model import Description
 from app.core.record import Headers
 from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, searchable_body
 from app.core.redaction.in_text import redacted_headers, redacted_url
-from app.core.redaction.secret import HOLE
+from app.core.redaction.secret import HOLE, SecretHeaders
+from app.db.body_parts import FIRST_PART
 from app.db.encoded_headers import decode_headers
+from app.db.raw_sql import execute, json_list
 from app.db.search.candidate import BODY_LIMIT, Candidate, UnpackBudget, body_text, decoded_body
 
 DESCRIBED_BYTES = 64 * 1024
@@ -80,3 +85,28 @@ class RedactedCandidate(Candidate):
     @property
     def _json_text(self) -> str:
         return body_text(self.content_type, self._searchable.json).text
+
+
+_ROWS = (
+    "SELECT capture.id, endpoint_id, source_address, method, target, headers, content_type, size, complete, event, data"
+    f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
+    " WHERE capture.id IN names(?)"
+)
+
+
+def describe(database: Database, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+    """By the requests' ids."""
+    rows = execute(database, _ROWS, (json_list(ids),))
+    return {
+        name: RedactedCandidate(
+            target=target,
+            event=event,
+            secret_header=secret_headers.get(endpoint_id, ""),
+            source=source,
+            headers=headers,
+            content_type=content_type,
+            data=data and data[:DESCRIBED_BYTES],
+            column_results={},
+        ).description(method, size, complete=bool(complete))
+        for name, endpoint_id, source, method, target, headers, content_type, size, complete, event, data in rows
+    }

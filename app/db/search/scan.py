@@ -1,4 +1,5 @@
-"""Reads a list step by step, newest first, and examines each request that may match a search.
+"""Reads a list step by step, newest first, and examines each request that may match a search: the conditions that the
+database cannot evaluate are on headers, JSON, paths, networks and words.
 
 The list is divided into sections. The index and the marks that few requests have say which requests of a section may
 match; those are read, or all of a section, in steps so short that other readers never wait long.
@@ -6,10 +7,11 @@ match; those are read, or all of a section, in steps so short that other readers
 
 from __future__ import annotations
 
+import ipaddress
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from threading import Event
 from typing import Any
 
@@ -19,12 +21,13 @@ from app.core.ids import first_id
 from app.core.model import PART_SIZE, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
+from app.core.search.query import All, Choice, Contains, Either, Filter, HeaderTest, JsonTest, Network, Not, Term, Word
 from app.db import body_parts
 from app.db.queries import any_trashed, visible_sql
 from app.db.raw_sql import execute, is_sqlite, json_list, stream
 from app.db.records import SUMMARY
-from app.db.search.candidate import Candidate, UnpackBudget
-from app.db.search.row_filter import meets_all
+from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
+from app.db.search.json_values import NAMES, as_number
 from app.db.search.sql_filter import Sql, SqlFilter
 
 FEW = 2_000
@@ -234,7 +237,7 @@ class Scan(Record, frozen=True):
                 budget=self.budget,
             )
         else:
-            from app.db.search.redacted import RedactedCandidate  # start-up time, as in `row_filter.py`
+            from app.db.search.redacted import RedactedCandidate  # start-up time: a tenth of it, with all that redacts
 
             candidate = RedactedCandidate(
                 target=row[_TARGET],
@@ -324,3 +327,133 @@ def rows_after(section: ListSection, rows: Sequence[MarkedRow]) -> list[MarkedRo
     """The rows that come after the section."""
     floor = section.floor
     return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]
+
+
+VALUES_MAX = 10_000
+"""How many values at a path with `*` are examined."""
+
+
+def meets_all(candidate: Candidate, terms: Iterable[Term]) -> bool | None:
+    """Whether the request meets all terms; None when that depends on the part of its body that was not unpacked."""
+    return _all(meets(candidate, term) for term in terms)
+
+
+def meets(candidate: Candidate, term: Term) -> bool | None:
+    """The same for one term."""
+    if isinstance(term, Word):
+        return candidate.has(term.text.casefold())
+    if isinstance(term, Not):
+        return _opposite(meets(candidate, term.term))
+    if isinstance(term, All):
+        return meets_all(candidate, term.terms)
+    if isinstance(term, Either):
+        return _opposite(_all(_opposite(meets(candidate, part)) for part in term.terms))
+    return _meets_filter(candidate, term)
+
+
+def _all(results: Iterable[bool | None]) -> bool | None:
+    result: bool | None = True
+    for met in results:
+        if met is False:
+            return False
+        result = result and met
+    return result
+
+
+def _opposite(met: bool | None) -> bool | None:
+    return None if met is None else not met
+
+
+def _meets_filter(candidate: Candidate, term: Filter) -> bool | None:
+    result = candidate.column_results.get(term.start)
+    if result is not None:
+        return result
+    condition = term.condition
+    if isinstance(condition, HeaderTest):
+        return _header(candidate, condition)
+    if isinstance(condition, JsonTest):
+        return _json(candidate, condition)
+    if isinstance(condition, Contains):
+        return condition.text.casefold() in candidate.target.partition("?")[0].casefold()
+    if isinstance(condition, Choice):
+        from app.db.search.redacted import RedactedCandidate  # start-up time, as in `Scan`
+
+        assert isinstance(candidate, RedactedCandidate)
+        return (candidate.shown_event or "").casefold() == condition.value.casefold()
+    if isinstance(condition, Network):
+        return _is_in_network(candidate.source, condition.network)
+    raise TypeError(f"no filter function for {term.name}:")
+
+
+def _header(candidate: Candidate, test: HeaderTest) -> bool:
+    name, expected = test.name.lower(), test.value.strip().casefold()
+    values = [value.strip().casefold() for key, value in candidate.headers if key.lower() == name]
+    if test.operator == "exists":
+        return bool(values)
+    return expected in values if test.operator == "=" else any(expected in value for value in values)
+
+
+@lru_cache(4096)
+def _is_in_network(address: str, network: str) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found) in ipaddress.ip_network(network)
+
+
+def _json(candidate: Candidate, test: JsonTest) -> bool | None:
+    if candidate.json is NO_JSON:
+        return False if candidate.is_whole else None
+    values = _at(candidate.json, test.path, [VALUES_MAX])
+    if test.operator == "exists":
+        return next(values, NO_JSON) is not NO_JSON
+    return any(_compare(value, test) for value in values)
+
+
+def _at(value: Any, path: tuple[str | None, ...], remaining: list[int]) -> Iterator[Any]:
+    """The values at `path`; at most `remaining[0]` steps are taken."""
+    remaining[0] -= 1
+    if remaining[0] < 0:
+        return
+    if not path:
+        yield value
+        return
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        inner = list(value.values()) if step is None else [value[step]] if step in value else []
+    elif isinstance(value, list):
+        number = int(step) if step is not None and step.isascii() and step.isdigit() and len(step) < 10 else -1
+        inner = value if step is None else value[number : number + 1] if number >= 0 else []
+    else:
+        inner = []
+    for one in inner:
+        yield from _at(one, rest, remaining)
+
+
+_BY_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: bool(a == b),
+    "!=": lambda a, b: bool(a != b),
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+
+
+def _compare(value: Any, test: JsonTest) -> bool:
+    if isinstance(value, dict | list):
+        return False
+    if test.operator == "~":
+        text = NAMES[value] if value is None or isinstance(value, bool) else str(value)
+        return test.value.casefold() in text.casefold()
+    compare = _BY_ORDER[test.operator]
+    if value is None or isinstance(value, bool):
+        return test.operator in ("=", "!=") and compare(NAMES[value], test.value)
+    number, expected = as_number(value), as_number(test.value)
+    if number is not None and expected is not None:
+        return compare(number, expected)
+    if isinstance(value, str) and (expected is None or test.operator in ("=", "!=")):
+        return compare(value, test.value)
+    return test.operator == "!="

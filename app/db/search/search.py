@@ -7,15 +7,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from functools import partial
 from threading import Event
 
+from msgspec.structs import replace
+
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
-from app.core.redaction.secret import SecretHeaders
-from app.core.search.query import Query, Term
+from app.core.redaction.secret import HOLE, SecretHeaders
+from app.core.search.query import Filter, JsonTest, Leaf, Not, Query, Term, Word, flatten
 from app.db.part import Part, Readers
 from app.db.queries import numbers_of
 from app.db.search.candidate import UnpackBudget
 from app.db.search.index.terms import folded
-from app.db.search.redacted_query import indexed_terms, shown_events
 from app.db.search.scan import NEWEST, Keys, ListSection, MarkedRow, Scan, marked_rows, place_before, rows_after, split
 from app.db.search.sql_filter import to_sql_filter
 
@@ -50,7 +51,7 @@ class Search(Part):
         if endpoint_id is not None and self._request_counts.has_none(endpoint_id):
             return  # a reader would pass each of those that are deleted
         scan = self._scan(query, endpoint_id, secret_headers)
-        narrowing = query.terms if secret_headers is None else indexed_terms(query)
+        narrowing = query.terms if secret_headers is None else _indexed_terms(query)
         place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
         progress = ScanProgress(self._readers, scan, place_before(scan.sql_filter.before), searched)
         try:
@@ -126,7 +127,7 @@ class Search(Part):
         raise NotImplementedError
 
     def _scan(self, query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
-        asked = query if secret_headers is None else shown_events(query)
+        asked = query if secret_headers is None else _shown_events(query)
         return Scan(
             step_s=self.step_s,
             sql_filter=to_sql_filter(asked, now_us(), self._tagged),
@@ -175,3 +176,34 @@ class ScanProgress:
         self._count += await self._readers.run(job, slow=True)
         self._place, self._next = place, time.perf_counter() + PROGRESS_S
         self._searched(self._count)
+
+
+_SHOWN_EVENT = "shown event"
+
+
+def _shown_events(query: Query) -> Query:
+    """The query with `event:` as a condition on what is shown: SQLite looks at the column."""
+    return replace(query, terms=tuple(map(_shown, query.terms)))
+
+
+def _shown(term: Term) -> Term:
+    if isinstance(term, Word):
+        return term
+    if isinstance(term, Filter):
+        return replace(term, name=_SHOWN_EVENT) if term.name == "event" else term
+    if isinstance(term, Not):
+        return replace(term, term=_shown(term.term))
+    return replace(term, terms=tuple(map(_shown, term.terms)))
+
+
+def _indexed_terms(query: Query) -> tuple[Term, ...]:
+    """The terms that the search index, which knows the secrets, may narrow a search by: what matches without the
+    secrets matches with them. That is not so of exclusions, and of a text with a hole."""
+    if HOLE in query.text:
+        return ()
+    return tuple(term for term in query.terms if not any(map(_excludes, flatten((term,)))))
+
+
+def _excludes(leaf: Leaf) -> bool:
+    condition = leaf.term.condition if isinstance(leaf.term, Filter) else None
+    return leaf.negated or (isinstance(condition, JsonTest) and condition.operator == "!=")

@@ -44,8 +44,7 @@ from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
 from app.db.sqlite.nodes import SingleNode
 from app.db.sqlite.retention import Retention
-from app.db.sqlite.search.indexing import Index
-from app.db.sqlite.search.search import Search
+from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.writer import Writer
 from app.db.storage_limits import StorageLimits

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from app.db.raw_sql import execute
-from app.db.search.index.index_file import IndexContents
+from app.db.sqlite.search import IndexContents
 from app.db.sqlite.store import Store as SqliteStore
 
 SMALL = {
-    "app.db.sqlite.search.indexing": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
-    "app.db.search.index.index_file": {"GROUP": 32},
+    "app.db.sqlite.search": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
     "app.db.postgres.search.indexing": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
     "app.db.postgres.search.search": {"GROUP": 32},
     "app.db.postgres.search.group_filter": {"RARE": 10},

@@ -24,11 +24,11 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.core.store import Store
-from app.db.search.index import index_file, requests, trigrams
-from app.db.search.index.index_file import GROUP, IndexFile
+from app.db.search.index import requests, trigrams
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
-from app.db.search.row_filter import meets
+from app.db.search.scan import meets
+from app.db.sqlite.search import GROUP, IndexFile
 from tests import deliveries
 from tests.db.helpers import add, add_many, candidate, entry
 from tests.db.search.index import indexed, without_index
@@ -149,7 +149,7 @@ def test_an_index_that_cannot_be_made_leaves_no_connection_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python warns of it since 3.13, which fails the test."""
-    monkeypatch.setattr(index_file, "_TABLES", ("CREATE NONSENSE",))
+    monkeypatch.setattr("app.db.sqlite.search._TABLES", ("CREATE NONSENSE",))
     with pytest.raises(sqlite3.OperationalError):
         IndexFile(tmp_path / "search.db", "store", 99)
     gc.collect()
@@ -368,8 +368,8 @@ async def test_few_long_requests_are_indexed_at_once(
         sizes.append(len(batch))
         return batch, more
 
-    for engine in "sqlite", "postgres":
-        monkeypatch.setattr(f"app.db.{engine}.search.indexing.read_batch", watched)
+    for place in "sqlite.search", "postgres.search.indexing":
+        monkeypatch.setattr(f"app.db.{place}.read_batch", watched)
     monkeypatch.setattr(requests, "TEXT_AT_ONCE", 1_000)
     for number in range(20):
         await add(store, endpoint.id, b"%d " % number * 300)

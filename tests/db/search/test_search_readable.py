@@ -19,10 +19,10 @@ from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.candidate import WINDOW
 from app.db.search.index import trigrams
-from app.db.search.index.index_file import IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import ALWAYS, INDEXED
-from app.db.search.row_filter import meets
+from app.db.search.scan import meets
+from app.db.sqlite.search import IndexFile
 from app.db.sqlite.store import Store
 from tests.db.helpers import add, candidate, entry
 from tests.db.search.test_search import search

@@ -11,9 +11,9 @@ import pytest
 from app.core.search.query import Word
 from app.db.search.index import trigrams
 from app.db.search.index.group import IndexEntry
-from app.db.search.index.index_file import IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import GroupTrigrams, TrigramSample, text_query
+from app.db.sqlite.search import IndexFile
 from tests.db.helpers import entry
 
 

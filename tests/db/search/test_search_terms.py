@@ -14,9 +14,9 @@ import pytest
 from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
-from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.terms import LEAVES_MAX, VALUES_MAX, ColumnValues, find_json_leaves, term_text, terms_of
+from app.db.sqlite.search import GROUP, IndexFile
 from tests.db.helpers import entry
 
 TEN = range(10)

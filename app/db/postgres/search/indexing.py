@@ -24,8 +24,7 @@ from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
 from app.db.postgres.database import PostgresDatabase, trouble
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
-from app.db.postgres.search.group_filter import stored
-from app.db.postgres.search.keys import PAIRS, keys_of, pairs_of
+from app.db.postgres.search.group_filter import PAIRS, keys_of, pairs_of, stored
 from app.db.raw_sql import execute, json_list, raw
 from app.db.search.candidate import Candidate
 from app.db.search.index.requests import json_leaves, read_batch

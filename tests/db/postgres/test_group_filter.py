@@ -12,8 +12,7 @@ from peewee import Database
 
 from app.core.model import Endpoint
 from app.core.search.parse import parse
-from app.db.postgres.search.group_filter import FALSE, to_sql
-from app.db.postgres.search.keys import keys_between, number_keys
+from app.db.postgres.search.group_filter import FALSE, keys_between, number_keys, to_sql
 from app.db.postgres.search.search import read_groups
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
