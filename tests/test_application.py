@@ -21,7 +21,6 @@ from app.core.errors import DataFolderError, FolderInUseError, InvalidFieldsErro
 from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.settings import Settings
 from app.data_folder.private_files import SETTINGS_NAME, load_settings, save_settings
-from app.db.sqlite.backup import integrity
 from app.db.sqlite.store import Store
 from tests.e2e.senders import post
 from tests.factories import capture, draft
@@ -243,10 +242,10 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[DatabaseDamaged] = []
-    monkeypatch.setattr(integrity, "PAUSE_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.backup.damage.PAUSE_S", 0.0)
 
     async def run(*, delay_s: float = 0.0) -> None:
-        monkeypatch.setattr(integrity, "DELAY_S", delay_s)
+        monkeypatch.setattr("app.db.sqlite.backup.damage.DELAY_S", delay_s)
         application = Application(tmp_path, ANY_PORT)
         application.bus.subscribe(DatabaseDamaged, told.append)
         await application.open()

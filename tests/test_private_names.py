@@ -35,9 +35,8 @@ ARGPARSE = {
 }
 USED: dict[str, tuple[str, ...]] = {
     "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments
-    "app/db/sqlite/migrations.py": ("_meta",),  # peewee
     "app/db/records.py": ("_meta",),  # peewee
-    "app/db/sqlite/schema.py": ("_create_table",),  # peewee
+    "app/db/sqlite/schema.py": ("_create_table", "_meta"),  # peewee
     "app/db/search/scan.py": ("_meta",),  # peewee
     "app/db/store_copy.py": ("_meta",),  # peewee
     "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp

@@ -43,24 +43,19 @@ These files write SQL (a test compares):
 | `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/sql_filter.py` | the same |
-| `sqlite/backup/copy.py` | SQLite's own backup, on files that are not the store's |
+| `sqlite/backup/backups.py` | SQLite's own backup, on files that are not the store's |
 | `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
 | `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
-| `sqlite/backup/integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
-| `sqlite/cleanup.py` | pragmas |
 | `sqlite/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
-| `sqlite/forwarding_check.py` | a file that is opened without the store |
-| `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
-| `sqlite/retention.py` | purges: joins in a fixed order |
-| `sqlite/schema.py` | triggers |
+| `sqlite/retention.py` | pragmas; purges: joins in a fixed order |
+| `sqlite/schema.py` | triggers; the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
-| `sqlite/transactions.py` | transactions that begin by taking the lock, and savepoints |
 | `sqlite/writer/disk_reserve.py` | pragmas |
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
 | `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |
-| `sqlite/writer/writer.py` | pragmas, on the connection it owns |
+| `sqlite/writer/writer.py` | pragmas, and transactions that begin by taking the lock, on the connection it owns |
 | `store_copy.py` | any table's rows, by COPY where there is that, and bodies as they are read |
 | `trash.py` | any number of IDs and of spans in one statement |
 """

@@ -37,7 +37,6 @@ from app.db.identification import Identification
 from app.db.inserts import Inserts
 from app.db.part import Shared
 from app.db.postgres.address import shown
-from app.db.postgres.cleanup import Cleanup
 from app.db.postgres.database import PostgresDatabase, is_lost, trouble
 from app.db.postgres.deliveries import Deliveries
 from app.db.postgres.endpoints import Endpoints
@@ -45,7 +44,7 @@ from app.db.postgres.follow import Changes, Follower
 from app.db.postgres.listener import Listener
 from app.db.postgres.nodes import Beat, Nodes
 from app.db.postgres.notices import Notices
-from app.db.postgres.retention import Retention
+from app.db.postgres.retention import Cleanup, Retention
 from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search

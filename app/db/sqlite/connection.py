@@ -19,7 +19,7 @@ from app.data_folder.database_files import companions
 from app.data_folder.reserve_file import START_MIN_FREE
 from app.db.models import AccountModel
 from app.db.raw_sql import raw
-from app.db.sqlite.migrations import MIGRATIONS, Migration, applied, migrate
+from app.db.sqlite.schema import MIGRATIONS, Migration, applied, migrate
 
 BUSY_S = 2.0
 AUTOCHECKPOINT = 2_000

@@ -1,5 +1,6 @@
-"""Deletes requests older than their endpoint's retention, and the oldest requests or responses of targets when
-their storage limit is exceeded, in steps between captures, and returns the space to the disk.
+"""Deletes requests older than their endpoint's retention, and in the background what is already hidden (requests of
+removed endpoints, bodies without a request), in steps so small that captures never wait long for one, and returns the
+space of deleted data to the disk.
 
 Deleting by age waits while the clock may be wrong, see `clock_check.py`. Requests that came while the clock was wrong
 (table `misdated`) have their days counted from when that was known.
@@ -7,6 +8,7 @@ Deleting by age waits while the clock may be wrong, see `clock_check.py`. Reques
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
@@ -23,15 +25,18 @@ from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
+from app.db import body_parts
+from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
-from app.db.deleting import delete_oldest, delete_selected
+from app.db.deleting import delete_oldest, delete_removed_endpoints, delete_selected
 from app.db.deliveries.unsent import BY_AGE
 from app.db.models import MisdatedModel
-from app.db.part import Shared
+from app.db.part import Part, Shared
 from app.db.purging import Purging
 from app.db.raw_sql import raw
-from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.clock_check import ClockCheck
+from app.db.sqlite.writer.writer import Writer
+from app.db.write_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +114,7 @@ class Retention(Purging):
         problem = self._clock_check.problem
         if problem is not None:
             limits = self._cutoffs()
-            expired, _ = await self._readers.run(lambda database: count_expired(database, limits))
+            expired, _ = await self._readers.run(lambda database: _count_expired(database, limits))
             problem = msgspec.structs.replace(problem, expired=expired)
         self.problem = problem
         kind = None if problem is None else problem.kind
@@ -128,7 +133,7 @@ class Retention(Purging):
         failed: StorageUnavailableError | None = None
         for endpoint in self._directory.all():
             try:
-                total = await self._purge_endpoint(delete_expired, endpoint.id, now)
+                total = await self._purge_endpoint(_delete_expired, endpoint.id, now)
             except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
                 failed = error
                 continue
@@ -136,7 +141,7 @@ class Retention(Purging):
                 deleted[endpoint.id] = total
         if failed is not None:
             raise failed
-        await self._writer.run(partial(forget_misdated, now=now))
+        await self._writer.run(partial(_forget_misdated, now=now))
         return deleted
 
 
@@ -150,7 +155,7 @@ def _pragma(database: Database, name: str) -> int:
 
 def _size(database: Database, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
     free = _pragma(database, "freelist_count") * _pragma(database, "page_size")
-    expired, taken = count_expired(database, limits, f"{ROW_OVERHEAD} + size + length(headers) + length(target)")
+    expired, taken = _count_expired(database, limits, f"{ROW_OVERHEAD} + size + length(headers) + length(target)")
     return StorageSize(file_bytes=size_on_disk(path), free_bytes=free + taken, expired=expired)
 
 
@@ -164,7 +169,7 @@ _MISDATED = (
 )
 
 
-def delete_expired(database: Database, limit: int, *, endpoint_id: int, before: int) -> Deleted:
+def _delete_expired(database: Database, limit: int, *, endpoint_id: int, before: int) -> Deleted:
     """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
     connection = raw(database)
     if not _any_misdated(connection):
@@ -175,8 +180,8 @@ def delete_expired(database: Database, limit: int, *, endpoint_id: int, before: 
     return delete_selected(database, selected, values, unsent_error=BY_AGE)
 
 
-def count_expired(database: Database, limits: list[tuple[int, int]], size: str = "0") -> tuple[int, int]:
-    """How many requests `delete_expired` would delete in total, and the sum of `size` over them; `limits` are endpoint
+def _count_expired(database: Database, limits: list[tuple[int, int]], size: str = "0") -> tuple[int, int]:
+    """How many requests `_delete_expired` would delete in total, and the sum of `size` over them; `limits` are endpoint
     ids with their `before`."""
     connection, total, taken = raw(database), 0, 0
     for endpoint_id, before in limits:
@@ -187,7 +192,7 @@ def count_expired(database: Database, limits: list[tuple[int, int]], size: str =
     return total, taken
 
 
-def forget_misdated(database: Database, now: int) -> None:
+def _forget_misdated(database: Database, now: int) -> None:
     """Delete records of misdated requests that have expired under any retention."""
     limit = now - (_LONGEST_DAYS + 1) * DAY_US
     MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)
@@ -202,3 +207,95 @@ def _selections(connection: sqlite3.Connection) -> tuple[str, ...]:
     if not _any_misdated(connection):
         return ("FROM capture WHERE endpoint_id = :endpoint AND received_at < :before",)
     return _PLAIN, _MISDATED
+
+
+SOON_S = 1.0
+"""Deletions within this time are given back together."""
+READER_S, PATIENCE_S = 0.5, 30.0
+"""While a reader uses an older snapshot the files cannot shrink: how often that is retried, and for how long."""
+
+
+class Reclaim:
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._pages = AdaptiveBatch(64)
+        self._lock = asyncio.Lock()
+        self._shrink_pending = False
+        """Pages were freed, but the files could not be shrunk yet."""
+        self.given_back = 0
+        """Bytes since the start."""
+        self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> int:
+        """Shrink the files; returns the bytes freed. StorageUnavailableError when the store cannot write."""
+        freed = 0
+        async with self._lock:
+            while step := await self._writer.between(_vacuum, self._pages, in_transaction=False):
+                freed += step
+                self.given_back += step
+            self._shrink_pending = self._shrink_pending or bool(freed)
+            if self._shrink_pending:
+                self._shrink_pending = not await self._shrink()
+        return freed
+
+    async def _run_soon(self) -> None:
+        await asyncio.sleep(SOON_S)
+        self._worker.is_woken = False  # this run covers what was deleted meanwhile
+        await self.run()
+        if self._shrink_pending:
+            self._worker.wake()
+
+    async def _shrink(self) -> bool:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + PATIENCE_S
+        while not (done := await self._writer.checkpoint()) and loop.time() < end:  # noqa: ASYNC110 - no reader tells
+            await asyncio.sleep(READER_S)
+        return done
+
+
+def _vacuum(database: Database, pages: int) -> int:
+    """Return at most `pages` free pages to the disk; how many bytes that were."""
+    connection = raw(database)
+
+    def number(pragma: str) -> int:
+        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    if not number("freelist_count"):
+        return 0
+    before = number("page_count")
+    # execute() takes one step, which frees one page; executescript() goes on to the end
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+    return (before - number("page_count")) * number("page_size")
+
+
+class Cleanup(Part):
+    """Works when woken; what a stop or a crash interrupts continues at the next start, and what the store could not
+    write with the next run of retention."""
+
+    def __init__(self, shared: Shared, reclaim: Reclaim) -> None:
+        super().__init__(shared)
+        self._reclaim = reclaim
+        self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
+        self._lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker = BackgroundWorker("hookline-cleanup", self._run)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            while await self._writer.between(delete_removed_endpoints, self._rows, self._limits.deleted):
+                pass
+            while await self._writer.between(body_parts.delete_dropped, self._parts, self._limits.deleted):
+                pass
+
+    def wake_soon(self) -> None:
+        """Endpoints that are removed within `SOON_S` are deleted together."""
+        if self._timer is None or self._timer.when() < self._loop.time():
+            self._timer = self._loop.call_later(SOON_S, self.wake)
+
+    async def _run(self) -> None:
+        await self.run()
+        self._reclaim.wake()

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from peewee import Database
 
+from app import __version__
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Counts, Summary
+from app.core.node import Node, OtherNodes
 from app.core.providers import Identify
 from app.core.role import Role
 from app.core.settings import Settings
@@ -38,12 +40,10 @@ from app.db.queries import Activity, ProviderStats, between, count_all
 from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.sqlite.backup.backups import Backups
-from app.db.sqlite.backup.integrity import IntegrityCheck
+from app.db.sqlite.backup.damage import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
-from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
-from app.db.sqlite.nodes import SingleNode
-from app.db.sqlite.retention import Retention
+from app.db.sqlite.retention import Cleanup, Reclaim, Retention
 from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.writer import Writer
@@ -321,3 +321,20 @@ class Store:
         await self.retention.load()
         await self._removed_targets.load()
         self._identification.wake()
+
+
+class SingleNode:
+    """This program."""
+
+    others = OtherNodes()
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock, self._started_at = clock, clock()
+
+    async def catch_up(self) -> bool:
+        return False
+
+    async def all(self) -> Sequence[Node]:
+        return [
+            Node(number=1, version=__version__, started_at=self._started_at, seen_at=self._clock(), current=True),
+        ]

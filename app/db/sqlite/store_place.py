@@ -28,7 +28,7 @@ from app.data_folder.reserve_file import reserve_size
 from app.db.counts import RESPONSES
 from app.db.raw_sql import raw
 from app.db.sqlite.connection import open_writer, quiet_uri, trouble
-from app.db.sqlite.migrations import MIGRATIONS, applied
+from app.db.sqlite.schema import MIGRATIONS, applied
 
 
 class DataFolder:

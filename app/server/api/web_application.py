@@ -44,7 +44,7 @@ _STOP_S = 1.0
 
 
 async def running(services: ApiServices, token: str, host: str) -> web.AppRunner:
-    """Answers `/api/v1` to callers with `token`, and the probes to all; until `cleanup`, in which running calls get a
+    """Answers `/api/v1` to callers with `token`, and the probes to all; until its cleanup, in which running calls get a
     second."""
     followers = Followers(services.events)
     probes = Probes(services, followers.__len__)

@@ -1,4 +1,5 @@
-"""Checks of the database and its search index for `hookline doctor`; both may be in use, and neither is changed."""
+"""Checks of the database, its search index and the targets in it for `hookline doctor`; both files may be in use, and
+neither is changed."""
 
 from __future__ import annotations
 
@@ -10,17 +11,20 @@ from pathlib import Path
 from peewee import SqliteDatabase
 
 from app.core.backup import BackupStep, Report
-from app.core.clock import rfc3339
+from app.core.clock import now_us, rfc3339
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDatabaseError
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
+from app.db.deliveries.targets import TROUBLES
 from app.db.endpoints import FINISH_COPY
+from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
+from app.db.raw_sql import of_sqlite
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
-from app.db.sqlite.migrations import MIGRATIONS, OLDEST, applied, schema_problem
+from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 
 DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
 LOG_LARGE = 256 * MIB
@@ -120,6 +124,20 @@ def check_clock(folder: Path, now: int) -> Finding:
     if found is not None:
         return warning(CLOCK, found.reason, f"{found.advice} To resume: hookline retention resume")
     return ok(CLOCK, f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
+
+
+def check_forwarding(folder: Path) -> Finding:
+    """Whether a target is paused or failing."""
+    path = folder / FILE_NAME
+    if not size_of(path):
+        return NO_TARGETS
+    try:
+        with snapshot(path) as connection:
+            troubles = connection.execute(of_sqlite(TROUBLES), {"now": now_us()}).fetchall()
+            (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
+    except sqlite3.DatabaseError as error:
+        return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")
+    return forwarding_finding(troubles, count)
 
 
 def _missing(folder: Path) -> Finding:

@@ -24,7 +24,7 @@ from app.db.deliveries.delivery_results import SHOW_WORST
 from app.db.models import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 from app.db.raw_sql import json_list, of_sqlite, raw, savepoint
 from app.db.records import from_draft, from_target_draft
-from app.db.sqlite.backup.copy import copy_snapshot
+from app.db.sqlite.backup.backups import copy_snapshot
 from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.connection import open_writer
 

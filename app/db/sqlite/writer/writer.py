@@ -25,7 +25,6 @@ from app.db.sqlite.connection import (
     open_writer,
     trouble,
 )
-from app.db.sqlite.transactions import transaction
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
 from app.db.sqlite.writer.insert import insert
@@ -148,9 +147,31 @@ class Writer(WriterThread):
                 self._step(self._background.popleft())
         return not stop
 
-    def _transaction(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """It holds the write lock from the start."""
+        try:
+            self._begin()
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            # A full disk may have rolled it back already; if the rollback fails, the next BEGIN reports it.
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.rollback()
+            raise
+
+    def _begin(self) -> None:
+        """While another program has the lock, try again after each busy timeout."""
         wait_until = time.monotonic() + BUSY_S
-        return transaction(self._connection, lambda: not self._is_shutting_down and time.monotonic() < wait_until)
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or self._is_shutting_down or time.monotonic() >= wait_until:
+                    raise
+            else:
+                return
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
         result = JobResult()

@@ -20,8 +20,7 @@ from app.core.backup import Backup, BackupStep, Report
 from app.core.errors import BackupError
 from app.core.model import Endpoint
 from app.db.sqlite.backup import backups
-from app.db.sqlite.backup.backups import part_of
-from app.db.sqlite.backup.copy import copy_database
+from app.db.sqlite.backup.backups import copy_database, part_of
 from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.store import Store
 from tests import damage, factories

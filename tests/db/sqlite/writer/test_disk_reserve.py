@@ -18,7 +18,7 @@ from app.core.sizes import GIB, MIB
 from app.core.target import TargetDraft
 from app.data_folder.folder_lock import make_room_to_start
 from app.data_folder.reserve_file import FILE_NAME, reserve_size
-from app.db.sqlite import cleanup
+from app.db.sqlite import retention
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import disk_reserve
 from app.db.sqlite.writer import writer as writer_module
@@ -53,7 +53,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     monkeypatch.setattr(shutil, "disk_usage", made.usage)
     monkeypatch.setattr(disk_reserve, "MEASURE_S", 0.0)
     monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
-    monkeypatch.setattr(cleanup, "SOON_S", 0.05)
+    monkeypatch.setattr(retention, "SOON_S", 0.05)
     return made
 
 
@@ -209,7 +209,7 @@ async def test_what_is_deleted_is_given_back_soon(
 async def test_what_is_deleted_while_somebody_reads_is_given_back_afterwards(
     store: Store, endpoint: Endpoint, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleanup, "READER_S", 0.05)
+    monkeypatch.setattr(retention, "READER_S", 0.05)
     bodies = [await add(store, endpoint.id, bytes(100_000)) for _ in range(30)]
     await store._writer.checkpoint()
     read, go_on = asyncio.Event(), asyncio.Event()

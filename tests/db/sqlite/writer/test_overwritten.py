@@ -22,7 +22,6 @@ from app.core.events import Captured, DatabaseDamaged, Event, StorageTrouble
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, TargetDraft
 from app.db.sqlite import store as store_module
-from app.db.sqlite.backup import integrity
 from app.db.sqlite.backup.rescue import Known, RequestSaver
 from app.db.sqlite.backup.restore import restore
 from app.db.sqlite.store import Store
@@ -38,8 +37,8 @@ Harm = Callable[[Path, Path], None]
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
-    monkeypatch.setattr(integrity, "DELAY_S", 0.0)
-    monkeypatch.setattr(integrity, "PAUSE_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.backup.damage.DELAY_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.backup.damage.PAUSE_S", 0.0)
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from peewee import SqliteDatabase
 
 from app.core.errors import DamagedDatabaseError
 from app.db.raw_sql import raw
-from app.db.sqlite import migrations
+from app.db.sqlite import schema
 from app.db.sqlite.connection import open_writer
-from app.db.sqlite.migrations import MIGRATIONS, OLDEST
+from app.db.sqlite.schema import MIGRATIONS, OLDEST
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, files, query, write
@@ -113,7 +113,7 @@ async def test_a_copy_that_has_no_room_leaves_nothing_behind(tmp_path: Path) -> 
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
         try:
             with pytest.raises(sqlite3.Error):
-                migrations._copy(connection, tmp_path / "hookline.db.before-9")
+                schema._copy(connection, tmp_path / "hookline.db.before-9")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert set(files(tmp_path)) - before <= {"hookline.db-wal", "hookline.db-shm"}
