@@ -20,8 +20,7 @@ from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
 from app.data_folder.database_files import FILE_NAME
 from app.db.counts import request_bytes
-from app.db.encoded_headers import encode_headers
-from app.db.models import NOBODY
+from app.db.models import NOBODY, encode_headers
 from app.db.postgres.database import PostgresDatabase
 from app.db.postgres.insert import insert as insert_in_postgres
 from app.db.postgres.schema import PARTITION, prepare

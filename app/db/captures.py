@@ -24,9 +24,8 @@ from app.core.target import Target
 from app.db import body_parts, queries
 from app.db.counts import request_bytes
 from app.db.deliveries.targets import RemovedTargets
-from app.db.encoded_headers import encode_headers
 from app.db.identification import Identification
-from app.db.models import CaptureModel, NoteModel, StarModel
+from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
 from app.db.part import Part, Shared, Writer
 from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq

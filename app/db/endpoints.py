@@ -17,7 +17,6 @@ from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_ref
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.many_rows import ManyRows
 from app.db.models import (
     PLAN_LIMIT,
     AccountModel,
@@ -29,7 +28,7 @@ from app.db.models import (
 )
 from app.db.part import Part, Shared
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
-from app.db.raw_sql import is_sqlite, raw, savepoint
+from app.db.raw_sql import ManyRows, is_sqlite, raw, savepoint
 from app.db.records import from_draft, to_endpoint
 from app.db.trash import Trash
 

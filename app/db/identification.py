@@ -17,8 +17,7 @@ from app.core.providers import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.body_parts import FIRST_PART
-from app.db.encoded_headers import decode_headers
-from app.db.models import NOBODY
+from app.db.models import NOBODY, decode_headers
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, execute_many, is_sqlite
 from app.db.write_jobs import AdaptiveBatch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from peewee import (
     SQL,
     AutoField,
@@ -26,6 +27,7 @@ from peewee import (
 
 from app.core.fields import choices_of, fields_of, types_of
 from app.core.model import DeliveryState, EndpointDraft
+from app.core.record import Headers
 from app.core.rules import NOTE_MAX
 
 KEYS_PER_BODY = 1 << 32
@@ -44,6 +46,10 @@ DELIVERY_STATE = {code: state for state, code in DELIVERY_CODE.items()}
 
 NOBODY = ""
 """The provider of a request that matches no known provider; NULL: not identified yet."""
+
+encode_headers = msgspec.msgpack.Encoder().encode
+decode_headers = msgspec.msgpack.Decoder(Headers).decode
+"""Headers and trailers as a column holds them."""
 
 PLAN_LIMIT = "plan limit"
 """The message of the triggers that enforce the Free plan's number of endpoints."""

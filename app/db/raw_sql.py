@@ -19,24 +19,22 @@ These files write SQL (a test compares):
 | `deliveries/targets.py` | any number of rows in one statement; what is wrong with each target, in one |
 | `deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
-| `many_rows.py` | many rows a statement, prepared once |
 | `models.py` | indexes with conditions |
 | `postgres/database.py` | what each connection is set to |
-| `postgres/endpoints.py` | a column that only PostgreSQL's table has |
-| `postgres/follow.py` | once a second: what other nodes did |
+| `postgres/follow.py` | once a second: what other nodes did; a table that only PostgreSQL has |
 | `postgres/insert.py` | in each commit of captures: their bodies and deliveries |
 | `postgres/nodes.py` | tables that only PostgreSQL has |
-| `postgres/notices.py` | the same |
 | `postgres/retention.py` | the server's clock, and the sizes of its tables |
 | `postgres/roles.py` | roles and their rights |
 | `postgres/schema.py` | functions, triggers and partitions |
 | `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
 | `postgres/search/search.py` | the conditions are written by the search |
 | `postgres/server_checks.py` | a database that is read without the store |
+| `postgres/store.py` | a column that only PostgreSQL's table has |
 | `postgres/store_place.py` | locks of the server, and tables that only PostgreSQL has |
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
-| `raw_sql.py` | the numbers that a table has used: each engine keeps them in a place of its own |
+| `raw_sql.py` | many rows a statement, prepared once; numbers that each engine keeps in a place of its own |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/requests.py` | background steps that read the search text of requests |
 | `search/index/trigrams.py` | full-text tables |
@@ -202,3 +200,37 @@ class _List(Node):
 def sql_list(values: Collection[str] | Collection[int]) -> Node:
     """The same as the right-hand side of `in_`."""
     return _List(values)
+
+
+MOST_ROWS = 64
+"""In a statement: SQLite keeps each prepared, one for each number of rows."""
+
+
+class ManyRows:
+    """`INSERT … VALUES (…), (…)` for any number of rows: one statement for each `MOST_ROWS`."""
+
+    def __init__(self, table: str, columns: Sequence[str], *, conflict: str = "", key: str = "seq") -> None:
+        """`conflict` is the statement's `ON CONFLICT` clause, `key` the column that the database numbers."""
+        self._width = len(columns)
+        self._head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+        self._row = f"({', '.join('?' * self._width)})"
+        self._conflict, self._key = conflict, key
+        self._statements: dict[int, str] = {}
+
+    def insert(self, database: Database, values: list[Any]) -> int:
+        """Insert the rows whose values are concatenated in `values`; returns the number of the last."""
+        last, most = 0, MOST_ROWS * self._width
+        for at in range(0, len(values), most):
+            part = values[at : at + most]
+            text = self._statement(len(part) // self._width)
+            if is_sqlite(database):
+                last = raw(database).execute(text, part).lastrowid or 0
+            else:
+                rows = execute(database, f"{text} RETURNING {self._key}", part).fetchall()
+                last = rows[-1][0] if rows else 0
+        return last
+
+    def _statement(self, rows: int) -> str:
+        if rows not in self._statements:
+            self._statements[rows] = self._head + ", ".join([self._row] * rows) + self._conflict
+        return self._statements[rows]

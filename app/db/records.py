@@ -14,7 +14,6 @@ from app.core.fields import types_of
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, EndpointSettings, Summary
 from app.core.record import Headers, Record
 from app.core.target import Target, TargetDraft
-from app.db.encoded_headers import decode_headers
 from app.db.models import (
     DELIVERY_STATE,
     AttemptModel,
@@ -27,6 +26,7 @@ from app.db.models import (
     StarModel,
     StoreModel,
     TargetModel,
+    decode_headers,
 )
 from hookline.decoding import convert, decode_json
 

@@ -23,11 +23,10 @@ from app.db.background_worker import BackgroundWorker
 from app.db.counts import Tally
 from app.db.deleting import delete_trashed
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.many_rows import ManyRows
 from app.db.models import CaptureModel, EndpointModel, TrashModel
 from app.db.part import Part, Shared
 from app.db.queries import all_endpoints, endpoint_of, marked_ids, newest_received_at, visible_sql
-from app.db.raw_sql import execute, is_sqlite, json_list, newest_seq, sql_list
+from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, newest_seq, sql_list
 from app.db.write_jobs import AdaptiveBatch
 
 IDS_MAX = 1_024

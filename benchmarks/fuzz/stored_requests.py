@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.db.body_parts import keys_of
-from app.db.encoded_headers import decode_headers
+from app.db.models import decode_headers
 
 _COLUMNS = "seq, id, method, target, http_version, headers, size, sha256, source_address, source_port, complete"
 

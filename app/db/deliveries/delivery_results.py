@@ -21,11 +21,9 @@ from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import WORST_FIRST, DeliveryState
 from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
-from app.db.encoded_headers import encode_headers
-from app.db.many_rows import ManyRows
-from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel
+from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel, encode_headers
 from app.db.part import Writer
-from app.db.raw_sql import execute, is_sqlite, json_list, sql_list
+from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, sql_list
 from app.db.records import ATTEMPT_COLUMNS, to_attempt
 from app.db.write_jobs import Job
 

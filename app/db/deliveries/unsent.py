@@ -19,8 +19,7 @@ from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.db import queries
-from app.db.encoded_headers import encode_headers
-from app.db.models import DeletedDeliveryModel
+from app.db.models import DeletedDeliveryModel, encode_headers
 from app.db.raw_sql import execute, sql_list
 
 log = logging.getLogger(__name__)

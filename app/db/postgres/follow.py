@@ -1,19 +1,56 @@
-"""What other nodes did: the requests they stored, in the order of their numbers, and the endpoints they changed."""
+"""What other nodes did: the requests they stored, in the order of their numbers, the endpoints they changed, and the
+events that they tell of, which no table shows: what was deleted, marked, delivered.
+
+A node looks now and then; that another has stored something is a hint alone. Notices are written at most 20 times a
+second, in a commit of their own. When a node dies, what it has not told yet is lost: lists on other nodes show it when
+they are read again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from selectors import EVENT_READ, DefaultSelector
+from threading import Event as Flag
+from threading import Thread
 
-from peewee import Database
+import msgspec
+import psycopg
+from peewee import Database, PeeweeException
 
-from app.core.events import Event
+from app.core.errors import StorageUnavailableError
+from app.core.events import (
+    DeletionPurged,
+    DeletionUndone,
+    DeliveriesQueued,
+    DeliveryChanged,
+    DeliveryDue,
+    Event,
+    PlanChanged,
+    Purged,
+    ReplayChanged,
+    RequestNoted,
+    RequestsChanged,
+    RequestsDescribed,
+    RequestsIdentified,
+    RequestsRemoved,
+    RequestsStarred,
+    TargetChanged,
+)
 from app.core.model import Counts, Endpoint, Summary
 from app.core.record import Record
 from app.db import queries
-from app.db.postgres.notices import read_notices
-from app.db.raw_sql import execute
+from app.db.part import Writer
+from app.db.postgres.database import PostgresDatabase
+from app.db.raw_sql import execute, raw
+from app.db.write_jobs import Job
+from hookline.decoding import decode_json
 
-MOST = 10_000
+CHANNEL = "hookline"
+"""On which the nodes notify each other."""
+MOST_AT_ONCE = 10_000
 """Requests that are read at once."""
 
 
@@ -69,7 +106,7 @@ class Follower:
             uses = self._read_uses(database)
             stored, notice, events = list[Summary](), self._notice, list[Event]()
             if self._reads:
-                stored = queries.between(database, self._seq, 2**62, MOST)
+                stored = queries.between(database, self._seq, 2**62, MOST_AT_ONCE)
                 notice, events = read_notices(database, self._notice, self.number)
             seen = (tuple(versions.items()), uses)
             if not stored and not events and seen == self._seen:
@@ -113,3 +150,146 @@ class Follower:
                 known = use, counts
             self._uses[owner] = known
         return {owner: counts for owner, (_, counts) in self._uses.items()}
+
+
+RETRY_S = 2.0
+
+
+class Listener:
+    """A connection and a thread of its own. All public methods are called on the loop's thread."""
+
+    def __init__(self, address: str, follower: Follower, heard: Callable[[], None]) -> None:
+        """`heard` is called on the loop's thread, for what other nodes say."""
+        self._database = PostgresDatabase(address, read_only=True)
+        self._follower, self._heard = follower, heard
+        self._loop = asyncio.get_running_loop()
+        self._stopped, self._ended = Flag(), asyncio.Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        self._thread = Thread(target=self._main, name="hookline-listener", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        self._stopped.set()
+        self._database.cut(closing=True)
+        if self._thread is not None:
+            await self._ended.wait()
+            self._thread.join()
+
+    def _main(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                try:
+                    self._listen()
+                except (psycopg.Error, PeeweeException):
+                    self._stopped.wait(RETRY_S)
+        finally:
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    def _listen(self) -> None:
+        with contextlib.closing(self._database), DefaultSelector() as selector:
+            self._database.connect()
+            connection = raw(self._database)
+            connection.execute(f"LISTEN {CHANNEL}")
+            selector.register(connection.fileno(), EVENT_READ)
+            while not self._stopped.is_set():
+                connection.pgconn.consume_input()
+                while (notice := connection.pgconn.notifies()) is not None:
+                    if notice.extra != str(self._follower.number).encode():
+                        self._loop.call_soon_threadsafe(self._heard)
+                selector.select()
+
+
+log = logging.getLogger(__name__)
+
+_TOLD: tuple[type[Event], ...] = (
+    *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),
+    *(
+        DeletionPurged,
+        DeletionUndone,
+        DeliveryChanged,
+        TargetChanged,
+        DeliveriesQueued,
+        DeliveryDue,
+        ReplayChanged,
+        PlanChanged,
+        Purged,
+    ),
+)
+_KINDS = {kind.__name__: kind for kind in _TOLD}
+DELAY_S = 0.05
+MOST_WAITING = 5_000
+"""Events that wait while nothing can be stored."""
+_READ = "SELECT number, node, events FROM notice WHERE number > ? ORDER BY number LIMIT 500"
+
+
+class Notices:
+    """What this node tells. Used on the loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._waiting: list[Event] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, event: Event) -> None:
+        """Tell the other nodes of it, if it is theirs to know."""
+        if isinstance(event, _TOLD) and len(self._waiting) < MOST_WAITING:
+            self._waiting.append(event)
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(DELAY_S, self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        events, self._waiting = self._waiting, []
+
+        def failed(error: Exception) -> None:
+            if isinstance(error, StorageUnavailableError):
+                for event in events:
+                    self.add(event)
+            else:
+                log.error("other nodes were not told of %d events", len(events), exc_info=error)
+
+        if events:
+            try:
+                self._writer.put(Job(lambda database: _write(database, _encode(events)), lambda _: None, failed))
+            except StorageUnavailableError as error:  # closed
+                log.debug("other nodes were not told of %d events: %s", len(events), error)
+
+
+def _encode(events: Iterable[Event]) -> bytes:
+    lines = []
+    for event in events:
+        try:
+            lines.append(type(event).__name__.encode() + b" " + msgspec.json.encode(event))
+        except UnicodeEncodeError:  # half of a surrogate pair, in what a body says: the lists show it when read again
+            log.debug("other nodes were not told of a %s", type(event).__name__)
+    return b"\n".join(lines)
+
+
+def _write(database: Database, events: bytes) -> None:
+    execute(database, "INSERT INTO notice (events) VALUES (?)", (events,))
+
+
+def read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:
+    """What other nodes than `node` have told, and the number up to which that was read."""
+    found: list[Event] = []
+    for number, author, events in execute(database, _READ, (after,)).fetchall():
+        after = number
+        if author != node:
+            found += _decode(bytes(events).split(b"\n"))
+    return after, found
+
+
+def _decode(lines: Sequence[bytes]) -> Iterable[Event]:
+    for line in lines:
+        name, _, text = line.partition(b" ")
+        kind = _KINDS.get(name.decode())
+        try:
+            if kind is not None:
+                yield decode_json(text, kind)
+        except msgspec.MsgspecError as error:  # a newer node has other fields
+            log.warning("another node told of a %s that cannot be read: %s", kind.__name__ if kind else "", error)

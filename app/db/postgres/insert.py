@@ -13,8 +13,7 @@ from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.db.body_parts import complete
 from app.db.counts import DELIVERY_OVERHEAD, LOOSE, grow
-from app.db.encoded_headers import encode_headers
-from app.db.models import DELIVERY_CODE, NOBODY
+from app.db.models import DELIVERY_CODE, NOBODY, encode_headers
 from app.db.postgres.database import clean
 from app.db.raw_sql import raw
 from app.db.write_jobs import Add

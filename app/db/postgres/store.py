@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
+from peewee import Database
 
 from app.core.clock import now_us
+from app.core.delivery import QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import (
     Captured,
@@ -27,32 +29,30 @@ from app.core.providers import Identify
 from app.core.role import Role
 from app.db.captures import Captures
 from app.db.counts import RequestCounts
+from app.db.deliveries.deliveries import Deliveries
 from app.db.deliveries.replays import Replays
 from app.db.deliveries.response_pairs import ResponsePairReader
 from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.endpoints import Account, Tunnels
+from app.db.endpoints import Account, Endpoints, Tunnels
 from app.db.eviction import StorageEviction
 from app.db.identification import Identification
-from app.db.inserts import Inserts
 from app.db.part import Shared
 from app.db.postgres.address import shown
 from app.db.postgres.database import PostgresDatabase, is_lost, trouble
-from app.db.postgres.deliveries import Deliveries
-from app.db.postgres.endpoints import Endpoints
-from app.db.postgres.follow import Changes, Follower
-from app.db.postgres.listener import Listener
+from app.db.postgres.follow import Changes, Follower, Listener, Notices
 from app.db.postgres.nodes import Beat, Nodes
-from app.db.postgres.notices import Notices
 from app.db.postgres.retention import Cleanup, Retention
 from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
 from app.db.queries import Activity, ProviderStats
+from app.db.raw_sql import execute
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.trash import Trash
+from app.db.writer_thread import Inserts
 
 PURGE_INTERVAL_S = 900.0
 DELETIONS = 1 << 32
@@ -129,7 +129,7 @@ class Store:
         self.trash = Trash(shared, wake_cleanup=self._cleanup.wake, wake_cleanup_soon=self._cleanup.wake)
         self.account = Account(shared, self.trash)
         self._removed_targets = RemovedTargets(shared)
-        self.endpoints = Endpoints(
+        self.endpoints = _Endpoints(
             shared, self._removed_targets, self.trash, self.retention.purge_soon, self._writer.look
         )
         self.targets = Targets(shared, self._removed_targets)
@@ -141,7 +141,7 @@ class Store:
             identification=self._identification,
             removed_targets=self._removed_targets,
         )
-        self.deliveries = Deliveries(shared, self.targets, self._removed_targets, self.nodes)
+        self.deliveries = _Deliveries(shared, self.targets, self._removed_targets, self.nodes)
         self.replays = Replays(shared)
         self.tunnels = Tunnels(shared)
         self.response_pairs = ResponsePairReader(shared)
@@ -342,3 +342,75 @@ class Store:
         self._request_counts.forget(endpoint.id)
         self.limits.forget(endpoint.id)
         self._publish(EndpointRemoved(endpoint=endpoint))
+
+
+_VERSION = "SELECT id, version FROM endpoint WHERE slug = ? AND trashed IS NULL"
+
+
+class _Endpoints(Endpoints):
+    """Other nodes change them, too."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        removed_targets: RemovedTargets,
+        trash: Trash,
+        retention_changed: Callable[[], None],
+        look: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`look` takes over what other nodes changed."""
+        super().__init__(shared, removed_targets, trash, retention_changed)
+        self._look = look
+
+    async def look_again(self, slug: str) -> bool:
+        """A single read, of what is about to be refused: so a flood of requests to unknown paths stays cheap."""
+
+        def job(database: Database) -> tuple[int, int] | None:
+            found: tuple[int, int] | None = execute(database, _VERSION, (slug,)).fetchone()
+            return found
+
+        known = self.by_slug(slug)
+        stored = await self._readers.run(job)
+        if stored == (None if known is None else (known.id, known.version)):
+            return False
+        await self._look()
+        return True
+
+
+class _Deliveries(Deliveries):
+    """Any node may send them, each target's by one of them."""
+
+    def __init__(self, shared: Shared, targets: Targets, removed_targets: RemovedTargets, nodes: Nodes) -> None:
+        super().__init__(shared, targets, removed_targets)
+        self._nodes = nodes
+        self._unmarked: set[int] = set()
+        """Targets that were claimed, and what was being sent to them is not marked yet."""
+
+    async def claim(self, target_id: int) -> bool:
+        """What the node that had the target before was sending may have been received: that is marked."""
+        claimed = await self._nodes.claim(f"target {target_id}")
+        if claimed:
+            self._unmarked.add(target_id)
+        if claimed is not False and target_id in self._unmarked:
+            await self.interrupt(target_id)
+            self._unmarked.discard(target_id)
+        return claimed is not False
+
+    async def queued(
+        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
+    ) -> list[QueuedDelivery]:
+        """Empty after other nodes took this one for dead: its sender then stops, and claims the target again."""
+        if self._nodes.has_lost(f"target {target_id}"):
+            return []
+        return await super().queued(target_id, limit, due_at=due_at, without=without)
+
+    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        if self._nodes.has_lost(f"target {target_id}"):
+            return None
+        return await super().next_due_at(target_id, without=without)
+
+    async def end_removed(self, target_ids: Iterable[int]) -> None:
+        """Nobody sends what is queued for these, which are gone: their nodes died before they could end it."""
+        for target_id in target_ids:
+            if await self.claim(target_id):
+                self._removed_targets.check([target_id])

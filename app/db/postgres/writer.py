@@ -22,18 +22,17 @@ from app.core.errors import EndpointChangedError, NoRoomError, NotAllowedError, 
 from app.core.model import Summary
 from app.core.role import Role
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.inserts import Inserts
 from app.db.part import nothing
 from app.db.postgres.address import refusal
 from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, trouble
-from app.db.postgres.follow import Changes, Follower
+from app.db.postgres.follow import CHANNEL, Changes, Follower
 from app.db.postgres.insert import insert
 from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
 from app.db.write_jobs import Add, Job, JobResult
-from app.db.writer_thread import WriterThread
+from app.db.writer_thread import Inserts, WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -45,7 +44,6 @@ NOTIFY_S = 0.05
 WATCH_S, PATIENCE_S, CLOSING_PATIENCE_S = 0.5, 20.0, 3.0
 """A commit that takes longer may never end: a server can be frozen while its machine still answers. Those who wait
 are told, and the connection is cut."""
-CHANNEL = "hookline"
 STEP = 4
 """How many times as long as in SQLite a step of background work may take: what each takes whatever its size, some 3 ms
 of statements sent to the server, is most of a shorter one."""

@@ -17,7 +17,7 @@ from app.core.bodies.charset import detect
 from app.core.bodies.decompressor import AT_ONCE, Decompressor, codings, unsupported_reason
 from app.core.model import PART_SIZE
 from app.core.record import Headers
-from app.db.encoded_headers import decode_headers
+from app.db.models import decode_headers
 
 WINDOW = 256 * 1024
 """Bytes of text folded at once: Python lets no other thread run meanwhile."""

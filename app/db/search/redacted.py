@@ -15,7 +15,7 @@ from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, sear
 from app.core.redaction.in_text import redacted_headers, redacted_url
 from app.core.redaction.secret import HOLE, SecretHeaders
 from app.db.body_parts import FIRST_PART
-from app.db.encoded_headers import decode_headers
+from app.db.models import decode_headers
 from app.db.raw_sql import execute, json_list
 from app.db.search.candidate import BODY_LIMIT, Candidate, UnpackBudget, body_text, decoded_body
 

@@ -39,7 +39,7 @@ _PRAGMAS = [
     ("journal_size_limit", 32 * 1024 * 1024),
 ]
 _WRITER_STATEMENTS = 400
-"""Kept prepared: inserts of any number of rows into four tables (`insert.ManyRows`), and all others."""
+"""Kept prepared: inserts of any number of rows into four tables (`ManyRows`), and all others."""
 _READ_PRAGMAS = [("query_only", "on"), ("cache_size", -8_000), ("temp_store", "memory")]
 
 # sqlite3 looks for an adapter of every value that is no int, float, str or bytearray, and makes exceptions while it

@@ -34,7 +34,6 @@ from app.db.endpoint_directory import EndpointDirectory
 from app.db.endpoints import Account, Endpoints, Tunnels
 from app.db.eviction import StorageEviction
 from app.db.identification import Identification
-from app.db.inserts import Inserts
 from app.db.part import Shared
 from app.db.queries import Activity, ProviderStats, between, count_all
 from app.db.raw_sql import newest_seq, raw
@@ -50,6 +49,7 @@ from app.db.sqlite.writer.writer import Writer
 from app.db.storage_limits import StorageLimits
 from app.db.trash import Trash
 from app.db.write_jobs import AdaptiveBatch, Job
+from app.db.writer_thread import Inserts
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cli.mcp.bodies import part_without_secrets
 from app.cli.mcp.serializers import Serializer
-from app.db.encoded_headers import encode_headers
+from app.db.models import encode_headers
 from app.db.search.redacted import RedactedCandidate
 from tests.cli.mcp.secret_corpus import ENDPOINT_HEADER, HARMLESS, SECRETS, Make, Sent, secret, word
 

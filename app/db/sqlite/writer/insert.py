@@ -16,10 +16,8 @@ from app.core.ids import uuid7
 from app.core.model import DeliveryState
 from app.db.body_parts import complete
 from app.db.counts import LOOSE, grow
-from app.db.encoded_headers import encode_headers
-from app.db.many_rows import ManyRows
-from app.db.models import DELIVERY_CODE, NOBODY
-from app.db.raw_sql import raw
+from app.db.models import DELIVERY_CODE, NOBODY, encode_headers
+from app.db.raw_sql import ManyRows, raw
 from app.db.write_jobs import Add
 
 _PLAIN = (

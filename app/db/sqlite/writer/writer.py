@@ -13,7 +13,6 @@ from typing import TypeVar
 from peewee import Database, SqliteDatabase
 
 from app.core.errors import NoRoomError, StorageUnavailableError
-from app.db.inserts import Inserts
 from app.db.models import AccountModel
 from app.db.raw_sql import raw, savepoint
 from app.db.sqlite.connection import (
@@ -29,7 +28,7 @@ from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
 from app.db.sqlite.writer.insert import insert
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
-from app.db.writer_thread import WriterThread
+from app.db.writer_thread import Inserts, WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
