@@ -1,4 +1,4 @@
-"""Deliveries: a captured request on its way to one target, its attempts, and what came of each."""
+"""Deliveries: a captured request on its way to one target, what it waits for, its attempts, and what came of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers, Record
-from app.core.target import TargetDraft
+from app.core.target import Target, TargetDraft
 
 
 class AttemptTrigger(StrEnum):
@@ -196,3 +196,111 @@ class RequestEdit(Record, frozen=True):
     url: str | None = None
     headers: Headers | None = None
     body: bytes | None = None
+
+
+FAILURES = {
+    FailureKind.CONNECTION: "Could not connect",
+    FailureKind.TIMEOUT: "Timed out",
+    FailureKind.TLS: "TLS failed",
+    FailureKind.PROTOCOL: "Invalid response",
+    FailureKind.STATUS: "Failed",
+    FailureKind.LOOP: "Would loop",
+    FailureKind.NOT_SENT: "Not sent",
+    FailureKind.INTERRUPTED: "Interrupted",
+    FailureKind.CUT_OFF: "Cut off on purpose",
+    FailureKind.INTERNAL: "Internal error",
+}
+RESPONSE_REMOVED = "Its headers and body were removed to make room for newer responses."
+TRIGGERS = {
+    AttemptTrigger.FORWARD: "forwarded",
+    AttemptTrigger.RETRY: "retry",
+    AttemptTrigger.MANUAL: "retried by you",
+    AttemptTrigger.RESTART: "after a restart",
+    AttemptTrigger.RESENT: "sent again because the open connection had closed",
+    AttemptTrigger.REPLAY: "replay",
+}
+
+
+def trigger_text(attempt: Attempt) -> str:
+    """Why it was made; empty for a request that was never forwarded."""
+    never = attempt.trigger is AttemptTrigger.FORWARD and attempt.failure is FailureKind.NOT_SENT
+    return "" if never else TRIGGERS[attempt.trigger]
+
+
+def short_result(attempt: Attempt) -> str:
+    """`200`, `500`, `Timed out`: attempts that ended the same way have the same one."""
+    return result_text(attempt.failure, attempt.status)
+
+
+def result_text(failure: FailureKind | None, status: int | None) -> str:
+    """The same, of an attempt with this failure and status. Nothing in it comes from a sender or a target."""
+    if failure in (None, FailureKind.STATUS) and status is not None:
+        return str(status)
+    return FAILURES[failure or FailureKind.STATUS]
+
+
+class WaitReason(StrEnum):
+    """NEXT: for nothing, it is sent as soon as its target has room. ORDER: for an older delivery to the same target."""
+
+    SENDING = "sending"
+    OFF = "off"
+    PAUSED = "paused"
+    ORDER = "order"
+    RETRY = "retry"
+    RATE = "rate"
+    NEXT = "next"
+
+
+class Wait(Record, frozen=True):
+    """`request` is the ID of the one whose delivery goes first."""
+
+    reason: WaitReason
+    request: str | None = None
+
+    def text(self, request: str | None = None) -> str:
+        """`waits for request 0198…, in order`; `request` names that one in other words."""
+        if self.reason is WaitReason.ORDER:
+            return f"waits for {request or f'request {self.request}'}, in order"
+        return _WAIT_TEXTS[self.reason]
+
+
+_WAIT_TEXTS = {
+    WaitReason.SENDING: "sending",
+    WaitReason.OFF: "target is off",
+    WaitReason.PAUSED: "target is paused",
+    WaitReason.RETRY: "waits for its retry",
+    WaitReason.RATE: "rate limit",
+    WaitReason.NEXT: "now",
+}
+_NOT_NOW = {
+    WaitReason.SENDING: "It is being sent now.",
+    WaitReason.OFF: "Its target is off. What waits is sent once it is on.",
+    WaitReason.PAUSED: "Its target is paused. What waits is sent once it is resumed.",
+    WaitReason.ORDER: "It waits for an older request, in order: send that one now.",
+    WaitReason.RATE: "It is due already, and waits for its target's rate limit.",
+    WaitReason.NEXT: "It is due already.",
+}
+
+
+def wait_of(delivery: Delivery, target: Target | None, now_us: int) -> Wait | None:
+    """`target` is the one that it is for; None if the delivery has ended."""
+    if delivery.state is not DeliveryState.QUEUED:
+        return None
+    reason = WaitReason.RETRY if delivery.wait_us(now_us) else WaitReason.NEXT
+    if delivery.sending_at is not None:
+        reason = WaitReason.SENDING
+    elif target is not None and not target.active:
+        reason = WaitReason.OFF
+    elif target is not None and target.paused is not None:
+        reason = WaitReason.PAUSED
+    elif target is not None and target.parallel is None and delivery.behind is not None:
+        return Wait(reason=WaitReason.ORDER, request=delivery.behind)
+    elif target is not None and target.rate_limit is not None and reason is WaitReason.NEXT:
+        reason = WaitReason.RATE
+    return Wait(reason=reason)
+
+
+def no_send_now(delivery: Delivery, target: Target | None, now_us: int) -> str | None:
+    """Why it cannot be made due at once; None if it can."""
+    wait = wait_of(delivery, target, now_us)
+    return "Only a delivery that waits can be sent now." if wait is None else _NOT_NOW.get(wait.reason)

@@ -1,14 +1,40 @@
-"""What a queued delivery waits for, in words, and why it cannot be sent now."""
+"""How an attempt ended, what a queued delivery waits for, and why it cannot be sent now: in words."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import FAILURES, Delivery, FailureKind, WaitReason, no_send_now, short_result, wait_of
 from app.core.model import DeliveryState
 from app.core.target import PausedBy
-from app.core.waiting import WaitReason, no_send_now, wait_of
 from tests import factories
+
+
+def test_each_kind_of_failure_has_words() -> None:
+    assert set(FAILURES) == set(FailureKind)
+
+
+@pytest.mark.parametrize(
+    ("status", "failure", "text"),
+    [
+        (200, None, "200"),
+        (500, FailureKind.STATUS, "500"),
+        (None, FailureKind.STATUS, "Failed"),
+        (None, FailureKind.TLS, "TLS failed"),
+        (200, FailureKind.TIMEOUT, "Timed out"),
+        (None, FailureKind.CUT_OFF, "Cut off on purpose"),
+    ],
+)
+def test_an_attempt_is_named_by_its_status_or_what_failed(
+    status: int | None, failure: FailureKind | None, text: str
+) -> None:
+    delivery = Delivery(
+        id="d", capture_id="c", endpoint_id=1, url="http://127.0.0.1:9/", state=DeliveryState.QUEUED, queued_at=0
+    )
+    attempt = factories.attempt(delivery, status=status, failure=failure)
+    assert short_result(attempt) == text
+
 
 NOW = 1_795_000_000_000_000
 WAITING = replace(factories.queued().delivery, state=DeliveryState.QUEUED)

@@ -24,11 +24,10 @@ from app.cli.identifiers import (
 from app.cli.output import GREEN, RED, YELLOW, Output, write_bytes
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, state_text, when_text
-from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
 from app.core.clock import microseconds
+from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason
 from app.core.delivery_text import reason_text
 from app.core.text import count_of, ms_text, size_text, time_text
-from app.core.waiting import WaitReason
 
 if TYPE_CHECKING:
     from hookline.headers import Headers

@@ -8,10 +8,9 @@ from typing import Any
 from aiohttp import web
 
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery import Delivery, DeliveryFilter, no_send_now
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
-from app.core.waiting import no_send_now
 from app.server.api.body import attachment_headers
 from app.server.api.inputs import RetryIn
 from app.server.api.parameters import (

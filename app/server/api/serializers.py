@@ -14,13 +14,12 @@ from msgspec import UNSET, UnsetType
 
 from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
-from app.core.delivery import Attempt, Delivery
+from app.core.delivery import Attempt, Delivery, wait_of
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.raw_request import slug_of
 from app.core.store import EndpointRepository
 from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import TunnelState
-from app.core.waiting import wait_of
 from hookline import records
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from app.core.attempt_text import result_text
+from app.core.delivery import result_text
 from app.core.errors import StorageUnavailableError
 from app.core.events import (
     Bus,

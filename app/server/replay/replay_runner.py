@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing, suppress
 from itertools import islice
 
-from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
-from app.core.delivery import Delivery, FailureKind, QueuedDelivery
+from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, short_result
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
 from app.core.replay.plan import PlannedSend, plan

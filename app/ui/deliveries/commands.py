@@ -11,10 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery import Delivery, DeliveryFilter, no_send_now
 from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
-from app.core.waiting import no_send_now
 from app.ui.commands.command import CommandGroup, Commands, menu_of
 from app.ui.deliveries.words import no_retry
 from app.ui.services import Services

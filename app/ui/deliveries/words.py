@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
-from app.core.attempt_text import FAILURES, trigger_text
-from app.core.delivery import Attempt, Delivery, FailureKind, ended_state
+from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
 from app.core.ids import uuid7_us
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import PausedBy, Target
 from app.core.text import clock_time, count_of, ms_text
-from app.core.waiting import WaitReason, wait_of
 from app.core.worst_state import State, delivery_state
 from app.ui.state_look import LOOKS, Look
 

@@ -10,12 +10,11 @@ import msgspec
 import pytest
 
 from app.core.backup import Backup
-from app.core.delivery import AttemptTrigger, FailureKind, Timing
+from app.core.delivery import AttemptTrigger, FailureKind, Timing, WaitReason
 from app.core.model import Auth, DeliveryState, Forward, Plan, ResponseSettings
 from app.core.replay.spec import Faults, ReplayState
 from app.core.target import RetryRule
 from app.core.tunnel.tunnel import TunnelState
-from app.core.waiting import WaitReason
 from hookline import records
 from hookline.client import Headers, Request, Summary
 from hookline.records import SentResponse, SourceAddress

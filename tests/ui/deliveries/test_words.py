@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.core.attempt_text import TRIGGERS
-from app.core.delivery import Attempt, AttemptTrigger, FailureKind
+from app.core.delivery import TRIGGERS, Attempt, AttemptTrigger, FailureKind
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule, Target
 from app.ui.deliveries.words import (

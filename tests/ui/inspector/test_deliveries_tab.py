@@ -15,9 +15,16 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
-from app.core.attempt_text import RESPONSE_REMOVED
 from app.core.clock import now_us
-from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, RequestEdit, Timing
+from app.core.delivery import (
+    RESPONSE_REMOVED,
+    AttemptTrigger,
+    Delivery,
+    DeliveryFilter,
+    FailureKind,
+    RequestEdit,
+    Timing,
+)
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState

@@ -16,8 +16,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.bodies.formats.multipart import SHOWN_MAX
-from app.core.bodies.part_finder import PartFinder
+from app.core.bodies.formats.multipart import SHOWN_MAX, PartFinder
 from app.ui.inspector.body.body_export import file_name, write_body
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_bytes

@@ -18,7 +18,7 @@ from app.core.bodies.formatter import Group, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.bodies.value_at_cursor import Value
-from app.core.search.spellings import pattern_of
+from app.core.search.body_search import pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar
 from app.ui.inspector.body.body_source import BodySource

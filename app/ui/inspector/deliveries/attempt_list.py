@@ -23,10 +23,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.core.attempt_text import trigger_text
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.delivery import Attempt, Delivery, FailureKind, trigger_text
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import Target
 from app.core.text import clock_time, exact_time, ms_text

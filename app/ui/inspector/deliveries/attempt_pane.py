@@ -11,19 +11,17 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.core.attempt_text import RESPONSE_REMOVED, trigger_text
 from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.text import is_binary
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.delivery import RESPONSE_REMOVED, Attempt, Delivery, FailureKind, WaitReason, trigger_text, wait_of
 from app.core.delivery_text import reason_text
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
 from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
-from app.core.waiting import WaitReason, wait_of
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain

@@ -9,11 +9,10 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, DeliveryFilter
+from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_send_now
 from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
-from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.inspector.deliveries.attempt_list import AttemptList, Row, rows_of
 from app.ui.inspector.deliveries.attempt_pane import AttemptPane

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.model import Capture
+from app.core.search.body_search import pattern_of
 from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
-from app.core.search.spellings import pattern_of
 from app.core.text import unexamined_text
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.inspector.tabs.tabs import BODY

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formats.json_tree import JsonTree
-from app.core.search.body_search import BodySearch
-from app.core.search.spellings import encodings_of, pattern_of
+from app.core.search.body_search import BodySearch, encodings_of, pattern_of
 from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code.code_rows import MATCHES_MAX

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from app.core.search.spellings import Encoding
+from app.core.search.body_search import Encoding
 from app.ui.inspector.body.code.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.inspector.body.find.finder import Finder

@@ -13,7 +13,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.bodies.decompressor import codings
-from app.core.bodies.part_finder import PartFinder, Span
+from app.core.bodies.formats.multipart import PartFinder, Span
 from app.core.text import count_of, size_text
 from app.ui.inspector.body.body_bars import NoticesBar, view_footer
 from app.ui.inspector.body.body_source import READ, BodySource, of_bytes, read_plain
