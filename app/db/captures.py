@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Protocol
 
 import msgspec
 from peewee import JOIN, Database
@@ -19,18 +18,20 @@ from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, D
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
-from app.core.search.query import Query
 from app.core.target import Target
 from app.db import body_parts, queries
 from app.db.counts import request_bytes
 from app.db.deliveries.targets import RemovedTargets
 from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
-from app.db.part import Part, Shared, Writer
+from app.db.part import Part, Shared
+from app.db.purging import Cleanup
 from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
+from app.db.search.search import Search
 from app.db.trash import Trash
 from app.db.write_jobs import AdaptiveBatch, Job
+from app.db.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class ResponseTimes:
     """Known only after the commit of a capture, they are collected in memory and written many at a time with a later
     one. All public methods are called on the loop's thread."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: WriterThread) -> None:
         self._writer = writer
         self._waiting: list[tuple[int, float]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -200,17 +201,6 @@ def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
 IDS_PER_STEP = 100
 
 
-class Search(Protocol):
-    """An engine's search, as `CaptureRepository` says."""
-
-    @property
-    def search(self) -> Callable[..., AsyncGenerator[list[Summary], None]]: ...
-
-    async def matching(
-        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
-    ) -> set[str]: ...
-
-
 class Captures(Part):
     def __init__(
         self,
@@ -218,12 +208,12 @@ class Captures(Part):
         search: Search,
         trash: Trash,
         *,
-        wake_cleanup: Callable[[], None],
+        cleanup: Cleanup,
         identification: Identification,
         removed_targets: RemovedTargets,
     ) -> None:
         super().__init__(shared)
-        self._removed_targets, self._wake_cleanup, self._identification = removed_targets, wake_cleanup, identification
+        self._removed_targets, self._wake_cleanup, self._identification = removed_targets, cleanup.wake, identification
         self._trash, self.search, self.matching = trash, search.search, search.matching
         self._response_times = ResponseTimes(self._writer)
         self.responded, self.close = self._response_times.add, self._response_times.close

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Purged
@@ -17,17 +16,8 @@ from app.db.deleting import make_room, oldest
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.deliveries.unsent import UnsentReport
 from app.db.part import Part, Shared
+from app.db.purging import Cleanup
 from app.db.write_jobs import AdaptiveBatch
-
-
-class Cleanup(Protocol):
-    """Deletes for good what is hidden."""
-
-    async def run(self) -> None: ...
-
-    @property
-    def wake(self) -> Callable[[], None]: ...
-
 
 SEQS_PER_READ = 20_000
 """Numbers of the oldest requests that are read at once: among an endpoint's million that takes a reader 0.3 s."""

@@ -1,4 +1,5 @@
-"""What both engines' retention has: when to purge, and deleting an endpoint's requests in steps."""
+"""What both engines' retention has: when to purge, deleting an endpoint's requests in steps, and the cleanup of what is
+hidden."""
 
 from __future__ import annotations
 
@@ -9,20 +10,47 @@ from peewee import Database
 
 from app.core.clock import DAY_US
 from app.core.model import PurgeReport
+from app.db import body_parts
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
+from app.db.deleting import delete_removed_endpoints
 from app.db.deliveries.unsent import UnsentReport
 from app.db.models import EndpointModel
 from app.db.part import Part, Shared
 from app.db.write_jobs import AdaptiveBatch
 
 
+class Cleanup(Part):
+    """Deletes in the background what is hidden (requests of removed endpoints, bodies without a request). Works when
+    woken; what a stop interrupts goes on with the next run of retention. `rows` and `parts` are the first steps'."""
+
+    def __init__(self, shared: Shared, *, rows: int, parts: int) -> None:
+        super().__init__(shared)
+        self._rows, self._parts = AdaptiveBatch(rows), AdaptiveBatch(parts, least=1)
+        self._lock = asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-cleanup", self._work)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    def wake_soon(self) -> None:
+        self.wake()
+
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            for step, batch in ((delete_removed_endpoints, self._rows), (body_parts.delete_dropped, self._parts)):
+                while await self._writer.between(step, batch, self._limits.deleted):
+                    pass
+
+    async def _work(self) -> None:
+        await self.run()
+
+
 class Purging(Part):
     """Purges at each interval of so many seconds; `rows` is the first step's."""
 
-    def __init__(self, shared: Shared, *, rows: int, interval_s: float) -> None:
+    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int, interval_s: float) -> None:
         super().__init__(shared)
-        self._clock, self._interval_s = shared.clock, interval_s
+        self._cleanup, self._clock, self._interval_s = cleanup, shared.clock, interval_s
         self._rows, self._unsent, self._lock = AdaptiveBatch(rows), UnsentReport(), asyncio.Lock()
         self._worker = BackgroundWorker("hookline-retention", self._run)
         self._timer: asyncio.TimerHandle | None = None

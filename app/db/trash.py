@@ -25,6 +25,7 @@ from app.db.deleting import delete_trashed
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.models import CaptureModel, EndpointModel, TrashModel
 from app.db.part import Part, Shared
+from app.db.purging import Cleanup
 from app.db.queries import all_endpoints, endpoint_of, marked_ids, newest_received_at, visible_sql
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, newest_seq, sql_list
 from app.db.write_jobs import AdaptiveBatch
@@ -59,11 +60,9 @@ class Cleared(Record, frozen=True):
 
 
 class Trash(Part):
-    def __init__(
-        self, shared: Shared, *, wake_cleanup: Callable[[], None], wake_cleanup_soon: Callable[[], None]
-    ) -> None:
+    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
         super().__init__(shared)
-        self._wake_cleanup, self._wake_cleanup_soon = wake_cleanup, wake_cleanup_soon
+        self._cleanup = cleanup
         self._numbers = count(1)
         self._restorable: dict[int, Deletion] = {}
         """Oldest first."""
@@ -284,7 +283,7 @@ class Trash(Part):
     def _endpoint_purged(self, endpoint: Endpoint) -> None:
         self._directory.forget(endpoint)
         self._request_counts.forget(endpoint.id)
-        self._wake_cleanup_soon()
+        self._cleanup.wake_soon()
 
     async def _purge_requests(self, number: int) -> None:
         batch = AdaptiveBatch(64)
@@ -293,7 +292,7 @@ class Trash(Part):
             while await self._writer.between(step, batch, self._limits.deleted):
                 pass
         finally:
-            self._wake_cleanup()
+            self._cleanup.wake()
         self._request_counts.restore(number)  # nothing is left of it
 
     async def _find_newest(self, endpoint_ids: Iterable[int]) -> None:

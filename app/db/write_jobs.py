@@ -41,6 +41,10 @@ class AdaptiveBatch:
         self.rows = self._least
 
 
+def nothing(_: object) -> None:
+    """The default for writes that nothing in memory depends on."""
+
+
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
 

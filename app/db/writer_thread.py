@@ -17,9 +17,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event
 from app.core.model import Summary
 from app.db.counts import RequestCounts
-from app.db.part import nothing
 from app.db.storage_limits import StorageLimits
-from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
+from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult, nothing
 
 
 class Inserts:
@@ -77,7 +76,8 @@ def _fail(future: asyncio.Future[Any], error: Exception) -> None:
 
 
 class WriterThread:
-    """What the writers of both engines have. All public methods are called on the loop's thread."""
+    """What the writers of both engines have: all that waits is committed in one transaction. All public methods are
+    called on the loop's thread, and raise StorageUnavailableError when nothing can be stored."""
 
     def __init__(self, inserts: Inserts) -> None:
         self._inserts = inserts
@@ -108,6 +108,10 @@ class WriterThread:
         self._jobs.append(job)
 
     async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
+        """The result of `job`, once it is committed. It may run twice, the first time rolled back, and may raise.
+
+        `cost` is how many bytes senders make it store; it is refused when the disk has no room for them.
+        """
         return await self._wait(job, after, cost=cost)
 
     async def between(
@@ -117,7 +121,8 @@ class WriterThread:
         after: Callable[[T], None] = nothing,
         **options: Any,
     ) -> T:
-        """`options` are those of the step's Job."""
+        """Run a step of background work when no capture waits; `batch` says how many rows it may touch, and adapts.
+        `options` are those of the step's Job."""
         return await self._wait(lambda database: step(database, batch.rows), after, batch=batch, **options)
 
     def begin_shutdown(self) -> None:

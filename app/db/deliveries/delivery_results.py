@@ -22,10 +22,10 @@ from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import WORST_FIRST, DeliveryState
 from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel, encode_headers
-from app.db.part import Writer
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, sql_list
 from app.db.records import ATTEMPT_COLUMNS, to_attempt
 from app.db.write_jobs import Job
+from app.db.writer_thread import WriterThread
 
 _PLAIN = (
     *("number", "started_at", "ms", "method", "url", "size", "reused", "http_version", "status", "response_size"),
@@ -287,7 +287,7 @@ class ResultQueue:
     """Collects results while others are stored. `done` is called for those of each call, on the loop's thread, once
     they are on disk."""
 
-    def __init__(self, writer: Writer, done: Callable[[Sequence[Result], Sequence[Stored]], None]) -> None:
+    def __init__(self, writer: WriterThread, done: Callable[[Sequence[Result], Sequence[Stored]], None]) -> None:
         self._writer, self._done = writer, done
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
@@ -304,7 +304,7 @@ class ResultQueue:
 
     async def store(self, results: Sequence[Result], then_begin: Sequence[str], cost: int) -> set[str]:
         """Store all or none of these, of different deliveries; the ids of those that have begun. `cost`, and errors, as
-        `Writer.run` says."""
+        `WriterThread.run` says."""
         for result in results:
             if result.target_id is not None and result.delivery.state is DeliveryState.FAILED:
                 self._failing.add(result.target_id)

@@ -42,10 +42,10 @@ from app.core.events import (
 from app.core.model import Counts, Endpoint, Summary
 from app.core.record import Record
 from app.db import queries
-from app.db.part import Writer
 from app.db.postgres.database import PostgresDatabase
 from app.db.raw_sql import execute, raw
 from app.db.write_jobs import Job
+from app.db.writer_thread import WriterThread
 from hookline.decoding import decode_json
 
 CHANNEL = "hookline"
@@ -227,7 +227,7 @@ _READ = "SELECT number, node, events FROM notice WHERE number > ? ORDER BY numbe
 class Notices:
     """What this node tells. Used on the loop's thread."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: WriterThread) -> None:
         self._writer = writer
         self._waiting: list[Event] = []
         self._timer: asyncio.TimerHandle | None = None

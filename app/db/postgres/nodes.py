@@ -24,8 +24,9 @@ from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
 from app.db.deliveries.deliveries import interrupt
-from app.db.part import Readers, Writer
 from app.db.raw_sql import execute
+from app.db.readers import Readers
+from app.db.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,7 @@ class Nodes:
 
     def __init__(
         self,
-        writer: Writer,
+        writer: WriterThread,
         readers: Readers,
         on_number: Callable[[int], None],
         on_beat: Callable[[Beat], None],

@@ -1,9 +1,8 @@
-"""Deletes requests older than their endpoint's retention, and in the background what is hidden. The server's clock says
-how old requests are: those of the nodes differ."""
+"""Deletes requests older than their endpoint's retention. The server's clock says how old they are: those of the nodes
+differ."""
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from peewee import Database
@@ -11,18 +10,15 @@ from peewee import Database
 from app.core.clock import DAY_US
 from app.core.events import Purged
 from app.core.model import PurgeReport, StorageSize
-from app.db import body_parts
-from app.db.background_worker import BackgroundWorker
 from app.db.counts import SIZE
-from app.db.deleting import delete_oldest, delete_removed_endpoints
+from app.db.deleting import delete_oldest
 from app.db.deliveries.unsent import BY_AGE
-from app.db.part import Part, Shared
+from app.db.part import Shared
 from app.db.postgres.database import SCHEMA
 from app.db.postgres.nodes import Nodes
 from app.db.postgres.schema import drop_partition, emptied_partitions
-from app.db.purging import Purging
+from app.db.purging import Cleanup, Purging
 from app.db.raw_sql import execute
-from app.db.write_jobs import AdaptiveBatch
 
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _SIZE = """SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class
@@ -41,8 +37,8 @@ class Retention(Purging):
     """No clock is doubted but a node's own, which retention does not ask."""
 
     def __init__(self, shared: Shared, cleanup: Cleanup, nodes: Nodes, *, interval_s: float) -> None:
-        super().__init__(shared, rows=256, interval_s=interval_s)
-        self._cleanup, self._nodes = cleanup, nodes
+        super().__init__(shared, cleanup, rows=256, interval_s=interval_s)
+        self._nodes = nodes
 
     async def resume(self) -> None:
         self.purge_soon()
@@ -90,21 +86,3 @@ class Retention(Purging):
     async def _scheduled(self) -> None:
         if await self._nodes.claim("retention") is not False:
             await self.purge()
-
-
-class Cleanup(Part):
-    """Works when woken; what a stop interrupts goes on with the next run of retention, on whichever node."""
-
-    def __init__(self, shared: Shared) -> None:
-        super().__init__(shared)
-        self._rows, self._parts = AdaptiveBatch(256), AdaptiveBatch(4, least=1)
-        self._lock = asyncio.Lock()
-        self._worker = BackgroundWorker("hookline-cleanup", self.run)
-        self.wake, self.stop = self._worker.wake, self._worker.stop
-
-    async def run(self) -> None:
-        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
-        async with self._lock:
-            for step, batch in ((delete_removed_endpoints, self._rows), (body_parts.delete_dropped, self._parts)):
-                while await self._writer.between(step, batch, self._limits.deleted):
-                    pass

@@ -42,11 +42,12 @@ from app.db.postgres.address import shown
 from app.db.postgres.database import PostgresDatabase, is_lost, trouble
 from app.db.postgres.follow import Changes, Follower, Listener, Notices
 from app.db.postgres.nodes import Beat, Nodes
-from app.db.postgres.retention import Cleanup, Retention
+from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
+from app.db.purging import Cleanup
 from app.db.queries import Activity, ProviderStats
 from app.db.raw_sql import execute
 from app.db.readers import Readers
@@ -122,11 +123,11 @@ class Store:
             clock,
             lambda: self._writer.user,
         )
-        self._cleanup = Cleanup(shared)
+        self._cleanup = Cleanup(shared, rows=256, parts=4)
         self._eviction = StorageEviction(shared, self._cleanup)
         self._identification = Identification(shared, identify)
         self.retention = Retention(shared, self._cleanup, self.nodes, interval_s=purge_interval_s)
-        self.trash = Trash(shared, wake_cleanup=self._cleanup.wake, wake_cleanup_soon=self._cleanup.wake)
+        self.trash = Trash(shared, self._cleanup)
         self.account = Account(shared, self.trash)
         self._removed_targets = RemovedTargets(shared)
         self.endpoints = _Endpoints(
@@ -137,7 +138,7 @@ class Store:
             shared,
             Search(shared),
             self.trash,
-            wake_cleanup=self._cleanup.wake,
+            cleanup=self._cleanup,
             identification=self._identification,
             removed_targets=self._removed_targets,
         )

@@ -22,7 +22,6 @@ from app.core.errors import EndpointChangedError, NoRoomError, NotAllowedError, 
 from app.core.model import Summary
 from app.core.role import Role
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.part import nothing
 from app.db.postgres.address import refusal
 from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, trouble
 from app.db.postgres.follow import CHANNEL, Changes, Follower
@@ -31,7 +30,7 @@ from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
-from app.db.write_jobs import Add, Job, JobResult
+from app.db.write_jobs import Add, Job, JobResult, nothing
 from app.db.writer_thread import Inserts, WriterThread
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,9 @@ from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.redaction.secret import HOLE, SecretHeaders
 from app.core.search.query import Filter, JsonTest, Leaf, Not, Query, Term, Word, flatten
-from app.db.part import Part, Readers
+from app.db.part import Part
 from app.db.queries import numbers_of
+from app.db.readers import Readers
 from app.db.search.candidate import UnpackBudget
 from app.db.search.index.terms import folded
 from app.db.search.scan import NEWEST, Keys, ListSection, MarkedRow, Scan, marked_rows, place_before, rows_after, split

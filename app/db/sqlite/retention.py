@@ -25,14 +25,13 @@ from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
-from app.db import body_parts
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
-from app.db.deleting import delete_oldest, delete_removed_endpoints, delete_selected
+from app.db.deleting import delete_oldest, delete_selected
 from app.db.deliveries.unsent import BY_AGE
 from app.db.models import MisdatedModel
-from app.db.part import Part, Shared
-from app.db.purging import Purging
+from app.db.part import Shared
+from app.db.purging import Cleanup, Purging
 from app.db.raw_sql import raw
 from app.db.sqlite.clock_check import ClockCheck
 from app.db.sqlite.writer.writer import Writer
@@ -56,8 +55,8 @@ class Retention(Purging):
         running_s: Callable[[], float],
         interval_s: float,
     ) -> None:
-        super().__init__(shared, rows=64, interval_s=interval_s)
-        self._path, self._cleanup, self._reclaim = path, cleanup, reclaim
+        super().__init__(shared, cleanup, rows=64, interval_s=interval_s)
+        self._path, self._reclaim = path, reclaim
         self._clock_check = ClockCheck(shared, running_s)
         self._announced: str | None = None
         self.problem: ClockProblem | None = None
@@ -269,33 +268,20 @@ def _vacuum(database: Database, pages: int) -> int:
     return (before - number("page_count")) * number("page_size")
 
 
-class Cleanup(Part):
-    """Works when woken; what a stop or a crash interrupts continues at the next start, and what the store could not
-    write with the next run of retention."""
+class ReclaimingCleanup(Cleanup):
+    """Returns the space of what it deleted to the disk, in the background, too."""
 
     def __init__(self, shared: Shared, reclaim: Reclaim) -> None:
-        super().__init__(shared)
+        super().__init__(shared, rows=64, parts=2)
         self._reclaim = reclaim
-        self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
-        self._lock = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._worker = BackgroundWorker("hookline-cleanup", self._run)
-        self.wake, self.stop = self._worker.wake, self._worker.stop
-
-    async def run(self) -> None:
-        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
-        async with self._lock:
-            while await self._writer.between(delete_removed_endpoints, self._rows, self._limits.deleted):
-                pass
-            while await self._writer.between(body_parts.delete_dropped, self._parts, self._limits.deleted):
-                pass
 
     def wake_soon(self) -> None:
         """Endpoints that are removed within `SOON_S` are deleted together."""
         if self._timer is None or self._timer.when() < self._loop.time():
             self._timer = self._loop.call_later(SOON_S, self.wake)
 
-    async def _run(self) -> None:
+    async def _work(self) -> None:
         await self.run()
         self._reclaim.wake()

@@ -42,7 +42,7 @@ from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.damage import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
-from app.db.sqlite.retention import Cleanup, Reclaim, Retention
+from app.db.sqlite.retention import Reclaim, ReclaimingCleanup, Retention
 from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.writer import Writer
@@ -105,13 +105,13 @@ class Store:
         )
         self._request_counts = counts
         self._reclaim = Reclaim(self._writer)
-        self._cleanup = Cleanup(shared, self._reclaim)
+        self._cleanup = ReclaimingCleanup(shared, self._reclaim)
         self._eviction = StorageEviction(shared, self._cleanup, is_damage)
         self._identification = Identification(shared, identify)
         self.retention = Retention(
             shared, path, self._cleanup, self._reclaim, running_s=running_s, interval_s=purge_interval_s
         )
-        self.trash = Trash(shared, wake_cleanup=self._cleanup.wake, wake_cleanup_soon=self._cleanup.wake_soon)
+        self.trash = Trash(shared, self._cleanup)
         self.account = Account(shared, self.trash)
         self._removed_targets = RemovedTargets(shared)
         self.endpoints = Endpoints(shared, self._removed_targets, self.trash, self.retention.purge_soon)
@@ -120,7 +120,7 @@ class Store:
             shared,
             Search(shared, self._index),
             self.trash,
-            wake_cleanup=self._cleanup.wake,
+            cleanup=self._cleanup,
             identification=self._identification,
             removed_targets=self._removed_targets,
         )
