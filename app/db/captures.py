@@ -21,11 +21,11 @@ from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.target import Target
 from app.db import body_parts, queries
 from app.db.counts import request_bytes
+from app.db.deleting import Cleanup
 from app.db.deliveries.targets import RemovedTargets
 from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
 from app.db.part import Part, Shared
-from app.db.purging import Cleanup
 from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.search.search import Search

@@ -1,17 +1,25 @@
-"""Deletes requests, each call as many as one step may: captures never wait long for it."""
+"""Deletes requests, each call as many as one step may: captures never wait long for it. Also what the retention of both
+engines has: when to purge, and the cleanup of what is hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from peewee import SQL, Database
 
+from app.core.clock import DAY_US
+from app.core.model import PurgeReport
+from app.db import body_parts
+from app.db.background_worker import BackgroundWorker
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
-from app.db.deliveries.unsent import BY_LIMIT, Unsent, keep_unsent
-from app.db.models import CaptureModel
+from app.db.deliveries.unsent import BY_LIMIT, Unsent, UnsentReport, keep_unsent
+from app.db.models import CaptureModel, EndpointModel
+from app.db.part import Part, Shared
 from app.db.queries import newest_received_at, trashed_sql
 from app.db.raw_sql import execute, execute_many, json_list, sql_list
+from app.db.write_jobs import AdaptiveBatch
 
 LONG_SPAN = 10_000
 """Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""
@@ -133,7 +141,7 @@ def make_room(database: Database, limit: int, *, seqs: Sequence[int], needed: in
     return examined, delete_numbers(database, selected, unsent_error=BY_LIMIT)
 
 
-def delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
+def _delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
     """Delete at most `limit` requests of removed endpoints, and if they had fewer, these endpoints, as many at most;
     None when there are no removed endpoints."""
     rows = execute(database, "SELECT id FROM endpoint WHERE removed = 1 LIMIT ?", (limit,)).fetchall()
@@ -148,3 +156,95 @@ def delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
         for table, column in (("trash", "endpoint_id"), ("endpoint", "id")):
             execute(database, f"DELETE FROM {table} WHERE {column} IN numbers(?)", (ids,))
     return deleted
+
+
+class Cleanup(Part):
+    """Deletes in the background what is hidden (requests of removed endpoints, bodies without a request). Works when
+    woken; what a stop interrupts goes on with the next run of retention. `rows` and `parts` are the first steps'."""
+
+    def __init__(self, shared: Shared, *, rows: int, parts: int) -> None:
+        super().__init__(shared)
+        self._rows, self._parts = AdaptiveBatch(rows), AdaptiveBatch(parts, least=1)
+        self._lock = asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-cleanup", self._work)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    def wake_soon(self) -> None:
+        self.wake()
+
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            for step, batch in ((_delete_removed_endpoints, self._rows), (body_parts.delete_dropped, self._parts)):
+                while await self._writer.between(step, batch, self._limits.deleted):
+                    pass
+
+    async def _work(self) -> None:
+        await self.run()
+
+
+class Purging(Part):
+    """Purges at each interval of so many seconds; `rows` is the first step's."""
+
+    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int, interval_s: float) -> None:
+        super().__init__(shared)
+        self._cleanup, self._clock, self._interval_s = cleanup, shared.clock, interval_s
+        self._rows, self._unsent, self._lock = AdaptiveBatch(rows), UnsentReport(), asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-retention", self._run)
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = False
+        self.last_report: PurgeReport | None = None
+        self.next_run_at: int | None = None
+
+    def start(self) -> None:
+        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
+        self._started = True
+        self._worker.wake()
+
+    def purge_soon(self) -> None:
+        """An endpoint's retention has changed. Does nothing before `start`."""
+        if self._started:
+            self._worker.wake()
+
+    async def stop(self) -> None:
+        """Stop after the current step; the rest is deleted next time."""
+        await self._worker.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        self.next_run_at = None
+
+    async def purge(self) -> PurgeReport:
+        """Delete expired requests; publishes Purged. StorageUnavailableError if impossible."""
+        raise NotImplementedError
+
+    async def _scheduled(self) -> None:
+        await self.purge()
+
+    async def _run(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._scheduled()
+        finally:
+            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+
+    async def _purge_endpoint(self, delete: Callable[..., Deleted], endpoint_id: int, now: int) -> int:
+        """Delete in steps what has expired by `now`; how many. Each step asks the database for how many days the
+        requests are kept: they may be more by then."""
+        total = 0
+
+        def step(database: Database, limit: int) -> Deleted:
+            days = EndpointModel.select(EndpointModel.retention_days).where(EndpointModel.id == endpoint_id)
+            kept: int | None = days.scalar(database)
+            if kept is None:  # the endpoint was deleted, with all requests
+                return Deleted()
+            return delete(database, limit, endpoint_id=endpoint_id, before=now - kept * DAY_US)
+
+        def after(deleted: Deleted) -> None:
+            self._limits.deleted(deleted)
+            self._unsent.add(deleted.unsent)
+
+        while deleted := (await self._writer.between(step, self._rows, after)).total:
+            total += deleted
+        return total

@@ -12,11 +12,10 @@ from app.core.events import Purged
 from app.core.model import PurgeReport
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
-from app.db.deleting import make_room, oldest
+from app.db.deleting import Cleanup, make_room, oldest
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.deliveries.unsent import UnsentReport
 from app.db.part import Part, Shared
-from app.db.purging import Cleanup
 from app.db.write_jobs import AdaptiveBatch
 
 SEQS_PER_READ = 20_000

@@ -11,13 +11,12 @@ from app.core.clock import DAY_US
 from app.core.events import Purged
 from app.core.model import PurgeReport, StorageSize
 from app.db.counts import SIZE
-from app.db.deleting import delete_oldest
+from app.db.deleting import Cleanup, Purging, delete_oldest
 from app.db.deliveries.unsent import BY_AGE
 from app.db.part import Shared
 from app.db.postgres.database import SCHEMA
 from app.db.postgres.nodes import Nodes
 from app.db.postgres.schema import drop_partition, emptied_partitions
-from app.db.purging import Cleanup, Purging
 from app.db.raw_sql import execute
 
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

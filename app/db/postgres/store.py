@@ -29,6 +29,7 @@ from app.core.providers import Identify
 from app.core.role import Role
 from app.db.captures import Captures
 from app.db.counts import RequestCounts
+from app.db.deleting import Cleanup
 from app.db.deliveries.deliveries import Deliveries
 from app.db.deliveries.replays import Replays
 from app.db.deliveries.response_pairs import ResponsePairReader
@@ -47,7 +48,6 @@ from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
-from app.db.purging import Cleanup
 from app.db.queries import Activity, ProviderStats
 from app.db.raw_sql import execute
 from app.db.readers import Readers

@@ -107,7 +107,7 @@ def _windows(overlap: int, content_type: str, pieces: Iterator[bytes], cancelled
     first = next(pieces, b"")
     charset = detect(content_type, first, complete=False)
     decoder, piece, skip = charset.decoder(), first, charset.skip
-    from app.core.search.readable.readable_text import ReadableText  # start-up time, as below
+    from app.core.search.readable_text import ReadableText  # start-up time, as below
 
     readable = ReadableText(content_type, charset.name, overlap=overlap)
     while piece and not cancelled():
@@ -195,8 +195,8 @@ def readable_texts_of(
     """The same text in readable form (percent, JSON and other escapes decoded) where that differs, in pieces. With
     `only_changed`, only the parts of the body that differ, with a few characters around them."""
     # Start-up time: it knows many notations and formats, which only a search and the index need.
-    from app.core.search.readable.notations import readable_headers, readable_targets
-    from app.core.search.readable.readable_text import readable_texts
+    from app.core.search.notations import readable_headers, readable_targets
+    from app.core.search.readable_text import readable_texts
 
     found = [*readable_targets(target), *readable_headers(headers)]
     found += readable_texts(content_type, body.text, body.codec, only_changed=only_changed)

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.bodies.media_types import TEXT_LANGUAGES, TextLanguage, text_language, type_hint
-from app.core.search.readable.readable_text import readable_texts
+from app.core.search.readable_text import readable_texts
 
 TYPES = [(language, kind) for language in TEXT_LANGUAGES for kind in language.types]
 

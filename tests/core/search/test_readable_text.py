@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.core.search.readable.notations import readable_headers, readable_targets
-from app.core.search.readable.readable_text import READ_MAX, ReadableText, readable_texts
+from app.core.search.notations import readable_headers, readable_targets
+from app.core.search.readable_text import READ_MAX, ReadableText, readable_texts
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -251,7 +251,7 @@ def test_a_hostile_body_takes_bounded_time(text: str) -> None:
 
 def test_of_a_body_without_end_so_much_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert READ_MAX == 128 * 1024 * 1024
-    monkeypatch.setattr("app.core.search.readable.readable_text.READ_MAX", 10)
+    monkeypatch.setattr("app.core.search.readable_text.READ_MAX", 10)
     reader = ReadableText(JSON, overlap=3)
     assert list(reader.feed(r'"\u00eb"', False)) == ['"\u00eb"']
     assert list(reader.feed(r'"\u00eb"', False)) == []

@@ -1,1 +1,0 @@
-"""Decodes escapes and encodings in requests for searching. Pure functions."""
