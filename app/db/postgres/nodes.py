@@ -20,10 +20,12 @@ from peewee import SQL, Database
 
 from app import __version__
 from app.core.errors import StorageUnavailableError
+from app.core.events import Event, NodesChanged
 from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
 from app.db.deliveries.deliveries import interrupt
+from app.db.postgres.follow import Follower
 from app.db.raw_sql import execute
 from app.db.readers import Readers
 from app.db.writer_thread import WriterThread
@@ -102,20 +104,18 @@ class Nodes:
         self,
         writer: WriterThread,
         readers: Readers,
-        on_number: Callable[[int], None],
+        follower: Follower,
+        publish: Callable[[Event], None],
+        *,
         on_beat: Callable[[Beat], None],
         look: Callable[[], Awaitable[None]],
-        *,
-        on_others: Callable[[], None],
         captures: bool,
         base_url: Callable[[], str | None],
     ) -> None:
-        """`on_number` is called with this node's number, `on_beat` when a node has died or a target has nobody, and
-        `on_others` when `others` has changed; `look` takes over what other nodes did. `base_url` is what this node
-        tells them of itself."""
-        self._look = look
-        self._writer, self._readers, self._on_number, self._on_beat = writer, readers, on_number, on_beat
-        self._on_others, self._captures, self._base_url = on_others, captures, base_url
+        """`on_beat` is called when a node has died or a target has nobody; `look` takes over what other nodes did.
+        `base_url` is what this node tells them of itself."""
+        self._writer, self._readers, self._follower, self._publish = writer, readers, follower, publish
+        self._on_beat, self._look, self._captures, self._base_url = on_beat, look, captures, base_url
         self.number = 0
         self.others = OtherNodes()
         self._owned: set[str] = set()
@@ -132,7 +132,7 @@ class Nodes:
         judges nobody, and one that only reads is no node."""
         self._works, self._judges = works, role is Role.MEMBER
         if role is not Role.READER:
-            self.number = await self._writer.run(self._register, self._on_number)
+            await self._writer.run(self._register, self._use)
         if role is not Role.CAPTURE:
             self._notice(await self._readers.run(_seen))
         live = self._watch() if role is Role.READER else self._live()
@@ -202,8 +202,7 @@ class Nodes:
                 number = await self._writer.run(partial(self._beat, number=self.number, trim=trim))
                 if number != self.number:
                     log.warning("other nodes took this one for dead; it registers again")
-                    self.number = number
-                    self._on_number(number)
+                    self._use(number)
                     self._lost |= self._owned
                     self._owned.clear()
                 beats, before, last = beats + 1, last, time.monotonic()
@@ -225,6 +224,9 @@ class Nodes:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):
                 self._notice(await self._readers.run(_seen))
+
+    def _use(self, number: int) -> None:
+        self.number = self._follower.number = number
 
     def _register(self, database: Database) -> int:
         (number,) = execute(database, _REGISTER, (__version__, self._captures)).fetchone()
@@ -254,7 +256,7 @@ class Nodes:
         others = OtherNodes(capturing=len(capturing), base_url=base_url)
         if others != self.others:
             self.others = others
-            self._on_others()
+            self._publish(NodesChanged())
 
     def _silent(self, seen: Sequence[Seen], now: float) -> list[tuple[int, float]]:
         """Those that have not said for long enough that they live."""

@@ -20,7 +20,6 @@ from app.core.events import (
     EndpointSaved,
     EndpointsReordered,
     Event,
-    NodesChanged,
     PlanChanged,
     StorageTrouble,
 )
@@ -103,10 +102,10 @@ class Store:
         self.nodes = Nodes(
             self._writer,
             self._readers,
-            self._numbered,
-            self._node_changed,
-            self._writer.look,
-            on_others=self._others_changed,
+            self._follower,
+            publish,
+            on_beat=self._node_changed,
+            look=self._writer.look,
             captures=works,
             base_url=base_url,
         )
@@ -276,12 +275,6 @@ class Store:
     def _tell(self, event: Event) -> None:
         self._notices.add(event)
         self._publish_and_index(event)
-
-    def _numbered(self, number: int) -> None:
-        self._follower.number = number
-
-    def _others_changed(self) -> None:
-        self._publish(NodesChanged())
 
     def _node_changed(self, beat: Beat) -> None:
         """Let the forwarder take what nobody sends; end what nobody can."""
