@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 
+from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from app.core.delivery import Delivery
@@ -58,7 +59,10 @@ def _on_dashboard(desk: Desk, window: MainWindow) -> Iterator[str]:
         row = rows.row(endpoint.id)
         if row is None:
             yield f"the dashboard lacks {endpoint.name}"
-        elif row.contents.endpoint != endpoint or row.switch.isChecked() != endpoint.active:
+        elif (
+            replace(row.contents.endpoint, version=endpoint.version) != endpoint
+            or row.switch.isChecked() != endpoint.active
+        ):
             yield f"the dashboard shows {row.contents.endpoint}, switched on: {row.switch.isChecked()}, not {endpoint}"
         elif row.contents.counts != desk.store.captures.counts(endpoint.id):
             yield f"the dashboard counts {row.contents.counts} for {endpoint.name}"
