@@ -9,18 +9,17 @@ from app.core.bodies.formats import (
     csv,
     form,
     hex_dump,
-    html,
     html_sanitizer,
     image,
     json,
     json_tree,
     jwt,
+    markup,
     msgpack,
     multipart,
     protobuf,
     svg_sanitizer,
     text,
-    xml,
 )
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.bodies.formatter import HEAD, Group, View
@@ -43,8 +42,8 @@ TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
 JWT = View("jwt", "JWT", "pretty", jwt.fit, jwt.write)
 MSGPACK = View("msgpack", "MessagePack", "pretty", msgpack.fit, msgpack.write, reads_bytes=True)
 PROTOBUF = View("protobuf", "Protobuf", "pretty", protobuf.fit, protobuf.write, reads_bytes=True)
-XML = View("xml", "XML", "pretty", xml.fit, xml.write)
-HTML = View("html", "HTML", "pretty", html.fit, html.write)
+XML = View("xml", "XML", "pretty", markup.xml_fit, markup.xml_write)
+HTML = View("html", "HTML", "pretty", markup.html_fit, markup.html_write)
 FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
 CSV_TABLE = View("csv-table", "CSV", "table", csv.fit, None)
 FORM = View("form", "Form", "pretty", form.fit, form.write)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats import html, xml
+from app.core.bodies.formats.markup import html_write, xml_write
 from app.core.bodies.formatter import Write
 from tests.core.bodies.format_lines import formatted, joined, read, texts
 
@@ -19,7 +19,7 @@ TOKENS = (
 )
 tokens = st.sampled_from([*TOKENS.split(" "), " ", "\r"])
 markup = st.lists(tokens, max_size=30).map("".join) | st.text(max_size=60)
-formatters = st.sampled_from([xml.write, html.write])
+formatters = st.sampled_from([xml_write, html_write])
 
 
 def ink(text: str) -> str:
@@ -27,8 +27,8 @@ def ink(text: str) -> str:
     return escape(re.sub(r"[ \t\n\r\f]", "", text))
 
 
-@example("<!DOCTYPE[", xml.write)
-@example("<!DOCTYPE a [ <!ENTITY b 'c'> \n", xml.write)
+@example("<!DOCTYPE[", xml_write)
+@example("<!DOCTYPE a [ <!ENTITY b 'c'> \n", xml_write)
 @given(markup, formatters)
 def test_nothing_but_white_space_is_lost_or_added(text: str, write: Write) -> None:
     shown = re.sub(r"\\[nrt]|\\x0c", "", joined(formatted(write, text)[0]))
@@ -44,7 +44,7 @@ def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(text: str, write: Wr
 
 def test_a_well_formed_text_that_goes_on_has_no_note_wherever_it_is_cut() -> None:
     text = "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]><a b='1'>x &amp; y<!-- c --><![CDATA[d]]></a>"
-    assert [at for at in range(len(text)) if formatted(xml.write, text[:at], complete=False)[1].notes] == []
+    assert [at for at in range(len(text)) if formatted(xml_write, text[:at], complete=False)[1].notes] == []
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_a_well_formed_text_that_goes_on_has_no_note_wherever_it_is_cut() -> Non
     ],
 )
 def test_an_end_tag_ends_one_element_and_a_repeated_one_none(text: str, lines: list[str]) -> None:
-    assert texts(html.write, text) == lines
+    assert texts(html_write, text) == lines
 
 
 def test_xml_in_lines() -> None:
     lines, out = formatted(
-        xml.write,
+        xml_write,
         '<?xml version="1.0"?><!-- who\n knows --><a x="1&amp;2"><b>text &lt; more</b><c/><d>\n  one\n  two\n</d>'
         "<e><![CDATA[ <raw> & ]]></e><f> </f></a>",
     )
@@ -96,7 +96,7 @@ def test_xml_in_lines() -> None:
 
 def test_html_in_lines() -> None:
     assert texts(
-        html.write,
+        html_write,
         "<!DOCTYPE html><html><head><meta charset=utf-8><script>if (a < b) '</div>'</script></head><BODY>"
         "<p>Hello <b>world</b>,<br>you<p>two<ul><li>one<li>two</ul><pre>a\n  b</pre></body></html>",
     ) == [
@@ -138,14 +138,14 @@ def test_html_in_lines() -> None:
     ],
 )
 def test_what_is_not_well_formed_is_told_by_its_place_and_shown(text: str, note: str) -> None:
-    lines, out = formatted(xml.write, text)
+    lines, out = formatted(xml_write, text)
     assert ink(joined(lines)) == ink(text)
     assert note in out.notes[0]
 
 
 def test_an_entity_bomb_stays_as_it_was_written() -> None:
     bomb = '<!DOCTYPE z [<!ENTITY a "ha"><!ENTITY b "&a;&a;"><!ENTITY e SYSTEM "file:///etc/passwd">]><z>&b;&e;</z>'
-    lines, out = formatted(xml.write, bomb)
+    lines, out = formatted(xml_write, bomb)
     assert [line.text for line in lines] == [
         "<!DOCTYPE z [",
         '  <!ENTITY a "ha">',
@@ -157,7 +157,7 @@ def test_an_entity_bomb_stays_as_it_was_written() -> None:
     assert not out.notes
 
 
-@pytest.mark.parametrize("write", [xml.write, html.write])
+@pytest.mark.parametrize("write", [xml_write, html_write])
 def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(write: Write) -> None:
     deep, _ = formatted(write, "<u1>" * 25_000 + "</u1>" * 25_000)
     assert len(deep) == 49_999
@@ -211,13 +211,13 @@ def test_charsets_declared_written_and_wrong(content_type: str, body: bytes, lin
 )
 def test_line_ends_without_end_are_kept_where_they_count(opening: str, closing: str) -> None:
     ends = 50_000
-    shown = texts(html.write, opening + "\r\n" * ends + closing)
+    shown = texts(html_write, opening + "\r\n" * ends + closing)
     assert len(shown) == ends + 1 - (not closing)
     assert not any("\\r" in line for line in shown[1:])
 
 
 def test_line_ends_without_end_are_nothing_where_they_do_not_count() -> None:
     ends = "\r\n \t" * 300_000
-    assert texts(xml.write, f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
+    assert texts(xml_write, f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
         *("<a>", "  <b>", "    x", "    y", "  </b>", "</a>")
     ]

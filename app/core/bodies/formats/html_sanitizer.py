@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from html import escape, unescape
 
-from app.core.bodies.formats.html import fit as html_fit
+from app.core.bodies.formats.markup import html_fit
 
 TEXT_MAX = 1024 * 1024
 """Maximum characters of a page."""

@@ -1,4 +1,8 @@
-"""Markup (XML, HTML) indented tag by tag: nothing is expanded or fetched, only white space changes."""
+"""Markup (XML, HTML) indented tag by tag: nothing is expanded, fetched or run, only white space changes.
+
+XML may be well-formed or not, and its entities stay as written. In HTML end tags are optional, scripts and styles stay
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,18 @@ from typing import Literal, NamedTuple
 
 from app.core.bodies.formatter import Content, Formatted, Write, position_at
 from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.media_types import is_xml
 
 INDENT = 2
-DEEPEST_INDENT = 40
+_DEEPEST_INDENT = 40
 """Levels beyond this are not indented further; nesting has no limit."""
-SPACE = " \t\r\n\f"
-SPACES = re.compile(f"[{SPACE}]+")
-_INK = re.compile(f"[^{SPACE}]")
+_SPACE = " \t\r\n\f"
+_SPACES = re.compile(f"[{_SPACE}]+")
+_INK = re.compile(f"[^{_SPACE}]")
 
-ENTITY = re.compile(r"(&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z_:][\w:.-]{0,63});)")
+_ENTITY = re.compile(r"(&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z_:][\w:.-]{0,63});)")
 
-Last = Literal["open", "text", "block"]
+_Last = Literal["open", "text", "block"]
 """Written last: a start tag, text (or an inline element), or a block that fills its line."""
 
 
@@ -30,7 +35,7 @@ class _Open(NamedTuple):
     verbatim: bool
 
 
-class Flow:
+class _Flow:
     """Writes tags and text to `lines`, and keeps track of open elements."""
 
     def __init__(self, lines: LineBuilder) -> None:
@@ -38,7 +43,7 @@ class Flow:
         self._stack: list[_Open] = []
         self._counts: Counter[str] = Counter()
         self._verbatim = 0
-        self._last: Last = "block"
+        self._last: _Last = "block"
         self._row = 0
         self._blank = True
         # The text ended with a line break, which is written before the next item.
@@ -119,7 +124,7 @@ class Flow:
 
     def new_row(self, depth: int = 0) -> None:
         """Always begins a new line."""
-        self.lines.end_line(INDENT * min(depth, DEEPEST_INDENT))
+        self.lines.end_line(INDENT * min(depth, _DEEPEST_INDENT))
         self._row += 1
         self._blank = True
 
@@ -128,13 +133,13 @@ class Flow:
             self.lines.end_line()
 
     def _short(self, piece: str, fills: bool) -> None:
-        if not piece.strip(SPACE):
+        if not piece.strip(_SPACE):
             if self._last == "text" or (fills and self._last == "open"):
                 self.write("text", piece)
             return
         if self._last == "block" or self._broken:
             self._new_line()
-            piece = piece.lstrip(SPACE)
+            piece = piece.lstrip(_SPACE)
         self._put("text", piece)
         self._last = "text"
 
@@ -149,7 +154,7 @@ class Flow:
             at = end if end >= 0 else len(piece)
             if self._broken:
                 self._new_line()
-            self._put("text", piece[begin:at].rstrip(SPACE) if end >= 0 else piece[begin:])
+            self._put("text", piece[begin:at].rstrip(_SPACE) if end >= 0 else piece[begin:])
             self._last = "text"
             yield
         self._broken = self._broken or piece.find("\n", at) >= 0
@@ -158,7 +163,7 @@ class Flow:
         if kind != "text" or "&" not in text:
             self.write(kind, text)
             return
-        for number, part in enumerate(ENTITY.split(text)):
+        for number, part in enumerate(_ENTITY.split(text)):
             self.write("literal" if number % 2 else "text", part)
 
     def _new_line(self) -> None:
@@ -167,16 +172,16 @@ class Flow:
             self.new_row(self.depth)
 
 
-_NAME = re.compile(rf"[A-Za-z_:\u0080-\U0010ffff][^{SPACE}/><]*")
-_WORD = re.compile(rf"[^{SPACE}=>\"'/<]+")
-_VALUE = re.compile(rf"[^{SPACE}>]+")
+_NAME = re.compile(rf"[A-Za-z_:\u0080-\U0010ffff][^{_SPACE}/><]*")
+_WORD = re.compile(rf"[^{_SPACE}=>\"'/<]+")
+_VALUE = re.compile(rf"[^{_SPACE}>]+")
 _BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
 _OUTSIDE = re.compile(r"[\[>]")
 _SUBSET = re.compile(r"[\"'\]>]|<!--")
 
 
 @dataclass(frozen=True)
-class Dialect:
+class _Dialect:
     """The differences between XML and HTML. With `folds_case` names are in lower case."""
 
     strict: bool
@@ -190,7 +195,7 @@ class Dialect:
     """The open elements that a start tag ends implicitly."""
 
 
-def writer(dialect: Dialect) -> Write:
+def _writer(dialect: _Dialect) -> Write:
     """Never fails: markup that is not well-formed is shown as it is, and a note has the first such place."""
 
     def write(content: Content, out: Formatted) -> Iterator[None]:
@@ -202,10 +207,10 @@ def writer(dialect: Dialect) -> Write:
 class _Markup:
     """One pass over the text; `_at` is the next character."""
 
-    def __init__(self, content: Content, dialect: Dialect, out: Formatted) -> None:
+    def __init__(self, content: Content, dialect: _Dialect, out: Formatted) -> None:
         self._text, self._is_cut = content.text, content.is_cut
         self._dialect, self._out = dialect, out
-        self._flow = Flow(out)
+        self._flow = _Flow(out)
         self._at = 0
         self._has_root = self._ends_within = False
         self._first_error, self._error_count = "", 0
@@ -248,7 +253,7 @@ class _Markup:
             bare = _BARE_AMPERSAND.search(piece)
             if bare:
                 self._report("an & that does not begin an entity", self._at + bare.start())
-            if not self._flow.depth and piece.strip(SPACE + "\ufeff"):
+            if not self._flow.depth and piece.strip(_SPACE + "\ufeff"):
                 self._report("text outside the root element", self._at)
         self._at = end
         yield from self._flow.text(piece, fills=self._text.startswith("</", end))
@@ -319,7 +324,7 @@ class _Markup:
         """`equals`: a value follows; `bare`: the attribute before has none."""
         while self._at < len(text):
             at = self._at
-            spaces = SPACES.match(text, at)
+            spaces = _SPACES.match(text, at)
             if spaces:
                 space, self._at = True, spaces.end()
                 continue
@@ -357,7 +362,7 @@ class _Markup:
 
     def _raw(self, name: str) -> Iterator[None]:
         """The content of a script or similar, where only its own end tag is a tag."""
-        close = re.compile(rf"</{name}(?=[{SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
+        close = re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
         end = close.start() if close else len(self._text)
         piece, self._at = self._text[self._at : end], end
         yield from self._flow.verbatim("text", piece)
@@ -399,10 +404,87 @@ class _Markup:
                 return
             subset = mark == "[" or (subset and mark == ">")
             if subset:
-                spaces = SPACES.match(text, at)
+                spaces = _SPACES.match(text, at)
                 begin = at = spaces.end() if spaces else at
                 if at < len(text):
                     flow.new_row(1)
         self._at = len(text)
         yield from flow.verbatim("literal", text[begin:], entities=False)
         self._report_end("a declaration")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARAGRAPH_ENDS = _names(
+    "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav"
+    " ol p pre section table ul"
+)
+_HTML = _Dialect(
+    strict=False,
+    folds_case=True,
+    instruction_end=">",
+    void=_names("area base br col embed hr img input link meta param source track wbr"),
+    raw=_names("script style textarea"),
+    verbatim=_names("script style textarea pre"),
+    inline=_names(
+        "a abbr acronym b bdi bdo big br button cite code del dfn em font i img input ins kbd label mark q s samp"
+        " select small span strike strong sub sup time tt u var wbr"
+    ),
+    closes={
+        **{name: frozenset({"p"}) for name in _PARAGRAPH_ENDS},
+        "li": _names("li"),
+        "dt": _names("dt dd"),
+        "dd": _names("dt dd"),
+        "td": _names("td th"),
+        "th": _names("td th"),
+        "tr": _names("td th tr"),
+        "tbody": _names("td th tr thead tbody"),
+        "tfoot": _names("td th tr tbody"),
+        "option": _names("option"),
+    },
+)
+# A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
+_HTML_START = re.compile(
+    rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+
+html_write = _writer(_HTML)
+
+
+def _is_html(start: bytes) -> bool:
+    """Whether text that begins like this is HTML, regardless of its type."""
+    return _HTML_START.match(start) is not None
+
+
+def html_fit(media_type: str, head: bytes) -> float:
+    """Certain if type and text agree; likely if the text begins as HTML does."""
+    start = _start(head)
+    if media_type == "text/html":
+        return 1.0 if b"<" in start else 0.45
+    return 0.96 if _is_html(start) else 0.0
+
+
+_XML = _Dialect(strict=True, folds_case=False, instruction_end="?>")
+_ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
+
+xml_write = _writer(_XML)
+
+
+def xml_fit(media_type: str, head: bytes) -> float:
+    """Certain if type and first character agree; likely if any text begins with a tag."""
+    start = _start(head)
+    if is_xml(media_type):
+        return 1.0 if start.startswith(b"<") else 0.45
+    if _is_html(start):
+        return 0.0
+    if start.startswith(b"<?xml"):
+        return 0.95
+    closed = b"</" in start or b"/>" in start
+    return 0.8 if _ELEMENT.match(start) and closed else 0.0
+
+
+def _start(head: bytes) -> bytes:
+    """The first characters. Removing zeros makes UTF-16 readable here; the charset is detected elsewhere."""
+    return head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
