@@ -10,8 +10,7 @@ from itertools import islice
 from app.core.bodies import decompressor, format_registry
 from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes
 from app.core.bodies.formats.image import image_kind
-from app.core.bodies.formatter import Content, Formatted, Group, Position, View
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Content, Formatted, Group, Line, Position, View
 from app.core.bodies.media_types import media_type
 from app.core.record import Headers
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.core.text import count_of
 
 _CLOSERS = ("}", "]", ")", "</")

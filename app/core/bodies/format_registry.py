@@ -22,8 +22,7 @@ from app.core.bodies.formats import (
     text,
 )
 from app.core.bodies.formats.languages import LANGUAGES
-from app.core.bodies.formatter import HEAD, Group, View
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import HEAD, Group, Line, View
 
 
 def _ranked_for_part(kind: str, head: bytes) -> list[View]:

@@ -1,12 +1,146 @@
-"""The interface of a format: a function writes the lines of a body, a view says how well it fits one."""
+"""The interface of a format: a function writes a body as lines of styled text, whose length their builder bounds, and a
+view says how well it fits one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from app.core.bodies.lines import LineBuilder
+from app.core.bodies.escape import HIDDEN_BUT_TAB, pieces
+
+Kind = Literal["text", "key", "string", "number", "literal", "punctuation", "control"]
+"""`control` is the escape shown for an invisible character; the others are for colouring."""
+
+Span = tuple[int, int, Kind]
+"""Start, end (in characters of the line) and kind; plain text has no span."""
+
+_HIDDEN = re.compile(r"\\[^\\]+")
+WIDTH = 2_000
+"""Maximum characters of a display line. Longer lines are folded, because widgets are slow with them."""
+
+
+class Line(NamedTuple):
+    """`folded`: it continues the line before it, without a line break."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    folded: bool = False
+
+    def runs(self) -> list[tuple[Kind, str]]:
+        """The line as (kind, text) in order."""
+        result: list[tuple[Kind, str]] = []
+        at = 0
+        for start, end, kind in self.spans:
+            if start > at:
+                result.append(("text", self.text[at:start]))
+            result.append((kind, self.text[start:end]))
+            at = end
+        if at < len(self.text):
+            result.append(("text", self.text[at:]))
+        return result
+
+
+def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
+    """Index and character in `lines`, a line of text with its folds, that show this column (from 1)."""
+    remaining = column - 1
+    for number, line in enumerate(lines):
+        at = 0
+        for kind, text in line.runs():
+            # The escape of a hidden character is longer than one character.
+            starts = [match.start() for match in _HIDDEN.finditer(text)] if kind == "control" else range(len(text))
+            if remaining < len(starts):
+                return number, at + starts[remaining]
+            remaining -= len(starts)
+            at += len(text)
+    return len(lines) - 1, len(lines[-1].text)
+
+
+class LineBuilder:
+    """Collects runs into lines, escaping what is hidden and folding what is too long."""
+
+    def __init__(self, width: int = WIDTH) -> None:
+        self._width = width
+        self._ready: list[Line] = []
+        self._texts: list[str] = []
+        self._spans: list[Span] = []
+        self._length = 0
+        self._folded = False
+        # Most lines are alike, so that equal spans are stored once.
+        self._known: dict[tuple[Span, ...], tuple[Span, ...]] = {}
+
+    def __len__(self) -> int:
+        """Finished lines not read yet."""
+        return len(self._ready)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the current line has no text yet."""
+        return not self._length and not self._folded
+
+    def add(self, kind: Kind, text: str) -> None:
+        """`text` contains no line breaks."""
+        # Most texts are printable ASCII, which takes a third of the time of a search to find out.
+        if (text.isascii() and text.isprintable()) or HIDDEN_BUT_TAB.search(text) is None:
+            self._append_folded(kind, text)
+            return
+        for escaped, displayed in pieces(text):
+            self._append_folded("control" if escaped else kind, displayed)
+
+    def end_line(self, indent: int = 0) -> None:
+        """Finish the line; the next begins with `indent` spaces."""
+        self._finish(folded=False)
+        if indent:
+            self._append_folded("text", " " * indent)
+
+    def add_lines(self, lines: Iterable[Line], indent: int) -> None:
+        """Append lines of another builder, after the current line, with `indent` spaces before each; the last one goes
+        on."""
+        for line in lines:
+            if not line.folded:
+                if not self.empty:
+                    self.end_line()
+                self._append_folded("text", " " * indent)
+            for kind, text in line.runs():
+                self._append_folded(kind, text)
+
+    def add_finished(self, lines: Sequence[Line]) -> None:
+        """Append these lines; the current one has no text."""
+        self._ready += lines
+
+    def take(self) -> list[Line]:
+        """Removes and returns the finished lines."""
+        lines, self._ready = self._ready, []
+        return lines
+
+    def _append_folded(self, kind: Kind, text: str) -> None:
+        at = 0
+        while len(text) - at > (free := self._width - self._length):
+            if free:
+                self._append(kind, text[at : at + free])
+                at += free
+            self._finish(folded=True)
+        if at < len(text):
+            self._append(kind, text[at:])
+
+    def _append(self, kind: Kind, text: str) -> None:
+        if kind != "text":
+            begin, end = self._length, self._length + len(text)
+            if self._spans and self._spans[-1][1:] == (begin, kind):
+                begin = self._spans.pop()[0]
+            self._spans.append((begin, end, kind))
+        self._texts.append(text)
+        self._length += len(text)
+
+    def _finish(self, *, folded: bool) -> None:
+        spans = tuple(self._spans)
+        self._ready.append(Line("".join(self._texts), self._known.setdefault(spans, spans), self._folded))
+        self._texts.clear()
+        self._spans.clear()
+        self._length = 0
+        self._folded = folded
+
 
 Group = Literal["parts", "pretty", "table", "tree", "text", "hex", "preview"]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 
 LINE_MAX = 8 * 1024 * 1024
 """Maximum characters of a line that are searched, including its continuations."""

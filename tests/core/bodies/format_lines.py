@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formatter import Content, Formatted, Group, Write
-from app.core.bodies.lines import WIDTH, Line
+from app.core.bodies.formatter import WIDTH, Content, Formatted, Group, Line, Write
 
 
 def formatted(

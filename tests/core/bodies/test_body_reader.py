@@ -16,7 +16,7 @@ from app.core.bodies.charset import declared_charset, detect
 from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import hex_rows, row_count, row_text
-from app.core.bodies.lines import WIDTH, Line
+from app.core.bodies.formatter import WIDTH, Line
 
 JSON = "application/json"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.core.bodies.formats import text as plain_text
 from app.core.bodies.formats.code import MATCH_MAX, PIECE, lexer_of, token_runs, writer
 from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from tests.core.bodies.format_lines import formatted, read, texts
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import random
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.folding import Folds
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 
 
 def lines_of(body: bytes, content_type: str) -> list[Line]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import json as json_format
-from app.core.bodies.formatter import Formatted
-from app.core.bodies.lines import WIDTH, Line
+from app.core.bodies.formatter import WIDTH, Formatted, Line
 from tests.core.bodies.format_lines import formatted, joined
 
 values = st.recursive(

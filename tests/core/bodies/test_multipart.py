@@ -27,7 +27,7 @@ from app.core.bodies.formats.multipart import (
     split,
     writer,
 )
-from app.core.bodies.lines import WIDTH
+from app.core.bodies.formatter import WIDTH
 from tests.core.bodies.format_lines import formatted_bytes, read
 
 TYPE = "multipart/form-data; boundary=b"

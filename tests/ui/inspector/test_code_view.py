@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.theme.body_text import LARGEST, SMALLEST

@@ -7,7 +7,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.ui.inspector.body.code.code_view import CodeView
 from app.ui.theme.theme import Theme
 from tests.ui.requests.page_desk import PageDesk, open_body

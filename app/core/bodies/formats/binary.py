@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from app.core.bodies.formatter import Content, Formatted, Write
-from app.core.bodies.lines import LineBuilder
+from app.core.bodies.formatter import Content, Formatted, LineBuilder, Write
 
 INDENT = 2
 DEEPEST_INDENT = 40

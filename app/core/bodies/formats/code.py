@@ -15,8 +15,7 @@ from typing import Any
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
 
 from app.core.bodies.formats.languages import Language
-from app.core.bodies.formatter import Content, Formatted, Write
-from app.core.bodies.lines import Kind
+from app.core.bodies.formatter import Content, Formatted, Kind, Write
 
 MATCH_MAX = 4_096
 """Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""

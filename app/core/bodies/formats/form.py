@@ -12,8 +12,7 @@ from app.core.bodies.charset import declared_codec
 from app.core.bodies.formats import json
 from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.text import has_controls
-from app.core.bodies.formatter import Content, Formatted, write_indented
-from app.core.bodies.lines import Kind
+from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
 from app.core.bodies.media_types import FORM
 
 INDENT = 2

@@ -11,8 +11,7 @@ from typing import cast
 import msgspec
 
 from app.core.bodies.formats.text import add_text
-from app.core.bodies.formatter import Content, Formatted, position_at
-from app.core.bodies.lines import Kind
+from app.core.bodies.formatter import Content, Formatted, Kind, position_at
 from app.core.bodies.media_types import is_json, text_language
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.

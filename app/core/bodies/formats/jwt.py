@@ -13,8 +13,7 @@ import msgspec
 
 from app.core.bodies.formats import json
 from app.core.bodies.formats.text import add_text
-from app.core.bodies.formatter import Content, Formatted, written
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Content, Formatted, Line, written
 from app.core.clock import EPOCH
 from app.core.text import count_of
 

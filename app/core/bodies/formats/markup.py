@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from app.core.bodies.formatter import Content, Formatted, Write, position_at
-from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write, position_at
 from app.core.bodies.media_types import is_xml
 
 INDENT = 2

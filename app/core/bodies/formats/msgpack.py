@@ -10,8 +10,7 @@ from datetime import timedelta
 
 from app.core.bodies.formats import binary
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized
-from app.core.bodies.formatter import HEAD, Content, Formatted, Write, written
-from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.formatter import HEAD, Content, Formatted, Kind, LineBuilder, Write, written
 from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack, media_type
 from app.core.clock import EPOCH
 

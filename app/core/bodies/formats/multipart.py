@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formatter import Content, Formatted, View, Write, written
-from app.core.bodies.lines import Kind, Line
+from app.core.bodies.formatter import Content, Formatted, Kind, Line, View, Write, written
 from app.core.bodies.media_types import media_type, parameter
 from app.core.text import size_text
 

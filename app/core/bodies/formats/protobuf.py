@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from app.core.bodies.decompressor import decompress_message
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized, writer
-from app.core.bodies.formatter import HEAD, Content, Formatted
-from app.core.bodies.lines import LineBuilder
+from app.core.bodies.formatter import HEAD, Content, Formatted, LineBuilder
 from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf, media_type
 
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)

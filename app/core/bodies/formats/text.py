@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.core.bodies.formatter import Content, Formatted, Write
-from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write
 from app.core.bodies.media_types import FORM
 
 PIECE = 64 * 1024

@@ -9,8 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from app.core.bodies.body_reader import LINES_MAX, BodyReader, split_character
-from app.core.bodies.formatter import Group
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Group, Line
 from app.ui.inspector.body.body_source import READ, BodySource, plain_pieces
 from app.ui.tasks import Latest, Tasks, in_thread
 

@@ -14,8 +14,7 @@ from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.bodies.format_registry import best_in
 from app.core.bodies.formats.image import image_title, may_be_sent_as
-from app.core.bodies.formatter import Group, View
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Group, Line, View
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.bodies.value_at_cursor import Value
 from app.core.search.body_search import pattern_of

@@ -9,7 +9,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.ui.inspector.body.body_bars import PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader

@@ -13,8 +13,7 @@ from shiboken6 import isValid
 from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import json, text
-from app.core.bodies.formatter import Content, written
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Content, Line, written
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
 from app.ui.inspector.body.code.code_rows import characters

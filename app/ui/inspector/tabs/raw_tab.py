@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.decompressor import codings
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.core.model import Capture
 from app.core.raw_request import is_chunked
 from app.core.text import size_text

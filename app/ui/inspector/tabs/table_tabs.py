@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tokens_in
-from app.core.bodies.lines import Line, LineBuilder
+from app.core.bodies.formatter import Line, LineBuilder
 from app.core.model import Capture
 from app.core.raw_request import query_pairs
 from app.core.record import Headers

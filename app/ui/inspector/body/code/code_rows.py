@@ -13,7 +13,7 @@ from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextLine
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.core.bodies.folding import Folds
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.core.search.body_search import Encoding, base64_matches, may_be_encoded, pattern_of
 from app.ui.theme.body_text import BodyTextStyle
 

@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
-from app.core.bodies.lines import Line, position_of_column
+from app.core.bodies.formatter import Line, position_of_column
 from app.core.search.body_search import Encoding
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.inspector.body.code.code_folds import CodeFolds

@@ -13,7 +13,7 @@ from app.core.bodies.format_registry import part_lines
 from app.core.bodies.formats.image import image_kind
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import HEAD_MAX, SHOWN_MAX, Part, Span, as_text, decode, section_of
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.core.bodies.media_types import media_type
 from app.core.file_names import safe_name
 from app.core.text import size_text

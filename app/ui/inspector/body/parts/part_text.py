@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
 
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Line
 from app.ui.inspector.body.code.code_rows import qt_spans, utf16
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
