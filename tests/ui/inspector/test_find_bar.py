@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app.core.bodies.formatter import Line
+from app.core.errors import StorageUnavailableError
 from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.find.body_find import HexFinder, LinesFinder
+from app.ui.inspector.body.find.finder import Finder
 from app.ui.theme.theme import Theme
+from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import until
 
@@ -52,6 +59,33 @@ async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> N
     assert code.verticalScrollBar().value() == 200
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert bar.count.text() == "1 of 10,000+"
+
+
+@pytest.mark.parametrize(("finder", "fails"), [(LinesFinder, False), (LinesFinder, True), (HexFinder, False)])
+async def test_what_is_still_read_is_not_said_to_have_no_match(
+    shown: PageDesk, finder: type[Finder], fails: bool
+) -> None:
+    before = b"" if finder is LinesFinder else bytes(range(256))
+    await open_body(shown, before + b"another")
+    sent, go_on = await shown.add(before + b"a needle\n" * 4), asyncio.Event()
+
+    async def read() -> None:
+        await go_on.wait()
+        if fails:
+            raise StorageUnavailableError("It is away.")
+
+    while_read(shown.desk.store.captures, "body", read)
+    shown.page.open_request(sent.id)
+    await until(lambda: shown.detail.capture_id == sent.id and shown.detail.body.loader.reader is None)
+    shown.detail.open_find()
+    bar = shown.detail.body.find_bar
+    bar.field.setText("needle")
+    assert isinstance(bar.finder, finder)
+    assert bar.count.text() == "Loading…"
+    go_on.set()
+    await until(lambda: bar.count.text() == ("Could not read the rest" if fails else "1 of 4"))
+    await until(lambda: bar.count.text() == "1 of 4")
+    await until(lambda: not shown.desk.messages.waiting())
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

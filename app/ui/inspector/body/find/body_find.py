@@ -44,7 +44,6 @@ class LinesFinder(ScanningFinder):
         """The number of the match to show once its lines are there."""
         self._marked = -1
         """The current match among those in the lines."""
-        loader.failed.connect(self._loading_failed)
 
     def status_text(self) -> str:
         text = super().status_text()
@@ -62,6 +61,8 @@ class LinesFinder(ScanningFinder):
                 self._lines_searched(*self._find_from(0))
             else:
                 self.run(self._search_lines)
+        elif needle:
+            self.await_body()
         self.changed.emit()
 
     def stop(self) -> None:
@@ -156,12 +157,8 @@ class LinesFinder(ScanningFinder):
                 self._loader.start_at(source, place)
         self.changed.emit()
 
-    @Slot()
-    def _loading_failed(self) -> None:
-        """If it can be loaded after all, the target is shown then."""
-        if self._target is not None:
-            self._failed, self.busy = True, False
-            self.changed.emit()
+    def waits(self) -> bool:
+        return self._target is not None or super().waits()
 
 
 class HexFinder(ScanningFinder):
@@ -175,8 +172,10 @@ class HexFinder(ScanningFinder):
         """Find this text."""
         self.clear()
         self.needle = needle
-        if needle:
+        if needle and self._loader.reader is not None:
             self.scan_on()
+        elif needle:
+            self.await_body()
         self.changed.emit()
 
     def clear(self) -> None:

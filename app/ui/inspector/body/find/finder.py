@@ -7,7 +7,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import BodySearch
@@ -82,6 +82,7 @@ class ScanningFinder(Finder):
         """Whether the matches are counted in the bytes."""
         self._ended = False
         self._failed = False
+        loader.failed.connect(self._loading_failed)
 
     def status_text(self) -> str:
         return "Could not read the rest" if self._failed else super().status_text()
@@ -128,6 +129,22 @@ class ScanningFinder(Finder):
         if self.steps and self.total and (known or not self.more):
             self.steps = 0
             self.go_to(number % self.total)
+
+    def await_body(self) -> None:
+        """Say that the body is being read: `view_changed` is called once it is there."""
+        if self._loader.source is not None:
+            self.busy, self.progress = True, "Loading…"
+
+    def waits(self) -> bool:
+        """Whether there is something to do once the body has been read."""
+        return self.busy and self._loader.reader is None
+
+    @Slot()
+    def _loading_failed(self) -> None:
+        """If it can be read after all, it is searched then."""
+        if self.waits():
+            self._failed, self.busy = True, False
+            self.changed.emit()
 
     def scan_on(self) -> None:
         """Count on behind the last place known."""
