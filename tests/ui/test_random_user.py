@@ -23,6 +23,7 @@ from app.core.model import Plan, Refusal
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.requests.page import drag_out
 from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED
 from tests import deliveries
 from tests.db import hands
 from tests.db.hands import Hands
@@ -114,6 +115,9 @@ async def test_a_random_user(
                     if window._stopped:
                         break
                 else:
+                    for page in (DASHBOARD, ALL_DELIVERIES, REFUSED, ALL_REQUESTS):
+                        window.enter_page(page)
+                        await rest(desk, window)
                     return
                 await window.pending.close()
 
