@@ -257,9 +257,9 @@ def visible(table: str = "t1", seq: str = "seq") -> SQL:
     return SQL(visible_sql(table, seq))
 
 
-def of_visible_endpoint(table: str = "t1") -> SQL:
-    """The condition that excludes requests and deliveries of deleted endpoints."""
-    return SQL(_NOT_OF_TRASHED.format(table=table))
+def of_visible_endpoint() -> SQL:
+    """The condition that excludes requests and deliveries of deleted endpoints, in a query of models."""
+    return SQL(_NOT_OF_TRASHED.format(table="t1"))
 
 
 IN_ORDER = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)

@@ -49,28 +49,25 @@ class _Item(NamedTuple):
 _NO_FAULTS = _Draws()
 
 
-def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec, start_at: int = 0) -> Iterator[PlannedSend]:
+def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[PlannedSend]:
     """The sends for the `(capture_id, received_at)` of `source`, oldest first. Only one capture is read ahead.
 
-    The faults of a capture's copy depend on the seed, its id and the copy's number alone. To continue, give the whole
-    `source` again with `start_at`, the first position wanted: the same sends follow. Or give what is left of it:
-    the faults are the same then too, but positions and times start at 0.
+    The faults of a capture's copy depend on the seed, its id and the copy's number alone. To continue, give what is
+    left of the `source`: the faults are the same, but positions and times start at 0.
     """
     held: tuple[int, _Item, int] | None = None
     for position, item, at_us in _slots(source, spec):
         if held is None:
             if item.draws.swap:
                 held = position, item, at_us
-            elif position >= start_at:
+            else:
                 yield from _sends(position, item, at_us, swapped=False)
             continue
         first_position, first, first_at = held
         held = None
-        if first_position >= start_at:
-            yield from _sends(first_position, item, first_at, swapped=True)
-        if position >= start_at:
-            yield from _sends(position, first, at_us, swapped=True)
-    if held is not None and held[0] >= start_at:
+        yield from _sends(first_position, item, first_at, swapped=True)
+        yield from _sends(position, first, at_us, swapped=True)
+    if held is not None:
         yield from _sends(*held, swapped=False)
 
 

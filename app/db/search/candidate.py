@@ -152,17 +152,17 @@ def plain_body(headers: Headers, data: bytes, budget: BodyBudget | None = None) 
     return decoded_body(headers, data, budget or BodyBudget(UnpackBudget())) or data[:BODY_LIMIT]
 
 
-def decoded_body(headers: Headers, data: bytes, budget: BodyBudget, most: int = BODY_LIMIT) -> bytes:
-    """At most `most` bytes of it; empty when it cannot be decoded."""
+def decoded_body(headers: Headers, data: bytes, budget: BodyBudget) -> bytes:
+    """At most `BODY_LIMIT` bytes of it; empty when it cannot be decoded."""
     names = codings(headers)
     if not names:
-        return data[:most]
+        return data[:BODY_LIMIT]
     pieces = bytearray()
     for piece in () if unsupported_reason(names) else unpacked_pieces(names, (data,), budget):
         pieces += piece
-        if len(pieces) >= most:
+        if len(pieces) >= BODY_LIMIT:
             break
-    return bytes(pieces[:most])
+    return bytes(pieces[:BODY_LIMIT])
 
 
 class DecodedBody(NamedTuple):
