@@ -144,23 +144,19 @@ class RequestCounts:
 
     def trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
         """A deletion hides requests."""
-        self._see(endpoint_id, -total, -unread)
+        self.show(endpoint_id, -total, -unread)
         self._trash(deletion, endpoint_id, total, unread)
 
     def restore(self, deletion: int) -> None:
         """It hides nothing any more."""
         for endpoint_id, (total, unread) in self._trashed.pop(deletion, {}).items():
-            self._see(endpoint_id, total, unread)
-
-    def shown(self, endpoint_id: int, total: int, unread: int) -> None:
-        """A deletion no longer hides these, as the database counted them."""
-        self._see(endpoint_id, total, unread)
+            self.show(endpoint_id, total, unread)
 
     def hide_trashed(self, endpoint_id: int) -> None:
         """The counts that were set include what deletions hide."""
         for hidden in self._trashed.values():
             total, unread = hidden.get(endpoint_id, (0, 0))
-            self._see(endpoint_id, -total, -unread)
+            self.show(endpoint_id, -total, -unread)
 
     def set_newest(self, endpoint_id: int, received_at: int | None) -> None:
         """When the newest request of the endpoint was received."""
@@ -168,7 +164,8 @@ class RequestCounts:
         if old is not None:
             self._counts[endpoint_id] = replace(old, last_received_at=received_at)
 
-    def _see(self, endpoint_id: int, total: int, unread: int) -> None:
+    def show(self, endpoint_id: int, total: int, unread: int) -> None:
+        """So many more are not hidden, of them so many unread; fewer if negative."""
         old = self._counts.get(endpoint_id)
         if old is not None:
             self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
@@ -182,9 +179,7 @@ class RequestCounts:
 
     def marked(self, endpoint_id: int, unread: int) -> None:
         """The number of unread requests changed by `unread`."""
-        old = self._counts.get(endpoint_id)
-        if old is not None and unread:
-            self._counts[endpoint_id] = replace(old, unread=old.unread + unread)
+        self.show(endpoint_id, 0, unread)
 
     def grew(self, endpoint_id: int, size: int) -> None:
         """Add `size` bytes of a delivery's attempts."""

@@ -257,7 +257,7 @@ class Trash(Part):
 
         def after(step: tuple[int, dict[int, Tally]]) -> None:
             for endpoint_id, (total, unread) in step[1].items():
-                self._request_counts.shown(endpoint_id, total, unread)
+                self._request_counts.show(endpoint_id, total, unread)
 
         while shown:
             shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])

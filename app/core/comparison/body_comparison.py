@@ -71,7 +71,7 @@ def text_differences(first: str, second: str) -> Iterator[Difference]:
         same_end += 1
     some, others = some[begin : len(some) - same_end], others[begin : len(others) - same_end]
     if some and others and max(len(some), len(others)) > LINES_MAX:
-        column = _first_differing_column(some[0], others[0])
+        column = _first_difference(some[0], others[0])
         old, new = (_quoted_lines(lines, column) for lines in (some, others))
         yield difference("body", _lines(begin, 1), old, new, f"Differs from line {begin + 1:,} on")
         return
@@ -87,7 +87,7 @@ def _replaced(some: list[str], others: list[str], at: int, other_at: int) -> Dif
     where = _lines(at, len(some)) if some else _lines(other_at, len(others))
     if not some or not others:
         return difference("body", where, _quoted_lines(some), _quoted_lines(others), where.capitalize())
-    column = _first_differing_column(some[0], others[0])
+    column = _first_difference(some[0], others[0])
     label = (
         where.capitalize() if len(some) == len(others) else f"{where.capitalize()} ({_lines(other_at, len(others))})"
     )
@@ -101,17 +101,6 @@ def _lines(at: int, count: int) -> str:
 def _quoted_lines(lines: list[str], column: int = 0) -> str | None:
     """The first of them."""
     return quoted(lines[0], column) + (" …" if len(lines) > 1 else "") if lines else None
-
-
-def _first_differing_column(some: str, other: str) -> int:
-    low, high = 0, min(len(some), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if some[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 MISSING = object()
@@ -282,7 +271,7 @@ def _byte_difference(first: bytes, second: bytes) -> Difference:
     return Difference(part="body", where=f"byte {at:,}", text=text, first=old, second=new)
 
 
-def _first_difference(first: bytes, second: bytes) -> int:
+def _first_difference(first: str | bytes, second: str | bytes) -> int:
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2

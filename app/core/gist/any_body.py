@@ -24,7 +24,7 @@ from app.core.bodies.formats import jwt
 from app.core.bodies.formats.multipart import as_text
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.gist import binary
-from app.core.gist.json_gist import json_gist, ndjson_gist
+from app.core.gist.json_gist import OPERATION, json_gist, ndjson_gist
 from app.core.gist.words import NAMES_MAX, first_words, names, with_detail
 from app.core.raw_request import below_slug
 from app.core.record import Headers
@@ -260,7 +260,6 @@ TEXT_SCAN = 16 * 1024
 LINE_MAX = 8 * 1024
 _YAML = re.compile(r"^([A-Za-z_][\w.-]{0,60}):(?=\s|$)", re.MULTILINE)
 _SUBJECT = re.compile(r"^Subject:[ \t]*([^\r\n]{1,400})", re.MULTILINE | re.IGNORECASE)
-_OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
 
 
 def _text_gist(text: str, label: str = "text") -> str:
@@ -298,7 +297,7 @@ def _yaml_gist(text: str) -> str:
 
 def _graphql_gist(text: str) -> str:
     """The kind and name of the first operation."""
-    operation = _OPERATION.match(text[:TEXT_SCAN])
+    operation = OPERATION.match(text[:TEXT_SCAN])
     return f"GraphQL · {operation[1]} {operation[2]}".rstrip() if operation else _text_gist(text, "GraphQL")
 
 

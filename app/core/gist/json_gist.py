@@ -32,7 +32,7 @@ NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 WORD_MAX = 60
 _WORD = re.compile(rb'"[A-Za-z0-9][A-Za-z0-9_.:/#-]{0,59}"')
-_OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
+OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
 # An unclosed string extends to the end of the data, so that no quote within it is tried as the start of another.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[{}\[\]]|,', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
@@ -117,7 +117,7 @@ def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:
         return plan.text
     if plan.how != "graphql":
         return with_detail(plan.text, shortened(text, WORDS_MAX))
-    operation = _OPERATION.match(text)
+    operation = OPERATION.match(text)
     kind, name = (operation[1], operation[2]) if operation else ("query", "")
     if not operation and not text.lstrip().startswith("{"):
         return plan.text
