@@ -22,9 +22,9 @@ from msgspec.structs import replace
 from app import __version__
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
+from app.core.files import resource
 from app.core.providers import Catalogue, ProviderMatch, load
 from app.core.record import Headers
-from app.core.resources import resource
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
 from app.core.settings import Settings, check, says_password

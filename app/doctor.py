@@ -15,7 +15,7 @@ from app.cli.connect import responds, running_api
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError, StoreDriverError
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.tunnel.program import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.current_settings import store_of

@@ -14,8 +14,8 @@ from app.application import Application
 from app.core.about import Component, Fact
 from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError
+from app.core.files import resource
 from app.core.model import Endpoint
-from app.core.resources import resource
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, read_folder
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.cli.client import Answer, ApiClient
-from app.core.forward_target import full_url
 from app.core.rules import NAME_MAX
+from app.core.target import full_url
 
 if TYPE_CHECKING:
     from hookline.records import Endpoint, Target

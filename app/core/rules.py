@@ -8,11 +8,10 @@ from unicodedata import category
 from urllib.parse import urlsplit
 
 from app.core.fields import fields_of, unstorable_error
-from app.core.forward_target import full_url
 from app.core.model import Auth, Endpoint, EndpointDraft, Plan
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.record import Headers, Record
-from app.core.target import RETRY_ON, TargetDraft, is_retry_on
+from app.core.target import RETRY_ON, TargetDraft, full_url, is_retry_on
 
 NAME_MAX = fields_of(EndpointDraft)["name"].bounds[1]
 NOTE_MAX = 2_000

@@ -12,7 +12,7 @@ from PySide6.QtGui import QFontInfo, QGuiApplication, QIcon, QImage
 from app.core.bodies.formats.code import lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.errors import HooklineError
-from app.core.resources import resource
+from app.core.files import resource
 from app.ui.qr.dialog import QrCode
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.fonts import can_write, ui_font

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from app import __version__
 from app.core.about import Component
-from app.core.resources import resource
+from app.core.files import resource
 
 PACKAGES = (
     "PySide6-Essentials",

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 
 from app import __version__
 from app.core.clock import rfc3339
-from app.core.log_file import FILE_NAME, OLD_FILES
+from app.core.files import LOG_NAME, OLD_LOGS
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class LogFile(RotatingFileHandler):
     """A full disk, or a folder that cannot be written, loses lines and nothing else."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, maxBytes=SIZE_MAX, backupCount=OLD_FILES, encoding="utf-8", errors="backslashreplace")
+        super().__init__(path, maxBytes=SIZE_MAX, backupCount=OLD_LOGS, encoding="utf-8", errors="backslashreplace")
         self.setFormatter(logging.Formatter(_FORMAT))
 
     def _open(self):  # type: ignore[no-untyped-def]  # typeshed's type is private
@@ -89,7 +89,7 @@ def write_log(folder: Path, *, as_json: bool = False) -> Iterator[None]:
         handlers: list[logging.Handler] = []
         queues: list[QueueListener] = []
         with contextlib.suppress(OSError):  # standard error is left
-            file = LogFile(folder / FILE_NAME)
+            file = LogFile(folder / LOG_NAME)
             files.callback(_close, file)
             _add(QueueHandler(SimpleQueue()), file, handlers, queues)
         if as_json:

@@ -14,7 +14,7 @@ import PySide6
 import pytest
 
 import prune
-from app.core.resources import resource
+from app.core.files import resource
 from app.ui.theme import icons
 from app.ui.theme.icons import NAMES
 from components import parts_of

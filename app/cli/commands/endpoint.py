@@ -22,9 +22,9 @@ from app.cli.output import DIM, GREEN, RED, Output
 from app.cli.table import Column
 from app.cli.text import when_text
 from app.core.fields import fields_of
-from app.core.forward_target import full_url
 from app.core.model import EndpointDraft
 from app.core.rules import NAME_MAX
+from app.core.target import full_url
 from app.core.text import count_of, ms_text, size_text, use_text
 from app.core.tunnel.tunnel import marked_url
 

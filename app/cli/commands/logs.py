@@ -9,11 +9,11 @@ from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.core.log_file import FILE_NAME, OLD_FILES
+from app.core.files import LOG_NAME, OLD_LOGS
 
 HELP = "print the last lines of the program's log"
 DETAILS = (
-    f"{HELP}: problems of hookline serve and of the window, from {FILE_NAME} in the data folder. Requests"
+    f"{HELP}: problems of hookline serve and of the window, from {LOG_NAME} in the data folder. Requests"
     " are not logged; see hookline requests and hookline tail."
 )
 EXAMPLES = (
@@ -35,7 +35,7 @@ def add_parser(commands: Commands) -> None:
 
 async def logs(call: LocalCall) -> int:
     """Print the last lines, and with `--follow` those that come."""
-    path = call.folder / FILE_NAME
+    path = call.folder / LOG_NAME
     try:
         lines, end = last_lines(path, call.options.count)
         for line in lines:
@@ -55,7 +55,7 @@ def last_lines(path: Path, count: int) -> tuple[list[str], int]:
     """The last `count` lines of the log and its older files, and how many bytes of the newest were read."""
     lines: deque[str] = deque(maxlen=count)
     end = 0
-    for old in (*(path.with_name(f"{path.name}.{number}") for number in range(OLD_FILES, 0, -1)), path):
+    for old in (*(path.with_name(f"{path.name}.{number}") for number in range(OLD_LOGS, 0, -1)), path):
         try:
             data = old.read_bytes()
         except FileNotFoundError:

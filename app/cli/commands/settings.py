@@ -10,7 +10,7 @@ from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
-from app.core.resources import tunnel_ids
+from app.core.files import tunnel_ids
 from app.core.settings import Settings, field_of, override_text
 from app.core.sizes import exact_size, parse_size
 

@@ -15,7 +15,7 @@ from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import GREEN, RED, Output
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
-from app.core.resources import tunnel_ids
+from app.core.files import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh
 from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark

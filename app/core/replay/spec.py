@@ -9,10 +9,10 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from app.core.delivery import RequestEdit
-from app.core.forward_target import full_url
 from app.core.hop_by_hop import FRAMING
 from app.core.record import Record
 from app.core.rules import FieldError, forward_url_error, headers_error, slug_error
+from app.core.target import full_url
 
 
 class ChosenRequests(Record, frozen=True, tag="ids"):

@@ -14,10 +14,9 @@ from peewee import SQL, Database, fn
 from app.core.clock import DAY_US
 from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
-from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
-from app.core.target import PausedBy, Target, TargetDraft
+from app.core.target import PausedBy, Target, TargetDraft, full_url
 from app.core.target_text import TargetTrouble
 from app.db.background_worker import BackgroundWorker
 from app.db.deliveries import delivery_results

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import DamagedBodyError, NotFoundError
-from app.core.forward_target import escapes_path, sendable, sub_path, target_below
 from app.core.hop_by_hop import FRAMING, LOOP_HEADER, hop_by_hop
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
 from app.core.store import CaptureRepository
-from app.core.target import Target
+from app.core.target import Target, escapes_path, sendable, sub_path, target_below
 from app.server.forward.attempt_failure import AttemptError
 
 _PORTS = {"http": 80, "https": 443}

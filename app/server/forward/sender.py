@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
 from app.core.errors import StorageUnavailableError
-from app.core.forward_target import sendable
 from app.core.record import Headers
 from app.core.redaction.names import is_secret_header
 from app.core.store import CaptureRepository
-from app.core.target import Target
+from app.core.target import Target, sendable
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import REDIRECTS, Exchange, StaleConnectionError, TargetResponse
 from app.server.forward.pool import ConnectionPool, PoolKey

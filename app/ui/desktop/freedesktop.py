@@ -16,7 +16,7 @@ from PySide6.QtCore import Q_ARG, Q_RETURN_ARG, SLOT, QMetaObject, QObject, Sign
 from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage
 from PySide6.QtGui import QGuiApplication
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.ui.desktop.text import Notice
 
 log = logging.getLogger(__name__)

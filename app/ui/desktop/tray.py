@@ -14,9 +14,9 @@ from PySide6.QtGui import QAction, QColor, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from app.core.bodies.escape import escape
+from app.core.files import resource
 from app.core.gist.words import shortened
 from app.core.model import Endpoint
-from app.core.resources import resource
 from app.core.store import CaptureRepository, EndpointRepository
 from app.ui.desktop.text import NAME_MAX, badge_text, menu_text
 from app.ui.pause import Pause

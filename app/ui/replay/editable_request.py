@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from app.core.bodies import decompressor
 from app.core.bodies.charset import declared_codec
-from app.core.forward_target import forwarded_url
 from app.core.model import Capture
 from app.core.replay.spec import OtherEndpoint, OwnTargets, ReplayDestination
+from app.core.target import forwarded_url
 from app.ui.inspector.body.body_source import BodySource, of_capture, read_plain
 from app.ui.services import Services
 from app.ui.tasks import in_thread

@@ -9,7 +9,7 @@ from functools import cache
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap, QPixmapCache
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.ui.theme.tokens import Tokens
 
 FONT, CHARACTERS = "fonts/phosphor-1.3.0.ttf", "fonts/phosphor-charmap-1.3.0.json"

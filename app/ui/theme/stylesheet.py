@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from string import Template
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.ui.theme import fonts, metrics
 from app.ui.theme.tokens import Tokens
 

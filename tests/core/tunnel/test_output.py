@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.tunnel.output import OutputReader, Reading, plain, public_url
 from app.core.tunnel.program import read_folder, values_to_run
 

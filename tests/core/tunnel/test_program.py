@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InvalidFieldsError
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.tunnel.program import (
     HIDDEN,
     TunnelCatalogueError,

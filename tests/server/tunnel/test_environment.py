@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.tunnel.program import ProgramSpec, arguments_of, read_folder, values_to_run
 from app.server.tunnel.launch import find_program, program_environment, write_files
 

@@ -17,7 +17,7 @@ import httpx
 import msgspec
 import pytest
 
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.tunnel.program import AddressHeader, read_folder
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories

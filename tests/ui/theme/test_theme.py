@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.core.files import resource
 from app.core.model import METHODS
-from app.core.resources import resource
 from app.ui.requests.activity.chart import colours
 from app.ui.theme.icons import NAMES, app_icon, mark
 from app.ui.theme.stylesheet import style_sheet

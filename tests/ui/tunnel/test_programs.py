@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.errors import InvalidFieldsError, NotFoundError
-from app.core.resources import resource
+from app.core.files import resource
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, read_folder
 from app.ui.shell.main_window import MainWindow

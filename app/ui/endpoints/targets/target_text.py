@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.core.forward_target import forwarded_url, full_url
-from app.core.target import PausedBy, RetryRule, TargetDraft
+from app.core.target import PausedBy, RetryRule, TargetDraft, forwarded_url, full_url
 from app.core.text import count_of, exact_duration
 from app.core.worst_state import State, target_state
 from app.ui.state_look import LOOKS, Look

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.core.delivery import Delivery
-from app.core.forward_target import escapes_path, forwarded_url, full_url, target_below
 from app.core.model import DeliveryState
+from app.core.target import escapes_path, forwarded_url, full_url, target_below
 from tests import factories
 
 

@@ -1,9 +1,13 @@
-"""Finds the files shipped with Hookline: in the installed package, or beside it in a checkout or bundle."""
+"""Finds the files shipped with Hookline, in the installed package, or beside it in a checkout or bundle; and names its
+log in the data folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+LOG_NAME = "hookline.log"
+OLD_LOGS = 2
+"""The log was rotated to these; they end in `.1` (the newer one) and `.2`."""
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
