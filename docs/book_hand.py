@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog
 
 from app.core.model import Endpoint
 from app.core.target import RetryRule, TargetDraft
-from app.ui.about.dialog import AboutDialog, LicencesDialog
+from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.tabs.tabs import BODY

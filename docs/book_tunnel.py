@@ -20,7 +20,7 @@ from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, read_folder
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
 from app.system import about as system_about
-from app.ui.qr.dialog import QrDialog
+from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL

@@ -13,7 +13,7 @@ from app.core.bodies.formats.code import lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.errors import HooklineError
 from app.core.files import resource
-from app.ui.qr.dialog import QrCode
+from app.ui.endpoints.qr_dialog import QrCode
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.fonts import can_write, ui_font
 from app.ui.theme.icons import NAMES, app_icon

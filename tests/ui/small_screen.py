@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 
 from app.core.target import TargetDraft
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.about.dialog import AboutDialog, LicencesDialog
+from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
-from app.ui.qr.dialog import QrDialog
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow

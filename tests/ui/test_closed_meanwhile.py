@@ -15,12 +15,12 @@ import pytest
 from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
-from app.ui.about.dialog import AboutDialog
+from app.ui.about_dialog import AboutDialog
+from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets import queued_counts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.tree_view import TreePlace
-from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.requests.page.own_window import OwnWindow

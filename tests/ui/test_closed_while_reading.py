@@ -28,11 +28,12 @@ from app.core.ids import uuid7
 from app.core.model import Capture, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.db.readers import Readers
-from app.ui.about.dialog import AboutDialog, LicencesDialog
+from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import of_capture
@@ -44,7 +45,6 @@ from app.ui.inspector.body.page_view import PageView
 from app.ui.inspector.body.parts.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES
-from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QDialog
 from app.core.model import Capture, Endpoint, Plan
 from app.core.store_choice import StoreChoice
 from app.core.target import TargetDraft
-from app.ui.about.dialog import AboutDialog, LicencesDialog
+from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.tabs.tabs import INFO
 from app.ui.messages import Message
-from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog

@@ -169,7 +169,7 @@ class EndpointActions(QObject):
 
     def show_qr(self, endpoint: Endpoint) -> None:
         """Show the QR code of its capture URL, in place of another one's."""
-        from app.ui.qr.dialog import QrDialog  # start-up time, here and below: loaded when it is first opened
+        from app.ui.endpoints.qr_dialog import QrDialog  # start-up time, here and below: loaded when it is first opened
 
         self.close_qr()
         dialog = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
@@ -180,7 +180,7 @@ class EndpointActions(QObject):
     @Slot()
     def close_qr(self) -> None:
         """Close the QR code, if it is open."""
-        from app.ui.qr.dialog import QrDialog  # as above
+        from app.ui.endpoints.qr_dialog import QrDialog  # as above
 
         if (dialog := opened(self._window, QrDialog)) is not None:
             dialog.reject()

@@ -18,7 +18,7 @@ from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
 from app.core.settings import Settings, check, override_text
 from app.core.sizes import exact_size
 from app.core.text import count_of
-from app.ui.about.dialog import AboutDialog
+from app.ui.about_dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
 from app.ui.settings.network import NetworkSection

@@ -18,10 +18,10 @@ from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
 from app.core.store import BackupRepository
 from app.core.text import count_of, limit_text, size_text, until, use_text
-from app.ui.retention_notice import RESUME
 from app.ui.services import Services
 from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection
 from app.ui.settings.saved_settings import BACKUP
+from app.ui.stores.store_notices import RESUME
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -22,14 +22,13 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea
-from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_dialogs import WindowDialogs
 from app.ui.shell.window_state import WindowState
-from app.ui.stores.address_notice import AddressNotice
 from app.ui.stores.store_commands import StoreCommands
+from app.ui.stores.store_notices import AddressNotice, RetentionNotice
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
@@ -44,7 +43,7 @@ from app.ui.widgets.toast import Toast, ToastAction
 if TYPE_CHECKING:
     from app.ui.dashboard.page import DashboardPage
     from app.ui.deliveries.page import DeliveriesPage
-    from app.ui.refused.page import RefusedPage
+    from app.ui.refused_page import RefusedPage
     from app.ui.requests.page.requests_page import RequestsPage
 
 MINIMUM = (860, 400)
@@ -164,7 +163,7 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def refused(self) -> RefusedPage:
-        from app.ui.refused.page import RefusedPage  # as above
+        from app.ui.refused_page import RefusedPage  # as above
 
         return RefusedPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 

@@ -4,30 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
+from app.core.bodies.escape import escape
+from app.core.fields import fields_of
+from app.core.links import LinkError, RequestLink, link_to_request, parse_link
+from app.core.model import Endpoint
+from app.core.search.format import literal
+from app.core.search.parse import parse
+from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
+from app.ui.commands.key_caps import KeyNames, key_names_of
+from app.ui.commands.palette_rows import PaletteEntry
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.messages import Message
 from app.ui.services import Services
-from app.ui.settings.saved_settings import BACKUP, RESTORE
-from app.ui.shell.palette_sources import PALETTE, PaletteSources
+from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.shell.window_dialogs import WindowDialogs
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once
 
 if TYPE_CHECKING:
     from app.ui.commands.palette import Palette
+    from app.ui.requests.filter.saved import SavedFilter
     from app.ui.requests.page.requests_page import RequestsPage
 
-NUMBERED = 9
+_NUMBERED = 9
 """The number of endpoints with a key of their own."""
+_SHOWN_MAX = 200
+"""Maximum characters of a filter in a row; more never fit."""
+_PALETTE = "command palette"
+"""The object name of the command that opens the palette."""
+_NOT_FOUND = "no such request"
+"""The key of the message that a request is gone: the next one that opens removes it."""
+_ICONS = {
+    CommandGroup.REQUEST: "body",
+    CommandGroup.LIST: "all",
+    CommandGroup.ENDPOINT: "hook",
+    CommandGroup.GO_TO: "expand",
+    CommandGroup.PROGRAM: "command",
+}
 
 
 class WindowCommands(Commands):
@@ -65,12 +89,8 @@ class WindowCommands(Commands):
         self._make_places()
         self._make_program()
         self._listed = tuple(self.commands)
-        self._numbers = tuple(self._number(number) for number in range(1, NUMBERED + 1))
-        self.sources = PaletteSources(services, tasks, page=page, numbers=self._numbers, parent=self)
-        self.sources.page_requested.connect(self.page_requested)
-        self.sources.endpoint_requested.connect(self.endpoint_requested)
-        self.sources.setting_requested.connect(dialogs.open_settings)
-        dialogs.closing.connect(self.sources.stop)
+        self.numbers = tuple(self._number(number) for number in range(1, _NUMBERED + 1))
+        self.sources = PaletteSources(services, tasks, page, dialogs, self)
         self.refresh()
 
     @cached_property
@@ -80,7 +100,7 @@ class WindowCommands(Commands):
         registry.add(*page.commands.all(), page.panes.back, *page.view_commands.commands, *self._body_text.commands)
         registry.add(self._actions.new, *page.endpoint_commands.for_palette())
         registry.add(*self._listed, *self._others)
-        registry.add_series(f"Endpoint 1 to {NUMBERED}", self._numbers)
+        registry.add_series(f"Endpoint 1 to {_NUMBERED}", self.numbers)
         return registry
 
     @cached_property
@@ -163,7 +183,7 @@ class WindowCommands(Commands):
 
     def _make_program(self) -> None:
         palette = self._with_keys("Command palette", "command", self._toggle_palette, None, "Ctrl+K")
-        palette.setObjectName(PALETTE)
+        palette.setObjectName(_PALETTE)
         self._with_keys("Keyboard shortcuts", "keyboard", self.open_shortcuts, None, "F1", "?", synonyms="help")
         dialogs, synonyms = self._dialogs, "preferences options"
         settings = self._with_keys("Settings", "settings", dialogs.open_settings, None, "Ctrl+,", synonyms=synonyms)
@@ -218,3 +238,157 @@ class WindowCommands(Commands):
             self.endpoint_requested.emit(ids[(ids.index(self.endpoint_id) + by) % len(ids)])
         elif ids:
             self.endpoint_requested.emit(ids[0 if by > 0 else -1])
+
+
+def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
+    """Every command, except the one that opens the palette."""
+    return [_entry(command) for command in registry.all() if command.isVisible() and command.objectName() != _PALETTE]
+
+
+def _entry(command: Command) -> PaletteEntry:
+    return PaletteEntry(
+        key=command.objectName() or command.name,
+        text=escape(command.name),
+        kind=command.group.value,
+        run=command.run,
+        icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
+        reason=command.reason,
+        synonyms=command.synonyms,
+        key_names=key_names_of(command.shortcut()),
+    )
+
+
+def _request_id(text: str) -> str | None:
+    for link in (text, link_to_request(text)):
+        try:
+            target = parse_link(link)
+        except LinkError:
+            continue
+        if isinstance(target, RequestLink):
+            return target.id
+    return None
+
+
+def _is_filter(text: str) -> bool:
+    """Whether it is a query with at least one filter; plain words are for commands."""
+    try:
+        return any(isinstance(leaf.term, Filter) for leaf in flatten(parse(text).terms))
+    except QueryError:
+        return False
+
+
+class PaletteSources(QObject):
+    """Commands first, then endpoints, saved filters and settings."""
+
+    def __init__(
+        self,
+        services: Services,
+        tasks: Tasks,
+        page: Callable[[], RequestsPage],
+        dialogs: WindowDialogs,
+        commands: WindowCommands,
+    ) -> None:
+        super().__init__(commands)
+        self._services, self._messages = services, tasks.messages
+        self._page, self._dialogs, self._commands = page, dialogs, commands
+        self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
+        dialogs.closing.connect(self._latest.stop)
+
+    def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
+        keys = (key_names_of(command.shortcut()) for command in self._commands.numbers)
+        endpoints = zip(self._services.store.endpoints.all(), chain(keys, repeat(())), strict=False)
+        return [
+            *command_entries(registry),
+            *(self._endpoint(endpoint, keys) for endpoint, keys in endpoints),
+            *map(self._saved_filter, self._page().filter.bar.saved.filters.all()),
+            *map(self._setting, shown_settings(self._services)),
+        ]
+
+    def typed_entries(self, text: str) -> list[PaletteEntry]:
+        """What the text itself names: a request by ID or link, or a filter."""
+        text = text.strip()
+        request = _request_id(text)
+        if request is not None:
+            run = partial(self.open_request, request)
+            return [PaletteEntry("", f"Open request {request}", "Request", run, "body")]
+        return [self._search_for(text, escape(text[:_SHOWN_MAX]))] if _is_filter(text) else []
+
+    def search_entries(self, text: str) -> list[PaletteEntry]:
+        """A search for the text, word for word; none for an empty text."""
+        text = text.strip()
+        query = literal(text, self._page().filter.bar.line.maxLength())
+        return [self._search_for(query, f"“{escape(text[:_SHOWN_MAX])}”")] if query else []
+
+    def _endpoint(self, endpoint: Endpoint, key_names: KeyNames) -> PaletteEntry:
+        """Found by name and slug."""
+        return PaletteEntry(
+            key=f"endpoint {endpoint.id}",
+            text=escape(endpoint.name),
+            kind="Go to endpoint",
+            run=partial(self._commands.endpoint_requested.emit, endpoint.id),
+            icon="hook",
+            detail=endpoint.slug,
+            key_names=key_names,
+        )
+
+    def _saved_filter(self, one: SavedFilter) -> PaletteEntry:
+        """Found by name and text."""
+        return PaletteEntry(
+            key=f"filter {one.name}",
+            text=escape(one.name),
+            kind="Saved filter",
+            run=partial(self._filter, one.text),
+            icon="saved",
+            detail=escape(one.text[:_SHOWN_MAX]),
+        )
+
+    def _setting(self, key: str) -> PaletteEntry:
+        """Found by its title."""
+        return PaletteEntry(
+            key=f"setting {key}",
+            text=fields_of(SavedSettings)[key].title,
+            kind="Setting",
+            run=partial(self._dialogs.open_settings, key),
+            icon="settings",
+            synonyms="preferences options",
+        )
+
+    def _search_for(self, query: str, shown: str) -> PaletteEntry:
+        return PaletteEntry("", f"Search all requests for {shown}", "Search", partial(self._search, query), "search")
+
+    def _filter(self, text: str) -> None:
+        """Filter the visible list, or all requests."""
+        if not self._page().isVisible():
+            self._commands.page_requested.emit(ALL_REQUESTS)
+        self._set_filter(text)
+
+    def _search(self, text: str) -> None:
+        self._commands.page_requested.emit(ALL_REQUESTS)
+        self._set_filter(text)
+
+    def _set_filter(self, text: str) -> None:
+        page = self._page()
+        page.show_list()
+        page.filter.bar.set_text(text)
+        page.take_focus()
+
+    def open_request(self, capture_id: str) -> None:
+        """Show a request in the list of its endpoint, or say that it is no longer stored."""
+        self._latest.run(partial(self._open_request, capture_id))
+
+    @Slot(str)
+    def open_deliveries(self, capture_id: str) -> None:
+        """Show a request with its deliveries."""
+        self._page().detail.show_deliveries_next(capture_id)
+        self.open_request(capture_id)
+
+    async def _open_request(self, capture_id: str) -> None:
+        capture = await self._services.store.captures.get(capture_id)
+        if capture is None:
+            advice = "Its retention is over, or it or its endpoint was deleted."
+            text = f"The request {capture_id} does not exist."
+            self._messages.post(Message(text=text, advice=advice, tone="warning", key=_NOT_FOUND))
+            return
+        self._messages.withdraw(_NOT_FOUND)
+        self._commands.endpoint_requested.emit(capture.endpoint_id)
+        self._page().go_to(capture)

@@ -18,7 +18,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import open_once
 
 if TYPE_CHECKING:
-    from app.ui.about.dialog import AboutDialog
+    from app.ui.about_dialog import AboutDialog
     from app.ui.settings.dialog import SettingsDialog
 
 
@@ -59,7 +59,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_about(self) -> AboutDialog:
-        from app.ui.about.dialog import AboutDialog  # as above
+        from app.ui.about_dialog import AboutDialog  # as above
 
         new = partial(AboutDialog, self._services, self._theme, self._tasks, self._window)
         return open_once(self._window, AboutDialog, new)

@@ -15,7 +15,7 @@ from app.core.links import link_to_request
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.search.query import Word
-from app.ui.about.dialog import AboutDialog
+from app.ui.about_dialog import AboutDialog
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
 from app.ui.endpoints.endpoint_dialog import EndpointDialog

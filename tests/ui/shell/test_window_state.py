@@ -13,7 +13,7 @@ from app.core.model import Refusal
 from app.ui.commands.palette import Palette
 from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
-from app.ui.refused.page import RefusedPage
+from app.ui.refused_page import RefusedPage
 from app.ui.replay.replays_page import ReplaysPage
 from app.ui.requests.page.list_area import EmptyTimeRange
 from app.ui.shell import main_window

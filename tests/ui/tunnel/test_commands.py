@@ -10,7 +10,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.palette_sources import command_entries
+from app.ui.shell.window_commands import command_entries
 from tests.ui.desk import Desk
 from tests.ui.tunnels import PORT, found
 from tests.ui.waiting import notice, until

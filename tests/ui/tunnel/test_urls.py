@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.about.dialog import AboutDialog
+from app.ui.about_dialog import AboutDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.shell.main_window import MainWindow

@@ -13,8 +13,8 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QLineEdit
 
 from app.core.tunnel.tunnel import TunnelState
+from app.ui.endpoints.qr_dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
 from app.ui.inspector.body.body_export import SaveError
-from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.file_dialog import FileDialog
 from tests.ui.desk import Desk, shown

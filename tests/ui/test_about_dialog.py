@@ -19,7 +19,7 @@ from app.core.errors import HooklineError
 from app.system.autostart.autostart import Portable
 from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
-from app.ui.about.dialog import AboutDialog, LicencesDialog
+from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests.ui.desk import BASE, Desk, DeskAbout, open_desk, shown
 from tests.ui.opened_urls import opened_urls

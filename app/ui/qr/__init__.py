@@ -1,1 +1,0 @@
-"""The QR code of a capture URL."""

@@ -1,1 +1,0 @@
-"""The page of requests that were not captured, and why."""
