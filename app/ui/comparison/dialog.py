@@ -19,9 +19,8 @@ from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey
 from app.core.rules import compare_refusal
 from app.core.text import count_of
-from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, compare_command
+from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, IgnoredDialog, compare_command
 from app.ui.comparison.compared_list import ComparedList, ComparedModel
-from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread, unless_cancelled

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, PlanChanged, SettingsChanged, Subscriptions
@@ -21,12 +28,9 @@ from app.core.text import count_of
 from app.ui.about_dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
-from app.ui.settings.network import NetworkSection
-from app.ui.settings.rows import SettingsForm, SettingsSection
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
-from app.ui.settings.section_list import SectionList
+from app.ui.settings.sections import NetworkSection, SettingsForm, SettingsSection, WindowSection
 from app.ui.settings.storage import StorageSection
-from app.ui.settings.window_section import WindowSection
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -37,10 +41,19 @@ from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip, restyle
 from app.ui.widgets.layout import Stretch, fill, vbox
+from app.ui.widgets.rows import Index
 from app.ui.widgets.storage_limit import confirm_storage_limit
 
 _DETAILED_MAX = 2
 """Above this number of changes only names are listed."""
+_DOT_RADIUS = 3
+_UNSAVED = Qt.ItemDataRole.UserRole
+_DESCRIPTIONS = {
+    (False, False): "",
+    (True, False): "Has unsaved changes",
+    (False, True): "Has an error",
+    (True, True): "Has unsaved changes and an error",
+}
 
 
 def changes_text(old: SavedSettings, new: SavedSettings, kept: Collection[str] = ()) -> str:
@@ -104,7 +117,7 @@ class SettingsDialog(EditDialog):
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
         self._pages = (self.window_section, self.network, self.account, self.storage)
-        self.sections = SectionList({page.title: _ICONS[page.title] for page in self._pages}, theme, self)
+        self.sections = _SectionList({page.title: _ICONS[page.title] for page in self._pages}, theme, self)
         self._scroll = self._lay_out()
         order_tabs(self)
         self.about_button.clicked.connect(self.show_about)
@@ -328,3 +341,44 @@ class SettingsDialog(EditDialog):
 
 def _is_in(widget: QWidget, page: QWidget) -> bool:
     return page is widget or page.isAncestorOf(widget)
+
+
+class _SectionList(QListWidget):
+    """`icons` has each section's icon by its title."""
+
+    def __init__(self, icons: Mapping[str, str], theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme, self._icons = theme, icons
+        self.setAccessibleName("Sections")
+        self.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        self.setItemDelegate(_MarkedRows(theme, self))
+        for title in icons:
+            QListWidgetItem(title, self).setSizeHint(QSize(0, metrics.ROW))
+
+    def mark(self, row: int, *, unsaved: bool, wrong: bool) -> None:
+        """Show whether the section has unsaved changes or an error, also to screen readers."""
+        item, description = self.item(row), _DESCRIPTIONS[unsaved, wrong]
+        item.setIcon(self._theme.icon("warning", "danger") if wrong else self._theme.icon(self._icons[item.text()]))
+        item.setData(_UNSAVED, unsaved)
+        item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, description)
+        item.setToolTip(plain_tooltip(description))
+
+
+class _MarkedRows(QStyledItemDelegate):
+    """A dot at the end of a row whose changes are not saved."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        if index.data(_UNSAVED):
+            place = option.rect
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.tokens.accent))
+            middle = QPointF(place.right() - metrics.SPACE_3 - _DOT_RADIUS, place.center().y() + 0.5)
+            painter.drawEllipse(middle, _DOT_RADIUS, _DOT_RADIUS)
+            painter.restore()

@@ -19,8 +19,8 @@ from app.core.sizes import exact_size
 from app.core.store import BackupRepository
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.services import Services
-from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection
 from app.ui.settings.saved_settings import BACKUP
+from app.ui.settings.sections import SettingsForm, SettingsRow, SettingsSection
 from app.ui.stores.store_notices import RESUME
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics

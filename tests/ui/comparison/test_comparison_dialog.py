@@ -21,11 +21,10 @@ from app.core.model import Endpoint
 from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import dialog as dialog_module
-from app.ui.comparison.aligned_text import add_ignore_actions
-from app.ui.comparison.choice import ComparisonChoices, compare_command
+from app.ui.comparison.choice import ComparisonChoices, IgnoredDialog, compare_command
 from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
-from app.ui.comparison.ignored_dialog import IgnoredDialog
+from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries

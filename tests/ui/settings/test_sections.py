@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from app.core.model import Plan
 from app.core.sizes import MIB
-from app.ui.settings.rows import SettingsRow, SettingsSection
+from app.ui.settings.sections import SettingsRow, SettingsSection
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.text_fields import NumberField
 from tests.ui.desk import Desk
