@@ -158,17 +158,11 @@ class DashboardPage(QWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._tasks, self._qt_events, self._actions = (
-            services,
-            theme,
-            tasks,
-            qt_events,
-            actions,
-        )
-        self._menus = menus
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._qt_events, self._actions = qt_events, actions
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.rows = DashboardRows(self._contents, theme, self)
+        self.rows = DashboardRows(self._contents, actions, menus, theme, self)
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
@@ -206,10 +200,6 @@ class DashboardPage(QWidget):
 
     def _connect(self) -> None:
         qt_events, actions = self._qt_events, self._actions
-        self.rows.opened.connect(actions.open_requested)
-        self.rows.menu_requested.connect(self._menus.show)
-        self.rows.switched.connect(actions.set_active)
-        self.rows.url_copied.connect(actions.note_copied)
         self.filter.textChanged.connect(self.rows.set_filter)
         self.empty.action.connect(actions.create_first)
         qt_events.endpoints_changed.connect(self.refresh)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, RowContents
+from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
@@ -29,16 +31,16 @@ class DashboardRows(Card):
 
     accessible_role = QAccessible.Role.List
 
-    opened = Signal(object)
-    menu_requested = Signal(object, object)
-    switched = Signal(object, bool)
-    url_copied = Signal(object)
-
     def __init__(
-        self, contents: Callable[[Endpoint], RowContents], theme: Theme, parent: QWidget | None = None
+        self,
+        contents: Callable[[Endpoint], RowContents],
+        actions: EndpointActions,
+        menus: EndpointMenus,
+        theme: Theme,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent, padding=1)
-        self._contents, self._theme = contents, theme
+        self._contents, self._actions, self._menus, self._theme = contents, actions, menus, theme
         self._rows: dict[int, DashboardRow] = {}
         self._endpoints: tuple[Endpoint, ...] = ()
         self._filter = ""
@@ -156,9 +158,9 @@ class DashboardRows(Card):
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
         row = DashboardRow(self._contents(endpoint), self._theme, self._container)
         row.clicked.connect(self._clicked)
-        row.menu_requested.connect(self.menu_requested)
-        row.switched.connect(self.switched)
-        row.url_copied.connect(self.url_copied)
+        row.menu_requested.connect(self._menus.show)
+        row.switched.connect(self._actions.set_active)
+        row.url_copied.connect(self._actions.note_copied)
         self._rows[endpoint.id] = row
         return row
 
@@ -166,7 +168,7 @@ class DashboardRows(Card):
     def _clicked(self) -> None:
         sender = self.sender()
         if isinstance(sender, DashboardRow):
-            self.opened.emit(sender.contents.endpoint.id)
+            self._actions.open_requested.emit(sender.contents.endpoint.id)
 
 
 class Heading(QWidget):

@@ -17,8 +17,7 @@ from app.core.replay.spec import Replay
 from app.core.store import DeliveryRepository
 from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
-from app.ui.deliveries.pager import MERGE_MS, REST
-from app.ui.deliveries.table import failure_text, request_text
+from app.ui.deliveries.table import MERGE_MS, REST, failure_text, request_text
 from app.ui.deliveries.words import look_of, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look

@@ -24,10 +24,8 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, count_of, day_text, exact_time
 from app.ui.deliveries import commands as commands_module
 from app.ui.deliveries import page as page_module
-from app.ui.deliveries import pager as pager_module
-from app.ui.deliveries.filters import BESIDE_TEXT
-from app.ui.deliveries.page import DeliveriesPage
-from app.ui.deliveries.pager import DeliveryPager
+from app.ui.deliveries import table as table_module
+from app.ui.deliveries.page import BESIDE_TEXT, DeliveriesPage
 from app.ui.deliveries.table import (
     DETAIL,
     DURATION,
@@ -38,6 +36,7 @@ from app.ui.deliveries.table import (
     STATUS,
     TARGET,
     DeliveryModel,
+    DeliveryPager,
     DeliveryTable,
 )
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
@@ -353,8 +352,8 @@ class TestFollowing:
     async def test_older_pages_are_read_as_the_user_scrolls(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pager_module, "PAGE", 60)
-        monkeypatch.setattr(pager_module, "CHECKED", 60)
+        monkeypatch.setattr(table_module, "PAGE", 60)
+        monkeypatch.setattr(table_module, "CHECKED", 60)
 
         async with shown(tmp_path) as (desk, window):
             endpoint = await forwarding(desk)
@@ -381,8 +380,8 @@ class TestFollowing:
     async def test_what_came_while_another_page_was_shown_leaves_no_hole(
         self, desk: Desk, window: MainWindow, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pager_module, "PAGE", 2)
-        monkeypatch.setattr(pager_module, "CHECKED", 2)
+        monkeypatch.setattr(table_module, "PAGE", 2)
+        monkeypatch.setattr(table_module, "CHECKED", 2)
         endpoint = await forwarding(desk)
         made = [await deliver(desk, endpoint)]
         await open_with(window, 1)
@@ -430,7 +429,7 @@ class TestFollowing:
     async def test_what_is_delivered_while_the_list_is_read_shows_so(
         self, state: DeliveryState | None, desk: Desk, window: MainWindow, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pager_module, "MERGE_MS", 20)
+        monkeypatch.setattr(table_module, "MERGE_MS", 20)
         endpoint = await forwarding(desk)
         first, second = [await deliver(desk, endpoint, QUEUED) for _ in range(2)]
         await open_with(window, 2)
@@ -439,20 +438,20 @@ class TestFollowing:
         async def ends(delivery: Delivery) -> None:
             await finish(desk.store, delivery, DELIVERED, attempt(delivery))
 
-        happened = while_read(desk.store.deliveries, "page", partial(ends, first), limit=pager_module.PAGE)
+        happened = while_read(desk.store.deliveries, "page", partial(ends, first), limit=table_module.PAGE)
         page.filters.set_state(state)
         page.pager.show_filtered(page.filters.current())
         await until(lambda: happened() and states(window) == ["Waiting", *delivered])
         await until(lambda: page.count.text() == count_of(1 + len(delivered), "delivery", "deliveries"))
-        happened = while_read(desk.store.deliveries, "page", partial(ends, second), limit=pager_module.PAGE)
+        happened = while_read(desk.store.deliveries, "page", partial(ends, second), limit=table_module.PAGE)
         await deliver(desk, endpoint, QUEUED)
         await until(lambda: happened() and states(window) == ["Waiting", *2 * delivered])
 
     async def test_what_is_delivered_while_older_ones_are_read_shows_so(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pager_module, "PAGE", 2)
-        monkeypatch.setattr(pager_module, "CHECKED", 2)
+        monkeypatch.setattr(table_module, "PAGE", 2)
+        monkeypatch.setattr(table_module, "CHECKED", 2)
         async with open_desk(tmp_path) as desk:
             endpoint = await forwarding(desk)
             first, *_ = [await deliver(desk, endpoint, QUEUED) for _ in range(3)]
