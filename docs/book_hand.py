@@ -79,7 +79,7 @@ async def draw_targets(book: Book, endpoint: Endpoint) -> None:
     made = await targets.create(endpoint.id, more)
     await targets.create(endpoint.id, TargetDraft(url="http://old-billing.internal:8080/hooks", active=False))
     await targets.pause(made.id)
-    book.window.endpoint_actions.targets.edit(endpoint)
+    book.window.endpoint_actions.edit_targets(endpoint)
     dialog = book.dialog(TargetsDialog)
     await asyncio.sleep(0.3)
     await book.save("targets", SIZES)

@@ -15,8 +15,7 @@ from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import CommandButton
 from app.ui.dashboard.row import RowContents
 from app.ui.dashboard.rows import DashboardRows
-from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
-from app.ui.endpoints.endpoint_commands import EndpointMenus
+from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions, EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.session_stats import SessionStats

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, RowContents
-from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.endpoints.endpoint_commands import EndpointMenus
+from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card

@@ -15,8 +15,7 @@ from app.core.links import EndpointLink, RequestLink
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN, TunnelState
 from app.core.worst_state import GOOD, State, worst
-from app.ui.desktop.notifier import NotificationService, Notifier
-from app.ui.desktop.request_notifications import Notifications, WindowFocus
+from app.ui.desktop.notifications import Notifications, NotificationService, Notifier, WindowFocus
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu, UnreadCount, tray_icon
 from app.ui.endpoints.notification_settings import NotificationSettings

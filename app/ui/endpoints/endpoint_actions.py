@@ -1,26 +1,28 @@
-"""What the user does with endpoints: create, edit, switch, copy, clear, delete."""
+"""What the user does with endpoints and their targets, and the commands on one of them, for menus, palette and keys."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.curl import ready_curl
 from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
-from app.core.rules import create_refusal
-from app.core.text import sent_text
+from app.core.rules import compare_refusal, create_refusal
+from app.core.target import Target
+from app.core.target_text import paused_text
+from app.core.text import count_of, sent_text
 from app.core.tunnel.tunnel import url_mark
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
-from app.ui.endpoints.notification_settings import NotificationSettings
-from app.ui.endpoints.targets.target_actions import TargetActions
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands
+from app.ui.endpoints.notification_settings import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -28,6 +30,10 @@ from app.ui.widgets.dialog import ask, open_once, opened
 
 if TYPE_CHECKING:
     from app.ui.endpoints.endpoint_dialog import EndpointDialog
+
+NO_TARGETS = "The endpoint has no targets."
+TARGETS_KEY = "Ctrl+T"
+NO_ENDPOINT = "No endpoint is shown."
 
 
 class EndpointOrder(QObject):
@@ -90,8 +96,6 @@ class EndpointActions(QObject):
         self._confirming: set[int] = set()
         self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
-        self.targets = TargetActions(services, theme, tasks, window)
-        self.targets.announced.connect(self.announced)
         self.new = Command(
             "New endpoint",
             theme,
@@ -226,6 +230,29 @@ class EndpointActions(QObject):
         """Ask, then delete all its requests."""
         self._tasks.start(self._clear(endpoint), "delete all requests")
 
+    def edit_targets(self, endpoint: Endpoint) -> None:
+        """Open the dialog of its targets."""
+        current = self._services.store.endpoints.by_id(endpoint.id)
+        if current is None:
+            return
+
+        from app.ui.endpoints.targets.targets_dialog import TargetsDialog  # as above
+
+        def new() -> TargetsDialog:
+            dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)
+            dialog.saved.connect(partial(self._targets_saved, current.name))
+            return dialog
+
+        open_once(self._window, TargetsDialog, new)
+
+    def pause_forwarding(self, endpoint: Endpoint) -> None:
+        """Pause all its targets: what is captured is queued for them."""
+        self._tasks.start(self._pause(endpoint), f"pause forwarding of endpoint {endpoint.id}")
+
+    def resume_forwarding(self, endpoint: Endpoint) -> None:
+        """Resume all its targets, and send what is queued for them."""
+        self._tasks.start(self._resume(endpoint), f"resume forwarding of endpoint {endpoint.id}")
+
     @Slot()
     def create(self) -> None:
         """Open the form for a new endpoint; the command `new` first checks that one can be created."""
@@ -291,3 +318,181 @@ class EndpointActions(QObject):
 
     async def _send_test(self, endpoint: Endpoint) -> None:
         self.announced.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))
+
+    async def _pause(self, endpoint: Endpoint) -> None:
+        targets = _running_targets(endpoint)
+        paused = [await self._services.store.targets.pause(target.id) for target in targets]
+        if paused:
+            self.announced.emit(paused_text(paused, None))
+
+    async def _resume(self, endpoint: Endpoint) -> None:
+        targets = paused_targets(endpoint)
+        for target in targets:
+            await self._services.store.targets.resume(target.id)
+        if targets:
+            where = targets[0].url if len(targets) == 1 else count_of(len(targets), "target")
+            self.announced.emit(f"Forwarding to {where} again.")
+
+    def _targets_saved(self, name: str) -> None:
+        self.announced.emit(f"Saved the targets of “{name}”.")
+
+
+def paused_targets(endpoint: Endpoint) -> list[Target]:
+    """Those that are switched on, and paused."""
+    return [target for target in endpoint.targets if target.active and target.paused is not None]
+
+
+def _running_targets(endpoint: Endpoint) -> list[Target]:
+    return [target for target in endpoint.targets if target.active and target.paused is None]
+
+
+def _pause_refusal(endpoint: Endpoint) -> str | None:
+    """Why forwarding cannot be paused now; None if it can."""
+    if not endpoint.targets:
+        return NO_TARGETS
+    if _running_targets(endpoint):
+        return None
+    return "Forwarding is already paused." if paused_targets(endpoint) else "All targets are switched off."
+
+
+def _resume_refusal(endpoint: Endpoint) -> str | None:
+    """Why forwarding cannot be resumed now; None if it can."""
+    if not endpoint.targets:
+        return NO_TARGETS
+    return None if paused_targets(endpoint) else "Forwarding is not paused."
+
+
+class EndpointCommands(Commands):
+    """`endpoint` returns the endpoint they apply to, as it is now; call `refresh` when that has changed."""
+
+    group = CommandGroup.ENDPOINT
+
+    def __init__(
+        self,
+        endpoint: Callable[[], Endpoint | None],
+        services: Services,
+        actions: EndpointActions,
+        theme: Theme,
+        parent: QObject,
+    ) -> None:
+        super().__init__(theme, actions.announced.emit, parent, read_only=services.read_only)
+        self._endpoint, self._services, self._actions = endpoint, services, actions
+        self.open = self.command("Open", "all", actions.open, name="Open endpoint")
+        self.edit = self.command("Edit…", "edit", actions.edit, name="Edit endpoint…")
+        self.targets = self.command("Targets…", "targets", actions.edit_targets, name="Edit targets…")
+        self.copy_url = self.command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
+        self.show_qr = self.command("QR code…", "qr", actions.show_qr, name="Show QR code")
+        self.copy_curl = self.command("Copy sample curl command", "code", actions.copy_curl)
+        self.copy_link = self.command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
+        self.send_test = self.command("Send test request", "send", actions.send_test)
+        self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal)
+        self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off", changes=True)
+        pause, resume = "Pause forwarding", "Resume forwarding"
+        self.pause_forwarding = self.command(pause, "paused", actions.pause_forwarding, _pause_refusal, changes=True)
+        self.resume_forwarding = self.command(resume, "play", actions.resume_forwarding, _resume_refusal, changes=True)
+        self.mark_read = self.command(
+            "Mark all as read", "read", actions.mark_all_read, self._none_unread, changes=True
+        )
+        self.clear = self.command(
+            "Delete all requests…", "delete", actions.clear, self._is_empty, changes=True, synonyms="remove clear"
+        )
+        move_up, move_down = partial(self._move, -1), partial(self._move, 1)
+        up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
+        self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up", changes=True)
+        self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down", changes=True)
+        for when, text in TEXTS.items():
+            run, unavailable = partial(self._notify, when), partial(self._notifies, when)
+            name = f"{MENU}: {text[0].lower()}{text[1:]}"
+            self.command(text, "notify", run, unavailable, name=name, synonyms="notifications alert")
+        self.delete = self.command("Delete endpoint…", "delete", actions.delete, changes=True, synonyms="remove")
+        self.refresh()
+
+    @Slot()
+    def note_copied(self) -> None:
+        """The endpoint's URL was copied from a field."""
+        endpoint = self._endpoint()
+        if endpoint is not None:
+            self._actions.note_copied(endpoint)
+
+    def add_keys(self, page: QWidget) -> None:
+        """Make the keys work in `page`; once, because two commands with the same key would block each other."""
+        self.targets.set_keys([TARGETS_KEY])
+        self.targets.add_to(page)
+
+    def for_palette(self) -> list[Command]:
+        """All but `open`: the palette opens every endpoint by its name."""
+        return [command for command in self.commands if command is not self.open]
+
+    @Slot()
+    def refresh(self) -> None:
+        endpoint = self._endpoint()
+        if endpoint is None or endpoint.active:
+            self.switch.show_as("Switch off", "pause", name="Switch endpoint off")
+        else:
+            self.switch.show_as("Switch on", "play", name="Switch endpoint on")
+        super().refresh()
+        # In menus, of the two only what can be done now.
+        self.resume_forwarding.setVisible(not self.resume_forwarding.reason)
+        self.pause_forwarding.setVisible(not self.pause_forwarding.reason or bool(self.resume_forwarding.reason))
+
+    def _run(self, run: Callable[[Endpoint], object]) -> None:
+        if (endpoint := self._endpoint()) is not None:
+            run(endpoint)
+
+    def _reason(self, unavailable: Callable[[Endpoint], str | None] | None) -> str | None:
+        endpoint = self._endpoint()
+        if endpoint is None:
+            return NO_ENDPOINT
+        return unavailable(endpoint) if unavailable is not None else None
+
+    def _move(self, by: int, endpoint: Endpoint) -> None:
+        self._actions.order.move_by(endpoint.id, by)
+
+    def _notify(self, when: NotifyWhen, endpoint: Endpoint) -> None:
+        self._actions.notify.set(endpoint.slug, when)
+
+    def _notifies(self, when: NotifyWhen, endpoint: Endpoint) -> str | None:
+        return "The endpoint does so already." if self._actions.notify.of(endpoint.slug) is when else None
+
+    def _none_unread(self, endpoint: Endpoint) -> str | None:
+        return None if self._services.store.captures.counts(endpoint.id).unread else "All requests are already read."
+
+    def _is_empty(self, endpoint: Endpoint) -> str | None:
+        return None if self._services.store.captures.counts(endpoint.id).total else "The endpoint has no requests."
+
+    def _is_first(self, endpoint: Endpoint) -> str | None:
+        return None if self._actions.order.can_move(endpoint.id, -1) else "This endpoint is already first."
+
+    def _is_last(self, endpoint: Endpoint) -> str | None:
+        return None if self._actions.order.can_move(endpoint.id, 1) else "This endpoint is already last."
+
+
+class EndpointMenus(QObject):
+    """The context menu of an endpoint, wherever it is listed."""
+
+    def __init__(self, services: Services, actions: EndpointActions, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._services, self._actions, self._theme, self._window = services, actions, theme, window
+
+    @Slot(object, object)
+    def show(self, endpoint: Endpoint, place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        self.menu(endpoint).popup(place)
+
+    def menu(self, endpoint: Endpoint) -> QMenu:
+        """It deletes itself when closed."""
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.setToolTipsVisible(True)
+        current = partial(self._services.store.endpoints.by_id, endpoint.id)
+        commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
+        menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])
+        menu.addSeparator()
+        menu.addActions([commands.edit, commands.targets, commands.compare, commands.switch])
+        menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])
+        notify = NotifyMenu(self._actions.notify, menu, endpoint.slug)
+        notify.setIcon(self._theme.icon("notify"))
+        menu.addMenu(notify)
+        menu.addSeparator()
+        menu.addAction(commands.delete)
+        return menu

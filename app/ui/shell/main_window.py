@@ -15,10 +15,9 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from app.core.model import Endpoint
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.desktop.desktop_integration import Desktop
-from app.ui.desktop.notifier import system_service
+from app.ui.desktop.notifications import system_service
 from app.ui.desktop.tray import SystemTray, Tray
-from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.endpoints.endpoint_commands import EndpointMenus
+from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea

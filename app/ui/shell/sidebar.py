@@ -17,8 +17,7 @@ from app.core.text import capturing_text, count_of
 from app.core.tunnel.tunnel import TunnelState
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton
-from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.endpoints.endpoint_commands import EndpointMenus
+from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList

@@ -25,7 +25,7 @@ from app.ui.comparison.choice import ComparisonChoices, IgnoredDialog, compare_c
 from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.responses_view import add_ignore_actions
-from app.ui.endpoints.endpoint_commands import EndpointCommands
+from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries
 from tests.support import while_read

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.desktop.request_notifications import NotificationTiming
+from app.ui.desktop.notifications import NotificationTiming
 from app.ui.shell.deep_links import DeepLinks
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle

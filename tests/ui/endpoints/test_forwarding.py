@@ -65,7 +65,7 @@ class TestPage:
     async def test_a_target_paused_by_failures_is_resumed_with_one_click(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await endpoint_with(desk, A)
         window.show_endpoint(endpoint.id)
-        notice = window.requests.paused_notice
+        notice = window.requests.header.paused_notice
         assert not notice.isVisible()
         await pause_by_failures(desk, endpoint)
         for _ in range(3):
@@ -76,12 +76,6 @@ class TestPage:
         assert notice.text.text().replace("\u200b", "") == text
         await desk.capture(endpoint)
         await until(lambda: "4 deliveries are waiting" in notice.accessibleName())
-        assert not notice.deliveries.isVisible()
-        notice.offer_deliveries()
-        asked: list[object] = []
-        notice.deliveries_requested.connect(asked.append)
-        notice.deliveries.click()
-        assert asked == [endpoint.id]
         notice.resume.click()
         await until(lambda: current(desk, endpoint).targets[0].paused is None)
         await until(lambda: not notice.isVisible())
@@ -89,7 +83,7 @@ class TestPage:
     async def test_it_belongs_to_the_endpoint_that_is_shown(self, desk: Desk, window: MainWindow) -> None:
         endpoint, other = await endpoint_with(desk, A), await endpoint_with(desk, B)
         await pause_by_failures(desk, endpoint)
-        notice = window.requests.paused_notice
+        notice = window.requests.header.paused_notice
         for shown_id, visible in ((endpoint.id, True), (other.id, False), (None, False), (endpoint.id, True)):
             window.requests.show_endpoint(shown_id)
             window.pages.setCurrentWidget(window.requests)

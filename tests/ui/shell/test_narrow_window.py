@@ -103,14 +103,14 @@ async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: i
         await settle(10)
         heights = [part.height() for part in parts]
         await desk.store.targets.pause(target.id)
-        await until(page.paused_notice.isVisible)
+        await until(page.header.paused_notice.isVisible)
         await settle(10)
         assert header.height() >= header.heightForWidth(header.width())
         assert [part.height() for part in parts] == heights
-        assert url in page.paused_notice.accessibleName()
+        assert url in page.header.paused_notice.accessibleName()
         await until(lambda: page.activity.isVisible() is chart)
         await desk.store.targets.resume(target.id)
-        await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
+        await until(lambda: page.header.paused_notice.isHidden() and page.activity.isVisible())
 
 
 async def test_a_note_is_written_without_scrolling_the_window(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(desk: Des
         seen = page.activity.isVisible(), page.header.description.isVisible(), page.header.facts.isVisible()
         assert seen == shows, size
         assert page.list.height() >= rows * ROW, size
-        assert page.paused_notice.isVisible(), size
+        assert page.header.paused_notice.isVisible(), size
         assert page.header.height() >= page.header.sizeHint().height(), size
     desk.messages.withdraw(message.key)
 

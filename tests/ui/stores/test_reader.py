@@ -142,7 +142,7 @@ async def test_forms_show_and_do_not_save(reader: Readers) -> None:
     assert not editing.submit_button.isEnabled()
     assert editing.problem.text() == REASON
     editing.reject()
-    window.endpoint_actions.targets.edit(reader.endpoint)
+    window.endpoint_actions.edit_targets(reader.endpoint)
     targets = await wait_for_widget(TargetsDialog, window)
     assert not targets.save_button.isEnabled()
     assert targets.problem.text() == REASON

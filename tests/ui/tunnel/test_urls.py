@@ -45,7 +45,7 @@ async def of_form(desk: Desk, window: MainWindow) -> Callable[[], str]:
 
 
 async def of_targets(desk: Desk, window: MainWindow) -> Callable[[], str]:
-    window.endpoint_actions.targets.edit(desk.store.endpoints.all()[0])
+    window.endpoint_actions.edit_targets(desk.store.endpoints.all()[0])
     return window.findChildren(TargetsDialog)[-1].subtitle.text
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QObject, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPainter, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
@@ -19,22 +22,26 @@ from app.core.tunnel.tunnel import marked_url
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_edits import TargetEdit, TargetEdits
 from app.ui.endpoints.targets.target_form import TargetForms
-from app.ui.endpoints.targets.target_list import TargetColumn, TargetRow
 from app.ui.endpoints.targets.target_text import target_look
 from app.ui.services import Services
+from app.ui.state_look import Look
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import EditDialog, ask
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.layout import Stretch, fill, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, vbox
+from app.ui.widgets.rows import Column, Index, Rows, RowsList, paint_line
 
 WIDTH, HEIGHT, LIST_WIDTH = 960, 760, 304
 NO_TARGETS = "Requests are captured, and not forwarded."
+ROW = 56
+Numbered = tuple[int, "_TargetRow"]
 
 
 class TargetsDialog(EditDialog):
@@ -56,7 +63,7 @@ class TargetsDialog(EditDialog):
         self._endpoint = endpoint
         self.subtitle = ElidedLabel("", "small", self)
         self._show_url()
-        self.column = TargetColumn(theme, self)
+        self.column = _TargetColumn(theme, self)
         self.empty = EmptyState("forward", "No targets", NO_TARGETS, theme, self, action="Add target")
         self.forms = TargetForms(endpoint.slug, self.empty, theme, self)
         self.problem = label("", "error", self, wrap=True)
@@ -268,14 +275,14 @@ class TargetsDialog(EditDialog):
         self.removed.setVisible(bool(removed) and not failed)
         self.undo_button.setVisible(bool(removed) and not failed)
 
-    def _row(self, item: TargetEdit) -> TargetRow:
+    def _row(self, item: TargetEdit) -> _TargetRow:
         form = self.forms.made(item)
         touched = form.touched if form is not None else set()
         wrong = next((error.message for error in self.edits.errors_of(item) if error.field in touched), "")
         paused = item.stored.paused if item.stored is not None else None
         state = target_look(item.draft, paused, self.counts.failures(item.stored))
         error = self.counts.last_error(item.stored)
-        return TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
+        return _TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy
@@ -293,7 +300,7 @@ class TargetsDialog(EditDialog):
     def _connect(self) -> None:
         self.column.list.chosen.connect(self._chosen)
         self.column.list.remove_requested.connect(self.remove)
-        self.column.move_requested.connect(self._move)
+        self.column.list.rows.move_requested.connect(self._move)
         self.column.add.clicked.connect(self.add)
         self.column.duplicate.clicked.connect(self.duplicate)
         self.column.remove.clicked.connect(self.remove)
@@ -316,3 +323,157 @@ class TargetsDialog(EditDialog):
         self.body.insertLayout(0, inset)
         self.body.setContentsMargins(0, metrics.SPACE_1, 0, 0)
         fill(self.footer, self.removed, self.undo_button, (self.problem, 1), Stretch(), self.cancel, self.save_button)
+
+
+@dataclass(frozen=True)
+class _TargetRow:
+    """What a row shows. `wrong` says what prevents it from being saved."""
+
+    url: str
+    state: Look
+    waiting: int | None = None
+    changed: bool = False
+    wrong: str = ""
+    last_error: str = ""
+
+    @property
+    def title(self) -> str:
+        return escape(self.url.removeprefix("http://").removeprefix("https://")) or "New target"
+
+    @property
+    def facts(self) -> str:
+        """`On · 3 queued · not saved · Nothing is listening at localhost:3000 (connection refused).`"""
+        waiting = f"{self.waiting:,} queued" if self.waiting else ""
+        return " · ".join(filter(None, (self.state.words, waiting, "not saved" if self.changed else "", self._error)))
+
+    @property
+    def _error(self) -> str:
+        return escape(self.last_error)
+
+    def sentence(self, place: int, count: int) -> str:
+        """For screen readers."""
+        parts = (escape(self.url) or "New target", self.facts, self.wrong, f"{place} of {count_of(count, 'target')}")
+        return ", ".join(filter(None, parts))
+
+
+class _TargetRows(Rows[Numbered]):
+    """Rows with their places, from 0. `move_requested` carries a row that is to move, and its new place."""
+
+    move_requested = Signal(int, int)
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        column = Column[Numbered]("", lambda one: one[1].sentence(one[0] + 1, len(self._rows)), _tooltip, self._paint)
+        super().__init__([column], parent)
+        self._theme = theme
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Dropped between rows, not on them."""
+        drag, drop = Qt.ItemFlag.ItemIsDragEnabled, Qt.ItemFlag.ItemIsDropEnabled
+        return super().flags(index) | drag if index.isValid() else drop
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.MoveAction
+
+    def moveRows(self, _: Index, row: int, count: int, __: Index, before: int) -> bool:
+        """Called by the view after a drop."""
+        self.move_requested.emit(row, before - 1 if before > row else before)
+        return True
+
+    def _paint(self, painter: QPainter, place: QRect, record: Numbered) -> None:
+        row, tokens = record[1], self._theme.tokens
+        icon = Look("", "warning", "danger") if row.wrong else row.state
+        at = QRect(place.left() + metrics.SPACE_3, place.center().y() - 9, 18, 18)
+        self._theme.icon(icon.icon, icon.colour).paint(painter, at)
+        words = place.adjusted(metrics.SPACE_3 + 18 + metrics.SPACE_3, 9, -metrics.SPACE_3, -9)
+        upper = QRect(words.left(), words.top(), words.width(), words.height() // 2)
+        title = tokens.text if row.state.icon != "off" else tokens.text_muted
+        strong = ui_font(BASE, QFont.Weight.DemiBold)
+        paint_line(painter, upper, row.title, strong, title, elide=Qt.TextElideMode.ElideMiddle)
+        colour = getattr(tokens, icon.colour if icon.colour != "success" else "text_muted")
+        lower = upper.translated(0, upper.height())
+        paint_line(painter, lower, row.wrong or row.facts, ui_font(SMALL), colour)
+
+
+def _tooltip(record: Numbered) -> str:
+    row = record[1]
+    return row.wrong or "\n".join(filter(None, (row.url, row.last_error)))
+
+
+class _TargetList(RowsList[Numbered]):
+    """`chosen` carries the selected row. Rows are moved by dragging or with Alt+Up and Alt+Down. Del emits
+    `remove_requested`.
+    """
+
+    chosen = Signal(int)
+    remove_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self.rows = _TargetRows(theme, parent)
+        super().__init__("Targets", self.rows, ROW, theme, parent, rounded=True)
+        self.setAccessibleDescription("Alt+Up and Alt+Down move a target, Del removes it.")
+        self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.selectionModel().currentChanged.connect(self._chosen)
+
+    def show_rows(self, rows: Sequence[_TargetRow], selected: int) -> None:
+        blocked = self.blockSignals(True)
+        self.rows.show_records(list(enumerate(rows)), lambda one: one[0])
+        self.select_row(selected)
+        self.blockSignals(blocked)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, place = event.key(), self.current_row()
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+        if event.modifiers() == Qt.KeyboardModifier.AltModifier and key in steps:
+            to = place + steps[Qt.Key(key)]
+            if place >= 0 and 0 <= to < self.rows.rowCount():
+                self.rows.move_requested.emit(place, to)
+        elif key == Qt.Key.Key_Delete and place >= 0:
+            self.remove_requested.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(QModelIndex)
+    def _chosen(self, current: QModelIndex) -> None:
+        if current.isValid():
+            self.chosen.emit(current.row())
+
+
+class _TargetColumn(QWidget):
+    """The list with its buttons."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.list = _TargetList(theme, self)
+        self.add = Button("Add target", theme, self, icon="add")
+        self.duplicate = IconButton("copy", "Duplicate target", theme, self)
+        self.up = IconButton("up", "Move target up (Alt+Up)", theme, self)
+        self.down = IconButton("down", "Move target down (Alt+Down)", theme, self)
+        self.remove = IconButton("delete", "Remove target (Del)", theme, self)
+        tools = hbox(self.add, Stretch(), self.duplicate, self.up, self.down, self.remove, spacing=metrics.SPACE_1)
+        vbox((self.list, 1), tools, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_3)
+        self.up.clicked.connect(self._move_up)
+        self.down.clicked.connect(self._move_down)
+
+    def only_list(self) -> None:
+        """Offer no changes."""
+        for button in (self.add, self.duplicate, self.up, self.down, self.remove):
+            button.hide()
+
+    def show_rows(self, rows: Sequence[_TargetRow], selected: int) -> None:
+        """Show these, and which buttons can be pressed; `selected` is -1 for none."""
+        self.list.show_rows(rows, selected)
+        for button in (self.duplicate, self.remove):
+            button.setEnabled(selected >= 0)
+        self.up.setEnabled(selected > 0)
+        self.down.setEnabled(0 <= selected < len(rows) - 1)
+
+    @Slot()
+    def _move_up(self) -> None:
+        place = self.list.current_row()
+        self.list.rows.move_requested.emit(place, place - 1)
+
+    @Slot()
+    def _move_down(self) -> None:
+        place = self.list.current_row()
+        self.list.rows.move_requested.emit(place, place + 1)

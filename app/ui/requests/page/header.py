@@ -1,4 +1,4 @@
-"""The header of an endpoint's page: its name, its URL and its commands."""
+"""The header of an endpoint's page: its name, its URL and its commands, and the notices that it is off or paused."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
+from app.core.target import Target
+from app.core.target_text import paused_text
 from app.core.text import count_of
+from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command, CommandButton
-from app.ui.endpoints.endpoint_commands import EndpointCommands
+from app.ui.endpoints.endpoint_actions import EndpointCommands, paused_targets
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
+from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_text import more_text
+from app.ui.services import Services
+from app.ui.state_look import LOOKS
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label
 from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.notice_text import NoticeText
 
 TEXT_FROM = 400
 """Pixels from which the buttons have words."""
@@ -40,7 +48,16 @@ class _Target(ElidedLabel):
 class EndpointHeader(QFrame):
     """Shows one endpoint, or that all requests are listed. `commands` are on that endpoint."""
 
-    def __init__(self, commands: EndpointCommands, notify: NotificationSettings, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self,
+        commands: EndpointCommands,
+        services: Services,
+        tasks: Tasks,
+        theme: Theme,
+        *,
+        notify: NotificationSettings,
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self._commands = commands
         self.setProperty("part", "header")
@@ -56,6 +73,7 @@ class EndpointHeader(QFrame):
         self.url = CopyField("", theme, self, what="URL")
         self.qr = ActionButton(commands.show_qr, theme, self)
         self.banner = _Banner(commands.switch, theme, self)
+        self.paused_notice = _PausedNotice(services, tasks, commands.resume_forwarding, theme, self)
         self._lines = True, True
         """Whether there is room for the description and for the facts."""
         self._menu = QMenu(self)
@@ -105,6 +123,7 @@ class EndpointHeader(QFrame):
         self._fit_buttons()
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
+        self.paused_notice.show_endpoint(endpoint)
         self._commands.refresh()
 
     def lines_height(self) -> tuple[int, int]:
@@ -126,10 +145,6 @@ class EndpointHeader(QFrame):
         self.description.setVisible(description and bool(self.description.text()))
         self.facts.setVisible(facts and bool(self.facts.text()))
         self.target.setVisible(facts and bool(self.target.text()))
-
-    def add_notice(self, notice: QWidget) -> None:
-        """Show `notice` at the lower edge, as wide as the header."""
-        self._notices.addWidget(notice)
 
     def _build_menu(self) -> None:
         commands = self._commands
@@ -155,7 +170,7 @@ class EndpointHeader(QFrame):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3),
         )
-        self._notices = vbox(inside, self.banner, inside=self, spacing=0, margins=0)
+        vbox(inside, self.banner, self.paused_notice, inside=self, spacing=0, margins=0)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -186,3 +201,47 @@ class _Banner(QFrame):
             margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
         )
         self.hide()
+
+
+class _PausedNotice(QFrame):
+    """Says that forwarding is paused, with what waits for it. Hidden unless a target of the endpoint is paused."""
+
+    def __init__(self, services: Services, tasks: Tasks, resume: Command, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._targets: list[Target] = []
+        self.setProperty("part", "bar")
+        self.setProperty("tone", "warning")
+        look = LOOKS[State.PAUSED]
+        icon = IconLabel(18, theme, self, look.icon, look.colour)
+        self.text = NoticeText(theme, self)
+        self.resume = CommandButton("Resume", resume, theme, self)
+        self._counts = QueuedCounts(services, tasks, self)
+        hbox(
+            icon,
+            (self.text, 1),
+            self.resume,
+            inside=self,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
+        )
+        self._counts.changed.connect(self._refresh)
+        self.hide()
+
+    def show_endpoint(self, endpoint: Endpoint | None) -> None:
+        """Say what is paused of it; None for no endpoint."""
+        self._targets = paused_targets(endpoint) if endpoint is not None else []
+        self._counts.watch(self._targets)
+        self._refresh()
+        self.setVisible(bool(self._targets))
+
+    def stop(self) -> None:
+        self._counts.stop()
+
+    @Slot()
+    def _refresh(self) -> None:
+        if not self._targets:
+            return
+        waiting = self._counts.of(self._targets)
+        text = paused_text(self._targets, waiting)
+        self.text.say(text, paused_text(self._targets, waiting, brief=True))
+        self.setAccessibleName(text)

@@ -13,9 +13,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.commands.command import Command
-from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.endpoints.endpoint_commands import EndpointCommands
-from app.ui.endpoints.targets.paused_notice import PausedNotice
+from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.current_request import CurrentRequest
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
@@ -70,11 +68,10 @@ class RequestsPage(QWidget):
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.store, services.bus, tasks, self)
-        self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
+        self.header = EndpointHeader(
+            self.endpoint_commands, services, tasks, theme, notify=endpoint_actions.notify, parent=self
+        )
         self.endpoint_commands.add_keys(self)
-        resume = self.endpoint_commands.resume_forwarding
-        self.paused_notice = PausedNotice(services, tasks, resume, theme, self.header)
-        self.header.add_notice(self.paused_notice)
         self.activity = ActivityStrip(services.store.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
@@ -134,7 +131,7 @@ class RequestsPage(QWidget):
         self._target_results.stop()
         self.request.stop()
         self.activity.stop()
-        self.paused_notice.stop()
+        self.header.paused_notice.stop()
         self.detail.stop()
         self.windows.close_all()
         self.drag_files.remove()
@@ -331,7 +328,6 @@ class RequestsPage(QWidget):
             self.header.show_endpoint(endpoint, url, mark)
             tunnel = not self._services.is_elsewhere and self._services.tunnels.tunnel.state is TunnelState.OFF
             empty.show_endpoint(url, endpoint.active, mark, tunnel=tunnel, target=not endpoint.targets)
-        self.paused_notice.show_endpoint(endpoint)
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
 
