@@ -24,7 +24,7 @@ from app.ui.inspector.body.tree_view import TreePlace
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.requests.page.own_window import OwnWindow
-from app.ui.requests.selection.selected_requests import selected_requests
+from app.ui.requests.selection.select_all import selected_requests
 from app.ui.widgets.dialog import Question
 from tests import factories
 from tests.ui.desk import Desk, open_desk

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.core.clock import DAY_US, now_us
 from app.core.events import (
+    Bus,
     DeliveriesQueued,
     DeliveryChanged,
     EndpointRemoved,
@@ -25,7 +27,7 @@ from app.core.events import (
     RequestsStarred,
     Subscriptions,
 )
-from app.core.model import Capture
+from app.core.model import Capture, Summary
 from app.core.text import count_of
 from app.ui.inspector.tabs.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
@@ -399,3 +401,70 @@ class RequestPane(QFrame):
         self._forget_deletion()
         self._deletion.watch(self._capture)
         self.was_deleted.emit()
+
+
+class CurrentRequest(QObject):
+    """`summary` is the request that `detail` shows, None if there is none; its note is shown below the header."""
+
+    changed = Signal()
+
+    def __init__(self, detail: RequestPane, bus: Bus, parent: QObject) -> None:
+        super().__init__(parent)
+        self.summary: Summary | None = None
+        self._detail = detail
+        detail.was_deleted.connect(self._deleted)
+        detail.opened.connect(self._opened)
+        detail.closed.connect(self._closed)
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(RequestsChanged, self._read_changed)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestNoted, self._noted)
+
+    @property
+    def deleted(self) -> str:
+        """Why it is no longer stored; empty while it is."""
+        return self._detail.deleted
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus."""
+        self._subscriptions.end()
+
+    @Slot()
+    def _opened(self) -> None:
+        capture = self._detail.capture
+        self._set_summary(capture.summary() if capture else None)
+
+    @Slot()
+    def _deleted(self) -> None:
+        self._detail.header.note.keep_unsaved(self._detail.deleted)
+        self.changed.emit()
+
+    @Slot()
+    def _closed(self) -> None:
+        self._set_summary(None)
+
+    def _read_changed(self, event: RequestsChanged) -> None:
+        current = self.summary
+        if event.ids is not None:
+            self._change(event.ids, read=event.read)
+        elif current is not None and event.has(current):
+            self._set_summary(replace(current, read=event.read))
+
+    def _starred(self, event: RequestsStarred) -> None:
+        self._change(event.ids, starred=event.starred, starred_by=event.by)
+
+    def _noted(self, event: RequestNoted) -> None:
+        self._change((event.id,), note=event.note, noted_by=event.by)
+
+    def _change(self, ids: Sequence[str], **fields: Any) -> None:
+        if self.summary is not None and self.summary.id in ids:
+            self._set_summary(replace(self.summary, **fields))
+
+    def _set_summary(self, summary: Summary | None) -> None:
+        if summary != self.summary:
+            self.summary = summary
+            self._detail.header.note.show_note(
+                *((summary.id, summary.note, summary.noted_by) if summary else (None, None, None))
+            )
+            self._detail.header.note.keep_unsaved(self._detail.deleted)
+            self.changed.emit()

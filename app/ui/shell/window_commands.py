@@ -18,10 +18,10 @@ from app.core.model import Endpoint
 from app.core.search.format import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
+from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_rows import PaletteEntry
-from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.messages import Message
 from app.ui.services import Services

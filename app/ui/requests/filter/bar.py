@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.search.completion import Completion, completions
+from app.core.model import SenderCount
+from app.core.search.completion import Completion, Stored, completions
 from app.core.search.format import chips, without
 from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
+from app.core.text import count_of
 from app.ui.requests.filter.line import FilterLine
-from app.ui.requests.filter.progress_line import ProgressLine
 from app.ui.requests.filter.saved import SavedButton, SavedFilters
-from app.ui.requests.filter.stored_values import StoredValues
+from app.ui.services import Services
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -29,6 +33,16 @@ CHIPS_MAX = 12
 TEXT_MAX = 200
 """Maximum width in pixels of the text of a chip."""
 HEIGHT, GAP, CROSS = 22, 6, 8
+_LINE_HEIGHT = 2
+PATIENCE_MS = 120
+"""A faster search shows nothing, so that nothing flickers while the user types."""
+FRAME_MS = 33
+STEP, PART = 0.02, 0.3
+"""Movement per frame and length of the progress line, as shares of its width."""
+FRESH_S = 30.0
+"""Seconds before the stored values are read again."""
+LONGEST = 100
+"""Maximum characters of a stored value; a longer one is not a name."""
 
 
 class ChipButton(PaintedButton):
@@ -144,17 +158,17 @@ class FilterBar(QFrame):
     leave_requested = Signal()
     """The focus should return to where it was before."""
 
-    def __init__(self, saved: SavedFilters, stored: StoredValues, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "header")
         self.line = FilterLine(theme, self)
-        self.saved = SavedButton(saved, theme, self)
+        self.saved = SavedButton(SavedFilters(services.data_folder), theme, self)
         self._error_row = QWidget(self)
         self.error = label("", "error", self._error_row, wrap=True)
         self.chips = ChipRow(theme, self)
-        self.progress = ProgressLine(theme, self)
+        self.progress = _ProgressLine(theme, self)
         self.fix = Button("Use it", theme, self, kind="link")
-        self._stored = stored
+        self.stored = _StoredValues(services, tasks, self)
         self._suggested_for: tuple[str, int] | None = None
         """The text and the place in it that more values may be suggested for."""
         self.query: Query | None = None
@@ -174,7 +188,7 @@ class FilterBar(QFrame):
         self.fix.clicked.connect(self._apply_fix)
         self.chips.removed.connect(self._remove)
         self.saved.filter_selected.connect(self.set_text)
-        stored.changed.connect(self._suggest_again)
+        self.stored.changed.connect(self._suggest_again)
 
     def start(self) -> None:
         """Focus the field with its text selected; if it is empty, the suggestions open."""
@@ -277,8 +291,8 @@ class FilterBar(QFrame):
     def _suggest(self) -> None:
         text, place = self.line.text(), self.line.place()
         if any(f"{name}:" in text for name in STORED):
-            self._stored.refresh()
-        self.line.suggestions.offer(completions(text, place, self._stored.offered))
+            self.stored.refresh()
+        self.line.suggestions.offer(completions(text, place, self.stored.offered))
         self._suggested_for = text, place  # if there are none yet, those for the text before were closed
 
     @Slot()
@@ -332,3 +346,126 @@ def _names(query: Query) -> list[tuple[int, int]]:
     """Where the names of filters stand, with their colons."""
     filters = (leaf.term for leaf in flatten(query.terms) if isinstance(leaf.term, Filter))
     return [(term.start, term.start + len(term.name) + 1) for term in filters]
+
+
+class _ProgressLine(QWidget):
+    """Occupies its space even while nothing is shown."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._place = 0.0
+        self._share: float | None = None
+        self._running = False
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._frames = QTimer(self, interval=FRAME_MS)
+        self._patience.timeout.connect(self._frames.start)
+        self._frames.timeout.connect(self._move)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(_LINE_HEIGHT)
+
+    def set_running(self, running: bool) -> None:
+        """Start after a moment, or end."""
+        if running == self._running:
+            return
+        self._running = running
+        if running:
+            self._place, self._share = 0.0, None
+            self._patience.start()
+        else:
+            self._patience.stop()
+            self._frames.stop()
+            self.update()
+
+    def set_share(self, share: float | None) -> None:
+        """The share searched, 0 to 1; None if unknown."""
+        if share != self._share:
+            self._share = share
+            self.update()
+
+    def is_showing(self) -> bool:
+        """Whether anything is visible."""
+        return self._frames.isActive()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the moving part, or the share that is done."""
+        if not self.is_showing():
+            return
+        if self._share is None:
+            width = self.width() * PART
+            left = (self._place % 1.0) * (self.width() + width) - width
+        else:
+            left, width = 0.0, self.width() * self._share
+        QPainter(self).fillRect(QRectF(left, 0, width, self.height()), QColor(self._theme.tokens.accent))
+
+    @Slot()
+    def _move(self) -> None:
+        self._place += STEP
+        if self._share is None:
+            self.update()
+
+
+class _StoredValues(QObject):
+    """`offered` has the values last read for the current list; `changed` is emitted when they change."""
+
+    changed = Signal()
+
+    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tasks = services, tasks
+        self._endpoint_id: int | None = None
+        self._read_at: float | None = None
+        self._reading = False
+        self.offered: Mapping[str, Sequence[Stored]] = {}
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """Offer the values of this endpoint, or of all (None)."""
+        self._endpoint_id, self._read_at, self.offered = endpoint_id, None, {}
+
+    def refresh(self) -> None:
+        """Read the values, unless that was done a moment ago."""
+        old = self._read_at is None or time.monotonic() - self._read_at > FRESH_S
+        if old and not self._reading:
+            self._reading = True
+            self._tasks.start(self._read(self._endpoint_id), "filter: stored values", self)
+
+    async def _read(self, endpoint_id: int | None) -> None:
+        try:
+            found = await self._services.store.senders.lately(endpoint_id)
+        finally:
+            self._reading = False
+        if endpoint_id != self._endpoint_id:
+            self.refresh()
+            return
+        self._read_at = time.monotonic()
+        offered = {"provider": self._providers(found), "event": self._events(found), "tag": self._tags()}
+        if offered != self.offered:
+            self.offered = offered
+            self.changed.emit()
+
+    def _providers(self, found: Sequence[SenderCount]) -> list[Stored]:
+        counts: dict[str, int] = {}
+        for one in found:
+            counts[one.provider] = counts.get(one.provider, 0) + one.count
+        most_first = sorted(counts, key=counts.__getitem__, reverse=True)
+        return [(name, self._describe(name, counts[name])) for name in most_first if _is_name(name)]
+
+    def _events(self, found: Sequence[SenderCount]) -> list[Stored]:
+        events: dict[str, list[SenderCount]] = {}
+        for one in found:
+            if one.event is not None and _is_name(one.event):
+                events.setdefault(one.event, []).append(one)
+        counts = {event: sum(one.count for one in senders) for event, senders in events.items()}
+        most_first = sorted(counts, key=counts.__getitem__, reverse=True)
+        return [(event, self._describe(events[event][0].provider, counts[event])) for event in most_first]
+
+    def _tags(self) -> list[Stored]:
+        counts = Counter(tag for endpoint in self._services.store.endpoints.all() for tag in endpoint.tags)
+        return [(tag, count_of(count, "endpoint")) for tag, count in counts.most_common()]
+
+    def _describe(self, provider: str, count: int) -> str:
+        return f"{escape(self._services.providers.get(provider, provider))} · {count_of(count, 'request')}"
+
+
+def _is_name(value: str) -> bool:
+    return 0 < len(value) <= LONGEST and escape(value) == value

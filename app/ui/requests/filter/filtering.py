@@ -16,8 +16,7 @@ from app.ui.inspector.request_pane import RequestPane
 from app.ui.inspector.tabs.tabs import BODY
 from app.ui.messages import Message
 from app.ui.requests.filter.bar import FilterBar
-from app.ui.requests.filter.saved import SavedFilters, ask_name
-from app.ui.requests.filter.stored_values import StoredValues
+from app.ui.requests.filter.saved import ask_name
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
@@ -137,10 +136,8 @@ class PageFilter(QObject):
         self._texts: dict[int | None, str] = {}
         self._slow_search = services.store.slow_search
         """What to tell once a search takes long."""
-        self._saved = SavedFilters(services.data_folder)
         self.search_status = SearchStatus(feed)
-        self._stored = StoredValues(services, tasks, self)
-        self.bar = FilterBar(self._saved, self._stored, theme, parent)
+        self.bar = FilterBar(services, theme, tasks, parent)
         self.bar.changed.connect(self._apply)
         self.bar.entered.connect(self._resume)
         self.bar.results_requested.connect(self._list.start)
@@ -172,7 +169,7 @@ class PageFilter(QObject):
         """List the requests of an endpoint, or of all, with the filter last used in that list."""
         self._texts[self._feed.endpoint_id] = self.bar.line.text()
         query = self.bar.put(self._texts.get(endpoint_id, ""))
-        self._stored.show_endpoint(endpoint_id)
+        self.bar.stored.show_endpoint(endpoint_id)
         self._mark(query)
         self._feed.show(endpoint_id, query)
 
@@ -257,9 +254,10 @@ class PageFilter(QObject):
         self._tasks.start(self._ask_and_save(self.bar.saved.current), "filter: save")
 
     async def _ask_and_save(self, text: str) -> None:
-        name = await ask_name(text, {one.name for one in self._saved.all()}, self._theme, self._page)
+        saved = self.bar.saved.filters
+        name = await ask_name(text, {one.name for one in saved.all()}, self._theme, self._page)
         if name:
-            self._saved.save(name, text)
+            saved.save(name, text)
 
 
 def _paths(query: Query) -> list[str]:

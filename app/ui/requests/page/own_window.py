@@ -11,15 +11,12 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
+from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import Command
-from app.ui.commands.text_size_commands import BodyTextCommands
-from app.ui.inspector.current_request import CurrentRequest
-from app.ui.inspector.request_pane import NOT_STORED, RequestPane
+from app.ui.inspector.request_pane import NOT_STORED, CurrentRequest, RequestPane
 from app.ui.inspector.title import name_of
-from app.ui.requests.selection.request_actions import RequestActions
-from app.ui.requests.selection.request_commands import RequestCommands
-from app.ui.requests.selection.select_all import BatchJob
-from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
+from app.ui.requests.selection.request_actions import RequestActions, RequestCommands
+from app.ui.requests.selection.select_all import BatchJob, SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

@@ -8,8 +8,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Summary
-from app.ui.inspector.current_request import CurrentRequest
-from app.ui.inspector.request_pane import RequestPane
+from app.ui.inspector.request_pane import CurrentRequest, RequestPane
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.panes import Panes

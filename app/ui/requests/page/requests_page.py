@@ -14,29 +14,24 @@ from app.core.model import Capture, Endpoint
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
-from app.ui.inspector.current_request import CurrentRequest
-from app.ui.inspector.request_pane import RequestPane
+from app.ui.inspector.request_pane import CurrentRequest, RequestPane
 from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.new_requests_pill import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
-from app.ui.requests.list.stars_and_notes import MarkUpdates
-from app.ui.requests.list.target_results import TargetResults
+from app.ui.requests.list.row_updates import MarkUpdates, TargetResults
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
-from app.ui.requests.page.list_area import FirstRequest, ListArea
-from app.ui.requests.page.list_column import ListColumn
+from app.ui.requests.page.list_area import FirstRequest, ListArea, NewRequestsPill
 from app.ui.requests.page.own_window import OwnWindows
-from app.ui.requests.page.page_commands import PageCommands
-from app.ui.requests.page.panes import Panes
+from app.ui.requests.page.page_commands import PageCommands, ViewCommands
+from app.ui.requests.page.panes import ListColumn, Panes
 from app.ui.requests.page.request_opener import RequestOpener
-from app.ui.requests.page.view_commands import ViewCommands
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import BatchJob, SelectAll
 from app.ui.services import Services

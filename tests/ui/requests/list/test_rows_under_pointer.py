@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.requests.list import new_requests_pill
+from app.ui.requests.page.list_area import REST_MS
 from tests.ui.requests.page_desk import PageDesk
 from tests.ui.waiting import settle, until
 
@@ -72,7 +72,7 @@ async def test_a_paused_list_stays_paused(shown: PageDesk) -> None:
 
 
 async def test_it_rests_after_a_moment(shown: PageDesk) -> None:
-    assert QApplication.doubleClickInterval() < new_requests_pill.REST_MS
+    assert QApplication.doubleClickInterval() < REST_MS
     await shown.fill(5)
     await shown.reload()
     point(shown, 1)

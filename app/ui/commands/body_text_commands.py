@@ -1,4 +1,4 @@
-"""Commands for the text size and wrapping of bodies, in every window."""
+"""Commands for the text of bodies in every window: its size and wrapping, and the keys that fold it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
 from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
+
+FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
+FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
 
 
 class BodyTextCommands(Commands):
