@@ -37,7 +37,7 @@ from app.core.model import Endpoint
 from app.gui import Ready, run_window
 from app.ui.dashboard.page import MEASURE_MS
 from app.ui.desktop.tray import SystemTray
-from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, TABS
+from app.ui.inspector.tabs import BODY, DELIVERIES, TABS
 from app.ui.shell import main_window
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from docs import (

@@ -42,7 +42,7 @@ from app.ui.inspector.body.form_table import FormTable
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView
 from app.ui.inspector.body.page_view import PageView
-from app.ui.inspector.body.parts.parts_view import PartsView
+from app.ui.inspector.body.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES
 from app.ui.replay.editable_request import load_request

@@ -14,7 +14,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.sizes import MIB
 from app.core.tunnel.tunnel import Probe, TunnelState
 from app.core.worst_state import State
-from app.ui.inspector.deliveries.attempt_list import row_words
+from app.ui.inspector.attempt_list import row_words
 from app.ui.shell.main_window import MainWindow
 from app.ui.state_look import LOOKS
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast

@@ -26,7 +26,7 @@ from app.core.bodies.escape import escape
 from app.core.comparison.response_pairs import ComparedResponse, ResponsePair
 from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
 from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
-from app.ui.inspector.body.code.text_style import TextSize
+from app.ui.inspector.body.text_style import TextSize
 from app.ui.inspector.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font

@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
-from app.ui.inspector.body.code.code_rows import utf16
+from app.ui.inspector.body.code_rows import utf16
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme

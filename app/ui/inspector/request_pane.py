@@ -29,7 +29,7 @@ from app.core.events import (
 )
 from app.core.model import Capture, Summary
 from app.core.text import count_of
-from app.ui.inspector.tabs.tabs import DELIVERIES, RequestTabs
+from app.ui.inspector.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme

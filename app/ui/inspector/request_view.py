@@ -7,23 +7,24 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TypeVar
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
 from app.core.errors import NotAllowedError
+from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions
 from app.core.model import Capture, DeliveryState
+from app.core.worst_state import State, delivery_state, worst
 from app.ui.inspector.body.body_bars import NoticesBar
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_capture
+from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.header import RequestHeader
 from app.ui.inspector.pairs_view import PairsView
-from app.ui.inspector.request_state import RequestState
-from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
-from app.ui.inspector.tabs.raw_tab import RawTab
-from app.ui.inspector.tabs.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
-from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
+from app.ui.inspector.raw_tab import RawTab
+from app.ui.inspector.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
+from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
@@ -34,15 +35,11 @@ from app.ui.widgets.layout import vbox
 
 STILL_READABLE = "You can still read and copy it here."
 """Used after the request was deleted."""
-
 SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed."
-
 LEAST_HEIGHT = 140
 """Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
-
 PAGES = ("body", "fields", "query", "deliveries", "raw", "info", "tokens")
 """The attributes with the pages of the tabs, in their order."""
-
 Page = TypeVar("Page", bound=QWidget)
 
 
@@ -58,7 +55,7 @@ class RequestView(QWidget):
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
         self.header.note.read_only = services.read_only is not None
-        self._state = RequestState(services, self)
+        self._state = _RequestState(services, self)
         self._state.changed.connect(self.header.show_state)
         self.deleted_bar = NoticesBar(theme, self)
         self.damaged_bar = NoticesBar(theme, self)
@@ -272,3 +269,51 @@ class RequestView(QWidget):
     def _remember_tab(self, tab: int) -> None:
         if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
+
+
+class _RequestState(QObject):
+    """`changed` carries the `State` of the request given to `watch`."""
+
+    changed = Signal(object)
+
+    def __init__(self, services: Services, parent: QObject) -> None:
+        super().__init__(parent)
+        self._endpoints = services.store.endpoints
+        self._capture: Capture | None = None
+        self._delivery = DeliveryState.NONE
+        self._damaged = False
+        subscriptions = Subscriptions(services.bus)
+        subscriptions.add(DeliveryChanged, self._delivered)
+        subscriptions.add(DeliveriesQueued, self._queued)
+        subscriptions.add(EndpointSaved, self._saved)
+        self.stop = subscriptions.end
+
+    def watch(self, capture: Capture) -> None:
+        self._capture, self._delivery, self._damaged = capture, capture.delivery, False
+        self._tell()
+
+    def set_damaged(self) -> None:
+        """What is stored of it is not what was received."""
+        self._damaged = True
+        self._tell()
+
+    def _delivered(self, event: DeliveryChanged) -> None:
+        if self._capture is not None and event.delivery.capture_id == self._capture.id:
+            self._delivery = event.state
+            self._tell()
+
+    def _queued(self, event: DeliveriesQueued) -> None:
+        if self._capture is not None and self._capture.id in event.shown:
+            self._delivery = event.shown[self._capture.id]
+            self._tell()
+
+    def _saved(self, event: EndpointSaved) -> None:
+        """A target may be paused now, or resumed."""
+        if self._capture is not None and event.endpoint.id == self._capture.endpoint_id:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._capture is not None:
+            endpoint = self._endpoints.by_id(self._capture.endpoint_id)
+            state = delivery_state(self._delivery, endpoint.targets if endpoint is not None else ())
+            self.changed.emit(worst((state, State.DAMAGED)) if self._damaged else state)

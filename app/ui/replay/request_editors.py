@@ -14,8 +14,8 @@ from app.core.record import Headers
 from app.core.sizes import exact_size
 from app.core.text import count_of
 from app.ui.inspector.body.body_source import BodySource, of_bytes
-from app.ui.inspector.body.code.text_style import WrapButton
 from app.ui.inspector.body.hex_widget import HexWidget
+from app.ui.inspector.body.text_style import WrapButton
 from app.ui.replay.editable_request import EditableText
 from app.ui.replay.text_edit import TextEdit
 from app.ui.tasks import Tasks, in_thread

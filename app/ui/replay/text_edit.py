@@ -8,8 +8,8 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 from PySide6.QtWidgets import QWidget
 
-from app.ui.inspector.body.code.code_rows import utf16
-from app.ui.inspector.body.code.text_style import TextSize
+from app.ui.inspector.body.code_rows import utf16
+from app.ui.inspector.body.text_style import TextSize
 from app.ui.theme.theme import Theme
 from app.ui.widgets.text_fields import LINE_MAX, WrappedEdit, raw_text
 

@@ -20,7 +20,7 @@ from app.ui.commands.palette import Palette
 from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotifyWhen
-from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.settings.saved_settings import SavedSettings, shown_settings

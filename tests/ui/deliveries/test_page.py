@@ -41,7 +41,7 @@ from app.ui.deliveries.table import (
 )
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
-from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.inspector.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question

@@ -31,9 +31,9 @@ from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import PausedBy, Target, TargetDraft
 from app.core.text import exact_time
 from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED, paused_text
-from app.ui.inspector.deliveries.attempt_list import AttemptRows, Attempts, row_words, rows_of
-from app.ui.inspector.tabs.deliveries_tab import DeliveriesTab
-from app.ui.inspector.tabs.tabs import DELIVERIES
+from app.ui.inspector.attempt_list import AttemptRows, Attempts, row_words, rows_of
+from app.ui.inspector.deliveries_tab import DeliveriesTab
+from app.ui.inspector.tabs import DELIVERIES
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.segmented import Segmented
@@ -150,7 +150,7 @@ async def test_an_attempt_keeps_the_url_that_it_was_sent_to(tmp_path: Path) -> N
 async def test_the_attempts_of_a_delivery_below_many_are_read_when_it_is_selected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ui.inspector.tabs.deliveries_tab.LOADED_MAX", 0)
+    monkeypatch.setattr("app.ui.inspector.deliveries_tab.LOADED_MAX", 0)
     async with opened(tmp_path) as (shown, tab, _, delivery):
         await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
         await until(lambda: words(tab)[0].startswith("Failed"))

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app.core.bodies.formatter import Line
 from app.core.errors import StorageUnavailableError
-from app.ui.inspector.body.code.code_view import CodeView
-from app.ui.inspector.body.find.body_find import HexFinder, LinesFinder
-from app.ui.inspector.body.find.finder import Finder
+from app.ui.inspector.body.body_find import HexFinder, LinesFinder
+from app.ui.inspector.body.code_view import CodeView
+from app.ui.inspector.body.find_bar import Finder
 from app.ui.theme.theme import Theme
 from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body

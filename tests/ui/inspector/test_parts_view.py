@@ -20,10 +20,8 @@ from app.core.bodies.formats.multipart import SHOWN_MAX, PartFinder
 from app.ui.inspector.body.body_export import file_name, write_body
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_bytes
-from app.ui.inspector.body.parts.part_card import PartCard
-from app.ui.inspector.body.parts.part_reader import LoadedPart, read_part, read_thumbnail
-from app.ui.inspector.body.parts.part_text import ROWS_MAX
-from app.ui.inspector.body.parts.parts_view import PartsView
+from app.ui.inspector.body.part_card import ROWS_MAX, LoadedPart, PartCard, read_part, read_thumbnail
+from app.ui.inspector.body.parts_view import PartsView
 from tests import factories
 from tests.ui.desk import shown
 from tests.ui.inspector.test_image_view import picture
@@ -391,9 +389,9 @@ async def test_a_thumbnail_has_its_size_on_every_screen(
 
 
 async def test_what_is_too_large_to_decode_is_shown_as_sent(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.inspector.body.parts.part_reader.ENCODED_MAX", 10)
-    monkeypatch.setattr("app.ui.inspector.body.parts.part_reader.THUMBNAIL_OF_MAX", 10)
-    monkeypatch.setattr("app.ui.inspector.body.parts.parts_view.PACKED_MAX", 900)
+    monkeypatch.setattr("app.ui.inspector.body.part_card.ENCODED_MAX", 10)
+    monkeypatch.setattr("app.ui.inspector.body.part_card.THUMBNAIL_OF_MAX", 10)
+    monkeypatch.setattr("app.ui.inspector.body.parts_view.PACKED_MAX", 900)
     body = part(b"eyJhIjogMX0=", "", "Content-Transfer-Encoding: base64") + part(PNG) + part(b"a" * 1_000) + b"--b--"
     view = await open_cards(shown, gzip.compress(body), headers=(("Content-Encoding", "gzip"),))
     encoded, image = view.cards.cards[0], view.cards.cards[1]

@@ -26,7 +26,7 @@ from app.db import captures as captures_module
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.request_pane import NOT_STORED
-from app.ui.inspector.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
+from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.replay.editable_request import load_request
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from tests import damage, factories

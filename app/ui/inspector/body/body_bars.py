@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.text import size_text
 from app.ui.inspector.body.body_loader import BodyLoader
-from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.code_view import CodeView
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

@@ -20,11 +20,11 @@ from app.core.bodies.value_at_cursor import Value
 from app.core.search.body_search import pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar
+from app.ui.inspector.body.body_find import BodyFind
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.code.text_style import WrapButton
-from app.ui.inspector.body.find.body_find import BodyFind
 from app.ui.inspector.body.image_view import ImageView
 from app.ui.inspector.body.source_pane import SourcePane
+from app.ui.inspector.body.text_style import WrapButton
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
@@ -94,7 +94,7 @@ class LazyViews(QObject):
             return PageView(self._values.theme, self._tasks, self._stack)
         if name == "parts":
             # Nor these.
-            from app.ui.inspector.body.parts.parts_view import PartsView
+            from app.ui.inspector.body.parts_view import PartsView
 
             parts = PartsView(self._what, self._pane, self._values.theme, self._tasks, self._stack)
             parts.cards.mark(self._words)

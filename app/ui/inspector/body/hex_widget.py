@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.bodies.formats.hex_dump import HexRow, hex_rows, offset_digits, row_count, row_text
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.code.text_style import TextSize
+from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

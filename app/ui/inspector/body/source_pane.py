@@ -14,7 +14,7 @@ from app.ui.inspector.body.body_bars import PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

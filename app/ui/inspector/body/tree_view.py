@@ -16,7 +16,7 @@ from app.core.bodies.formats.json_tree import ROOT, TEXT_MAX, JsonTree, TreeErro
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.text import size_text
 from app.ui.inspector.body.body_tree import BodyTree, BodyTreePane
-from app.ui.inspector.body.code.text_style import TextSize
+from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -16,8 +16,8 @@ from app.core.bodies.formats import json, text
 from app.core.bodies.formatter import Content, Line, written
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
-from app.ui.inspector.body.code.code_rows import characters
-from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.code_rows import characters
+from app.ui.inspector.body.code_view import CodeView
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

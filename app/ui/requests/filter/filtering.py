@@ -13,7 +13,7 @@ from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.text import unexamined_text
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.inspector.tabs.tabs import BODY
+from app.ui.inspector.tabs import BODY
 from app.ui.messages import Message
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import ask_name

@@ -23,7 +23,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 if TYPE_CHECKING:
-    from app.ui.inspector.body.code.code_folds import CodeFolds
+    from app.ui.inspector.body.code_rows import CodeFolds
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"

@@ -23,9 +23,9 @@ from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
+from app.ui.inspector.attempt_list import TimingBar
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain
-from app.ui.inspector.deliveries.attempt_list import TimingBar
 from app.ui.inspector.pairs_view import COPY_HEADER, PairsView
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks

@@ -13,9 +13,7 @@ from app.ui.theme.theme import Theme
 TABS = ("Body", "Headers", "Query", "Deliveries", "Raw", "Info")
 BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO, TOKENS = range(7)
 """The last is shown only if the request contains tokens; being last, it does not move the others."""
-
 NO_QUERY = "This request has no query"
-
 ROOM = {HEADERS: "00", QUERY: "0", DELIVERIES: "0", TOKENS: "0"}
 """Digits that a count has space for."""
 COUNT_MAX = 99

@@ -17,8 +17,7 @@ from app.core.bodies.formats.multipart import PartFinder, Span
 from app.core.text import count_of, size_text
 from app.ui.inspector.body.body_bars import NoticesBar, view_footer
 from app.ui.inspector.body.body_source import READ, BodySource, of_bytes, read_plain
-from app.ui.inspector.body.parts.part_card import UNREAD_HEIGHT, MakePane, PartCard
-from app.ui.inspector.body.parts.part_reader import read_part
+from app.ui.inspector.body.part_card import UNREAD_HEIGHT, MakePane, PartCard, read_part
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

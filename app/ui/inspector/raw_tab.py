@@ -11,9 +11,9 @@ from app.core.bodies.formatter import Line
 from app.core.model import Capture
 from app.core.raw_request import is_chunked
 from app.core.text import size_text
+from app.ui.inspector.body.body_find import LinesFinder
 from app.ui.inspector.body.body_source import BodySource, of_raw
-from app.ui.inspector.body.find.body_find import LinesFinder
-from app.ui.inspector.body.find.find_bar import FilterMarks, FindBar
+from app.ui.inspector.body.find_bar import FilterMarks, FindBar
 from app.ui.inspector.body.source_pane import SourcePane
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

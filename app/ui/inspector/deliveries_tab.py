@@ -14,8 +14,8 @@ from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, Endp
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.ui.deliveries.words import no_retry, paused_text
-from app.ui.inspector.deliveries.attempt_list import AttemptList, Row, rows_of
-from app.ui.inspector.deliveries.attempt_pane import AttemptPane
+from app.ui.inspector.attempt_list import AttemptList, Row, rows_of
+from app.ui.inspector.attempt_pane import AttemptPane
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics

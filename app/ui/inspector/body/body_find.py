@@ -12,10 +12,9 @@ from app.core.bodies.formats.json_tree import JsonTree
 from app.core.search.body_search import BodySearch, encodings_of, pattern_of
 from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.code.code_rows import MATCHES_MAX
-from app.ui.inspector.body.code.code_view import CodeView
-from app.ui.inspector.body.find.find_bar import FilterMarks, FindBar
-from app.ui.inspector.body.find.finder import Finder, ScanningFinder
+from app.ui.inspector.body.code_rows import MATCHES_MAX
+from app.ui.inspector.body.code_view import CodeView
+from app.ui.inspector.body.find_bar import FilterMarks, FindBar, Finder, ScanningFinder
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Latest, Tasks, in_thread

@@ -28,8 +28,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidge
 from app.core.bodies.formatter import Line, position_of_column
 from app.core.search.body_search import Encoding
 from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands
-from app.ui.inspector.body.code.code_folds import CodeFolds
-from app.ui.inspector.body.code.code_rows import TAB, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
+from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens

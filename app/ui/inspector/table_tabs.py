@@ -19,7 +19,7 @@ from app.core.record import Headers
 from app.core.text import ms_text, source_text, time_text
 from app.ui.inspector.body.body_bars import NoticesBar
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.code.code_view import CodeView
+from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.pairs_view import COPY_HEADER, PairsView
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.theme import Theme

@@ -1,1 +1,0 @@
-"""Lines of code: folding, wrapping, text size, and highlights."""

@@ -1,1 +1,0 @@
-"""Searching a body: the bar, and a finder for each view."""

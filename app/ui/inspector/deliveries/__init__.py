@@ -1,1 +1,0 @@
-"""The deliveries of the open request: their attempts as a timeline, and what was sent and received."""
