@@ -21,8 +21,8 @@ from app.ui.endpoints.targets import queued_counts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.tree_view import TreePlace
-from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
+from app.ui.replay.request_editors import load_request
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.select_all import selected_requests
 from app.ui.widgets.dialog import Question

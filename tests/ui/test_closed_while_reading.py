@@ -45,10 +45,10 @@ from app.ui.inspector.body.page_view import PageView
 from app.ui.inspector.body.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES
-from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
+from app.ui.replay.request_editors import load_request
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.settings.dialog import SettingsDialog

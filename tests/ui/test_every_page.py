@@ -21,10 +21,10 @@ from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.inspector.tabs import INFO
 from app.ui.messages import Message
-from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
+from app.ui.replay.request_editors import load_request
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MINIMUM, MainWindow

@@ -58,8 +58,8 @@ class ReplayActions:
 
     async def _edit(self, only: Summary, say: str) -> None:
         # Start-up time, here and below: loaded when the user first replays something.
-        from app.ui.replay.editable_request import load_request
         from app.ui.replay.replay_editor import ReplayEditor
+        from app.ui.replay.request_editors import load_request
 
         request = await load_request(only.id, self._services)
         if request is None:

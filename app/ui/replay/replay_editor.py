@@ -21,9 +21,15 @@ from app.core.hop_by_hop import end_to_end
 from app.core.record import Headers
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec, replay_errors
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.replay.editable_request import EditableRequest, EditableText, destinations
 from app.ui.replay.replay_text import attempt_text
-from app.ui.replay.request_editors import BAR_HEIGHT, BodyEditor, HeadersEditor
+from app.ui.replay.request_editors import (
+    BAR_HEIGHT,
+    BodyEditor,
+    EditableRequest,
+    EditableText,
+    HeadersEditor,
+    destinations,
+)
 from app.ui.replay.response_pane import ResponsePane, replay_and_wait
 from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services

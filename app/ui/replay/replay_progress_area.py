@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 from app.core.replay.spec import Replay, ReplayState
 from app.core.worst_state import State, replay_state
 from app.ui.commands.command import CommandButton
-from app.ui.replay.replay_commands import RESUMABLE, ReplayCommands
+from app.ui.replay.replay_commands import RESUMABLE, ReplayCommands, ReplayTracker
 from app.ui.replay.replay_text import counts_text, failed_text, title_text, to_text, wordings
-from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -15,8 +15,8 @@ from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.deliveries.words import look_of_attempt
-from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import attempt_text
+from app.ui.replay.request_editors import EditableText, editable_text
 from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread

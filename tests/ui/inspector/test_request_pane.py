@@ -27,7 +27,7 @@ from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.request_pane import NOT_STORED
 from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, QUERY
-from app.ui.replay.editable_request import load_request
+from app.ui.replay.request_editors import load_request
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from tests import damage, factories
 from tests.deliveries import STATUS_500, URL, deliver, finish

@@ -17,8 +17,8 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import counts_text, is_single, plan_text, short_text, speed_text, title_text, with_bars
+from app.ui.replay.request_editors import EditableText, editable_text
 from app.ui.widgets.headers_field import header_lines, parse_headers
 
 ALL = MatchingRequests(endpoint_id=1)

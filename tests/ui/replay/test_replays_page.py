@@ -35,17 +35,16 @@ from app.ui.replay import replay_failures
 from app.ui.replay.replay_commands import (
     EDITED,
     ENDPOINT_DELETED,
+    MERGE_MS,
     NONE_SELECTED,
     NOT_ENDED,
     NOT_RUNNING,
     NOTHING_FAILED,
 )
-from app.ui.replay.replay_details import FAILURES, P95, SUMMARY, TargetTable
 from app.ui.replay.replay_failures import TARGET, FailureTable
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_text import BAR
-from app.ui.replay.replay_tracker import MERGE_MS
-from app.ui.replay.replays_page import ReplaysPage
+from app.ui.replay.replays_page import FAILURES, P95, SUMMARY, ReplaysPage, TargetTable
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REPLAYS
 from app.ui.shell.sidebar_rows import NavRow
@@ -234,7 +233,7 @@ async def test_of_many_failures_the_newest_are_listed_and_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay_failures, "LISTED", 5)
-    monkeypatch.setattr("app.ui.replay.replay_details.LISTED", 5)
+    monkeypatch.setattr("app.ui.replay.replays_page.LISTED", 5)
     async with room(tmp_path) as made:
         await made.captures(8)
         await made.run()
