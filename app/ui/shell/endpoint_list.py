@@ -53,7 +53,6 @@ class EndpointFilter(QWidget):
     moves to the rows, Enter opens the first.
     """
 
-    changed = Signal(str)
     down_pressed = Signal()
     entered = Signal()
 
@@ -66,7 +65,6 @@ class EndpointFilter(QWidget):
         self.line.setMaxLength(200)
         self.line.setClearButtonEnabled(True)
         self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
-        self.line.textChanged.connect(self.changed)
         self.line.installEventFilter(self)
         hbox(self.line, inside=self, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2))
 

@@ -96,7 +96,9 @@ class MainWindow(QMainWindow):
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayProgressArea(services, theme, tasks, self.pages, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
-        self.dialogs = WindowDialogs(services, theme, tasks, stores=self.stores, desktop=self.desktop, window=self)
+        self.dialogs = WindowDialogs(
+            services, theme, tasks, qt_events=self.qt_events, stores=self.stores, desktop=self.desktop, window=self
+        )
         self._lay_out()
         self.toast = Toast(theme, self.pages)
         self.commands = WindowCommands(
@@ -139,7 +141,6 @@ class MainWindow(QMainWindow):
         page = RequestsPage(*self._parts, self.pause, endpoint_actions=self.endpoint_actions, parent=self)
         self._add_page(page)
         self._window_state.restore_strip(page.activity, self._store_soon)
-        page.tunnel_requested.connect(partial(self.enter_page, TUNNEL))
         for moved in (page.detail.opened, page.detail.closed):
             moved.connect(self._place_changed.start)
         page.filter.bar.changed.connect(self._store_soon)
@@ -426,7 +427,6 @@ class MainWindow(QMainWindow):
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
-        self.qt_events.endpoints_changed.connect(self.dialogs.endpoints_changed)
         self._place_changed.timeout.connect(self._save_place)
 
     @Slot()

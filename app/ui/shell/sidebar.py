@@ -138,7 +138,7 @@ class Sidebar(QFrame):
         self.list.row_created.connect(self._connect_endpoint_row)
         self.list.move_requested.connect(actions.order.move_to)
         self.list.step_requested.connect(actions.order.move_by)
-        self.filter.changed.connect(self.list.filter)
+        self.filter.line.textChanged.connect(self.list.filter)
         self.filter.down_pressed.connect(self._enter_list)
         self.filter.entered.connect(self._open_first)
         qt_events.endpoints_changed.connect(self.refresh)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow
 from app.core.model import Endpoint
 from app.core.rules import compare_refusal
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Tasks
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
 
 class WindowDialogs(QObject):
-    """Each is open once. Emit `endpoints_changed` when endpoints were, and `closing` when the window is closed."""
+    """Each is open once. Emit `closing` when the window is closed."""
 
-    endpoints_changed = Signal()
     closing = Signal()
 
     def __init__(
@@ -34,13 +34,14 @@ class WindowDialogs(QObject):
         theme: Theme,
         tasks: Tasks,
         *,
+        qt_events: QtEvents,
         stores: StoreCommands,
         desktop: Desktop,
         window: QMainWindow,
     ) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks = services, theme, tasks
-        self._stores, self._desktop, self._window = stores, desktop, window
+        self._qt_events, self._stores, self._desktop, self._window = qt_events, stores, desktop, window
 
     @Slot()
     @Slot(str)
@@ -79,7 +80,7 @@ class WindowDialogs(QObject):
 
         def new() -> ComparisonDialog:
             dialog = ComparisonDialog(current, self._services, self._theme, self._tasks, self._window)
-            self.endpoints_changed.connect(dialog.follow_endpoint)
+            self._qt_events.endpoints_changed.connect(dialog.follow_endpoint)
             self.closing.connect(dialog.reject)
             return dialog
 

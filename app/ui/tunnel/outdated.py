@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -38,14 +39,13 @@ def title_text(count: int, *, up: bool) -> str:
 
 
 class OutdatedRow(QWidget):
-    """One endpoint. The signals carry it."""
+    """One endpoint."""
 
-    copy_requested = Signal(object)
-    done_requested = Signal(object)
-
-    def __init__(self, endpoint: Endpoint, url: OutdatedUrl, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, endpoint: Endpoint, url: OutdatedUrl, actions: TunnelActions, theme: Theme, parent: QWidget
+    ) -> None:
         super().__init__(parent)
-        self._endpoint, self._url = endpoint, url
+        self._url = url
         self.setFixedHeight(ROW)
         name = escape(endpoint.name)
         self.name = ElidedLabel(name, "strong", self)
@@ -58,22 +58,14 @@ class OutdatedRow(QWidget):
             button.setProperty("compact", True)
         hbox(self.name, (self.facts, 1), self.copy, self.done, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.copy.clicked.connect(self._copy)
-        self.done.clicked.connect(self._done)
+        self.copy.clicked.connect(partial(actions.copy_url, endpoint))
+        self.done.clicked.connect(partial(actions.mark_updated, endpoint.id))
         self.show_age(now_us())
 
     def show_age(self, now_us: int) -> None:
         text = f"copied {ago(self._url.copied_at, now_us)} as {escape(self._url.url)}"
         if text != self.facts.text():
             self.facts.setText(text)
-
-    @Slot()
-    def _copy(self) -> None:
-        self.copy_requested.emit(self._endpoint)
-
-    @Slot()
-    def _done(self) -> None:
-        self.done_requested.emit(self._endpoint)
 
 
 class OutdatedRows(QWidget):
@@ -126,19 +118,13 @@ class OutdatedRows(QWidget):
             row.deleteLater()
         self.rows = []
         for url, endpoint in there:
-            row = OutdatedRow(endpoint, url, self._theme, self)
+            row = OutdatedRow(endpoint, url, self._actions, self._theme, self)
             row.copy.set_refusal(None if up else NOT_UP)
-            row.copy_requested.connect(self._actions.copy_url)
-            row.done_requested.connect(self._done)
             self._column.addWidget(row)
             self.rows.append(row)
         if focused is not None and self.rows:
             self.rows[min(focused, len(self.rows) - 1)].done.setFocus()
         self.updateGeometry()
-
-    @Slot(object)
-    def _done(self, endpoint: Endpoint) -> None:
-        self._actions.mark_updated(endpoint.id)
 
 
 class _Rows(QScrollArea):

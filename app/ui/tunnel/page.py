@@ -64,7 +64,6 @@ _NO_PROGRAM = "Start a program below to choose it."
 class StatusCard(Card):
     """Call `show_tunnel` when the tunnel, the time, the settings or the actions changed."""
 
-    output_requested = Signal()
     focus_left = Signal()
     """The button with the focus is gone, and no other took its place."""
 
@@ -93,7 +92,6 @@ class StatusCard(Card):
         self.autostart = Switch(AUTOSTART, theme, self)
         self.autostart_text = ElidedLabel("", "small", self)
         self._lay_out()
-        self.output.clicked.connect(self.output_requested)
         self.check.clicked.connect(actions.check)
         self.again.clicked.connect(actions.start)
         self.stop.clicked.connect(actions.stop)
@@ -357,7 +355,7 @@ class TunnelPage(Page):
         self._lay_out()
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self.refresh)
-        self.status.output_requested.connect(self._show_output)
+        self.status.output.clicked.connect(self._show_output)
         self.status.focus_left.connect(self.programs.list.setFocus)
         self.programs.search_requested.connect(self._read)
         actions.saved.connect(self._saved)

@@ -15,6 +15,7 @@ from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.tunnel.actions import TunnelActions
 from app.ui.tunnel.words import RUNNING, is_usable, shown
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button
@@ -211,15 +212,9 @@ class InstallBox(QFrame):
 
 
 class ProgramPane(QWidget):
-    """`start_requested` and `save_requested` carry the pane; `search_requested`: look for the program again."""
-
-    start_requested = Signal(object)
-    save_requested = Signal(object)
-    search_requested = Signal()
-
-    def __init__(self, found: FoundProgram, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, found: FoundProgram, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._actions, self._theme = actions, theme
         self.found = found
         self._runs = False
         program = found.program
@@ -240,7 +235,6 @@ class ProgramPane(QWidget):
         self.form.load(found)
         self.form.changed.connect(self._edited)
         self.website.clicked.connect(self._open_website)
-        self.search.clicked.connect(self.search_requested)
         self.save.clicked.connect(self._save)
         self.start.clicked.connect(self._start)
         self.show_found(found)
@@ -302,12 +296,12 @@ class ProgramPane(QWidget):
         missing = self.form.missing()
         self._show_errors(missing)
         if not missing:
-            self.start_requested.emit(self)
+            self._actions.start_program(self.found.program.id, self.form.values())
 
     @Slot()
     def _save(self) -> None:
         self._show_errors(())
-        self.save_requested.emit(self)
+        self._actions.save(self.found.program.id, self.form.values())
 
     @Slot()
     def _open_website(self) -> None:

@@ -210,10 +210,8 @@ class ProgramsView(QWidget):
             pane.show_error(error)
 
     def _new_pane(self, found: FoundProgram) -> ProgramPane:
-        pane = ProgramPane(found, self._theme, self._stack)
-        pane.start_requested.connect(self._start)
-        pane.save_requested.connect(self._save)
-        pane.search_requested.connect(self.search_requested)
+        pane = ProgramPane(found, self._actions, self._theme, self._stack)
+        pane.search.clicked.connect(self.search_requested)
         self._stack.addWidget(pane)
         return pane
 
@@ -221,14 +219,6 @@ class ProgramsView(QWidget):
     def _choose(self, program_id: str) -> None:
         if program_id in self.panes:
             self._stack.setCurrentWidget(self.panes[program_id])
-
-    @Slot(object)
-    def _start(self, pane: ProgramPane) -> None:
-        self._actions.start_program(pane.found.program.id, pane.form.values())
-
-    @Slot(object)
-    def _save(self, pane: ProgramPane) -> None:
-        self._actions.save(pane.found.program.id, pane.form.values())
 
     @Slot()
     def _follow(self) -> None:

@@ -155,8 +155,6 @@ class FilterBar(QFrame):
     """Enter: a stopped search continues."""
     results_requested = Signal()
     """The results should get the keyboard focus."""
-    leave_requested = Signal()
-    """The focus should return to where it was before."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -184,7 +182,6 @@ class FilterBar(QFrame):
         self.line.suggestions.closed.connect(self._suggestions_closed)
         self.line.entered.connect(self._enter)
         self.line.results_requested.connect(self._go_to_results)
-        self.line.leave_requested.connect(self.leave_requested)
         self.fix.clicked.connect(self._apply_fix)
         self.chips.removed.connect(self._remove)
         self.saved.filter_selected.connect(self.set_text)

@@ -121,10 +121,6 @@ TILE_FROM = 360
 class EmptyList(QWidget):
     """Updates itself; its owner hides it when the first request arrives."""
 
-    test_requested = Signal()
-    tunnel_requested = Signal()
-    target_requested = Signal()
-
     def __init__(self, theme: Theme, new: Command, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
@@ -146,12 +142,9 @@ class EmptyList(QWidget):
             margins=(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3),
         )
         self.test = Button("Send a test request", theme, self, kind="primary", icon="send")
-        self.test.clicked.connect(self.test_requested)
         self.new = CommandButton("New endpoint", new, theme, self, kind="primary", icon="add")
         self.tunnel = Button("Set up a tunnel", theme, self, kind="link", icon="tunnel")
-        self.tunnel.clicked.connect(self.tunnel_requested)
         self.target = Button("Add a target", theme, self, kind="link", icon="targets")
-        self.target.clicked.connect(self.target_requested)
         centre = Qt.AlignmentFlag.AlignHCenter
         place = self._state.body.count() - 1
         self._state.body.insertSpacing(place, metrics.SPACE_2)

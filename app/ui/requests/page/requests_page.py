@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
@@ -45,8 +45,6 @@ from app.ui.widgets.toast import Toast
 
 class RequestsPage(QWidget):
     """`show_endpoint` fills it."""
-
-    tunnel_requested = Signal()
 
     def __init__(
         self,
@@ -103,7 +101,7 @@ class RequestsPage(QWidget):
         )
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
-        self._connect()
+        self._connect(endpoint_actions)
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
         self._subscribe()
 
@@ -264,15 +262,15 @@ class RequestsPage(QWidget):
             parent=self,
         )
 
-    def _connect(self) -> None:
-        self.filter.bar.leave_requested.connect(self.take_focus)
+    def _connect(self, endpoint_actions: EndpointActions) -> None:
+        self.filter.bar.line.leave_requested.connect(self.take_focus)
         self.list_area.refreshed.connect(self._refreshed)
         for copied in (self.header.url.copied, self.list_area.empty.copy.clicked):
             copied.connect(self.endpoint_commands.note_copied)
         empty = self.list_area.empty
-        empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
-        empty.target_requested.connect(self.endpoint_commands.targets.trigger)
-        empty.tunnel_requested.connect(self.tunnel_requested)
+        empty.test.clicked.connect(self.endpoint_commands.send_test.trigger)
+        empty.target.clicked.connect(self.endpoint_commands.targets.trigger)
+        empty.tunnel.clicked.connect(endpoint_actions.tunnel_page_requested)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
