@@ -43,8 +43,7 @@ from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts
-from app.ui.garbage_collector import GuiCollector
-from app.ui.gui_application import GuiApplication
+from app.ui.gui_application import GuiApplication, GuiCollector
 from app.ui.loop import run
 from app.ui.messages import Message, MessageAction, Messages
 from app.ui.tasks import Tasks

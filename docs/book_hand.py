@@ -13,7 +13,7 @@ from app.core.model import Endpoint
 from app.core.target import RetryRule, TargetDraft
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.inspector.tabs import BODY
 from app.ui.messages import Message
 from app.ui.settings.dialog import SettingsDialog

@@ -20,7 +20,7 @@ from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog

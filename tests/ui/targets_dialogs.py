@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
-from app.ui.endpoints.targets.target_form import TargetForm
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.target_form import TargetForm
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle, until

@@ -12,7 +12,7 @@ from app.core.events import NodesChanged
 from app.ui.about_dialog import AboutDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL

@@ -16,15 +16,15 @@ from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
 from app.ui.about_dialog import AboutDialog
+from app.ui.endpoints import queued_counts
 from app.ui.endpoints.qr_dialog import QrDialog
-from app.ui.endpoints.targets import queued_counts
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.tree_view import TreePlace
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.request_editors import load_request
 from app.ui.requests.page.own_window import OwnWindow
-from app.ui.requests.selection.select_all import selected_requests
+from app.ui.requests.select_all import selected_requests
 from app.ui.widgets.dialog import Question
 from tests import factories
 from tests.ui.desk import Desk, open_desk

@@ -34,7 +34,7 @@ from app.ui.comparison.choice import IgnoredDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.body.csv_table import CsvTable

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.messages import Message, MessageAction, Messages
 from app.ui.theme.theme import Theme
-from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.notices import ErrorBar
 
 
 @pytest.fixture

@@ -236,7 +236,7 @@ class EndpointActions(QObject):
         if current is None:
             return
 
-        from app.ui.endpoints.targets.targets_dialog import TargetsDialog  # as above
+        from app.ui.endpoints.targets_dialog import TargetsDialog  # as above
 
         def new() -> TargetsDialog:
             dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)

@@ -14,7 +14,7 @@ from app.core.model import Endpoint, EndpointDraft, EndpointSettings
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics

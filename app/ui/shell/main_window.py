@@ -33,10 +33,10 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
 from app.ui.widgets.dialog import confirm_discard
-from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
 from app.ui.widgets.layout import vbox
+from app.ui.widgets.notices import ErrorBar
 from app.ui.widgets.toast import Toast, ToastAction
 
 if TYPE_CHECKING:

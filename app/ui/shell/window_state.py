@@ -13,7 +13,7 @@ from app.core.activity import Span
 from app.ui.widgets.fit_screen import StoredGeometry
 
 if TYPE_CHECKING:
-    from app.ui.requests.activity.chart import ActivityStrip
+    from app.ui.requests.activity_chart import ActivityStrip
 
 FIRST_SIZE = (1280, 800)
 

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QApplication
 from app.core.clock import DAY_US, now_us
 from app.core.model import DeliveryState, Endpoint, ResponseSettings
 from app.core.target import PausedBy, TargetDraft
+from app.ui.endpoints import queued_counts
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.targets import queued_counts
-from app.ui.endpoints.targets.queued_counts import QueuedCounts
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.queued_counts import QueuedCounts
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import facts_of
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk

@@ -14,7 +14,7 @@ from app.core.events import Bus, EndpointSaved
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
 from app.db.sqlite.store import Store
-from app.ui.endpoints.targets.target_edits import TargetEdits
+from app.ui.endpoints.target_edits import TargetEdits
 from tests import factories
 
 URLS = ("http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "http://127.0.0.1:1/c")

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.rules import FieldError
 from app.core.target import RetryRule, TargetDraft
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.headers_field import NAME
 from tests import deliveries

@@ -16,7 +16,7 @@ from app.core.target import TargetDraft
 from app.db.postgres.store import Store
 from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.fields import Switch

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.files import resource
 from app.core.model import METHODS
-from app.ui.requests.activity.chart import colours
+from app.ui.requests.activity_chart import colours
 from app.ui.theme.icons import NAMES, app_icon, mark
 from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.theme import Theme

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.about_dialog import AboutDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.copy_field import CopyButton

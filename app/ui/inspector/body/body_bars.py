@@ -16,7 +16,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import hbox
-from app.ui.widgets.notice_text import NoticeText
+from app.ui.widgets.notices import NoticeText
 from app.ui.widgets.side_by_side import SideBySide
 
 

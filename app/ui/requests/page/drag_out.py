@@ -16,7 +16,7 @@ from app.core.model import Capture, Summary
 from app.core.text import count_of, size_text
 from app.ui.inspector.title import name_of
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.selection.request_actions import RequestActions
+from app.ui.requests.request_actions import RequestActions
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.fonts import ui_font

@@ -11,8 +11,8 @@ from app.ui.pause import Pause
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.page_commands import SELECT_ALL_KEY
-from app.ui.requests.selection.request_actions import RequestCommands
-from app.ui.requests.selection.select_all import BatchJob, SelectAll
+from app.ui.requests.request_actions import RequestCommands
+from app.ui.requests.select_all import BatchJob, SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton

@@ -15,8 +15,8 @@ from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command, CommandButton
 from app.ui.endpoints.endpoint_actions import EndpointCommands, paused_targets
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
-from app.ui.endpoints.targets.queued_counts import QueuedCounts
-from app.ui.endpoints.targets.target_text import more_text
+from app.ui.endpoints.queued_counts import QueuedCounts
+from app.ui.endpoints.target_text import more_text
 from app.ui.services import Services
 from app.ui.state_look import LOOKS
 from app.ui.tasks import Tasks
@@ -26,7 +26,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.notice_text import NoticeText
+from app.ui.widgets.notices import NoticeText
 
 TEXT_FROM = 400
 """Pixels from which the buttons have words."""

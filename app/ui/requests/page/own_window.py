@@ -15,8 +15,8 @@ from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import Command
 from app.ui.inspector.request_pane import NOT_STORED, CurrentRequest, RequestPane
 from app.ui.inspector.title import name_of
-from app.ui.requests.selection.request_actions import RequestActions, RequestCommands
-from app.ui.requests.selection.select_all import BatchJob, SelectedRequests, selected_requests
+from app.ui.requests.request_actions import RequestActions, RequestCommands
+from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

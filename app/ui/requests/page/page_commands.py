@@ -13,12 +13,12 @@ from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_AL
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.inspector.request_pane import CurrentRequest, RequestPane
 from app.ui.pause import Pause
-from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.row_updates import StarClicks
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.selection.request_actions import NONE_SELECTED, RequestActions, RequestCommands
-from app.ui.requests.selection.select_all import SelectAll, SelectedRequests, selected_requests
+from app.ui.requests.request_actions import NONE_SELECTED, RequestActions, RequestCommands
+from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 

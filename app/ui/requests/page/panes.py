@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from app.ui.commands.command import IN_WINDOW, ActionButton, CommandGroup, Commands
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.list_area import ListArea

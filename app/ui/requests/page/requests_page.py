@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
-from app.core.model import Capture, Endpoint
+from app.core.model import Capture, Endpoint, Summary
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import CurrentRequest, RequestPane
 from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
-from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.row_updates import MarkUpdates, TargetResults
-from app.ui.requests.list.view import RequestList
+from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
@@ -31,9 +32,8 @@ from app.ui.requests.page.list_area import FirstRequest, ListArea, NewRequestsPi
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands, ViewCommands
 from app.ui.requests.page.panes import ListColumn, Panes
-from app.ui.requests.page.request_opener import RequestOpener
-from app.ui.requests.selection.request_actions import RequestActions
-from app.ui.requests.selection.select_all import BatchJob, SelectAll
+from app.ui.requests.request_actions import RequestActions
+from app.ui.requests.select_all import BatchJob, SelectAll
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -96,9 +96,7 @@ class RequestsPage(QWidget):
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
         self.list_area = self._make_list_area(theme, endpoint_actions.new)
-        self.opener = RequestOpener(
-            self.list, self.detail, self.request, self.feed, self, panes=self.panes, focus_list=self.take_focus
-        )
+        self.opener = _RequestOpener(self)
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
         self._connect(endpoint_actions)
@@ -335,3 +333,97 @@ class RequestsPage(QWidget):
         if self.endpoint_id is None:
             self._show_header()
         self.list_area.refresh()
+
+
+class _RequestOpener(QObject):
+    """Opens requests in the pane of `page`, and opens a list again where it was: `leave` and `come_back` close what is
+    open when another list is shown, and on the way back open it again and scroll to where the list was.
+    """
+
+    def __init__(self, page: RequestsPage) -> None:
+        super().__init__(page)
+        self._page, self._list, self._detail, self._feed = page, page.list, page.detail, page.feed
+        self._places: dict[int | None, tuple[str | None, ScrollPlace | None]] = {}
+        """What was open, and where the list was, when the list of an endpoint, or of all (None), was left."""
+        self._reopened: str | None = None
+        self._list.request_selected.connect(self._open_row)
+        self._list.request_clicked.connect(self._open_clicked)
+        self._detail.opened.connect(self._select_reopened)
+        self._detail.closed.connect(self._leave_detail)
+
+    def leave(self, endpoint_id: int | None) -> None:
+        self._places[endpoint_id] = self.open_id, self._list.scroll_place()
+        self._detail.clear()
+
+    def come_back(self, endpoint_id: int | None) -> None:
+        capture_id, scroll_place = self._places.get(endpoint_id, (None, None))
+        self.reopen(capture_id)
+        if scroll_place is not None:
+            self._list.jumps.scroll_to(scroll_place)
+
+    @property
+    def open_id(self) -> str | None:
+        """What is open and still stored."""
+        return None if self._detail.deleted else self._detail.capture_id
+
+    def reopen(self, capture_id: str | None) -> None:
+        """Open and select what was open before, if anything was."""
+        self._reopened = capture_id
+        if capture_id is not None:
+            self._detail.reopen(capture_id)
+
+    def open(self, capture_id: str) -> None:
+        if not self._list.select(capture_id):
+            self._list.keep_one(None)
+        self._detail.show_request(capture_id)
+
+    def select_next(self, hides: Callable[[int, str], bool]) -> None:
+        """The user deletes requests: select the next one, and open it in place of a deleted one. If the open request is
+        kept, it is selected again. `hides` tells by endpoint and request ID which are deleted.
+        """
+
+        def deletes(one: Summary) -> bool:
+            return hides(one.endpoint_id, one.id)
+
+        current = self._page.request.summary or self._opening()
+        stays = current is not None and not deletes(current) and not self._page.request.deleted
+        self._list.selection.select_next(deletes)
+        if current is None:
+            return
+        if stays and all(one.id != current.id for one in self._list.selected()):
+            self._list.keep_one(current)
+        elif deletes(current):
+            following = self._list.selected()
+            if len(following) == 1:
+                self._detail.show_request(following[0].id, mark_read=self._page.isVisible())
+            else:
+                self._detail.clear()
+
+    def _opening(self) -> Summary | None:
+        """The request that is being read."""
+        row = self._feed.model.row_of(self._detail.capture_id) if self._detail.capture_id is not None else None
+        return self._feed.model.summary(row) if row is not None else None
+
+    @Slot(object)
+    def _open_row(self, summary: Summary | None) -> None:
+        if summary is not None and not self._page.panes.only_list:
+            self._detail.show_request(summary.id)
+
+    @Slot(object)
+    def _open_clicked(self, summary: Summary) -> None:
+        if self._page.panes.only_list:
+            self._detail.show_request(summary.id, focus=True)
+
+    @Slot(str)
+    def _select_reopened(self, capture_id: str) -> None:
+        """Select what was open when this list was left, loaded or not; a filter or time range may exclude it."""
+        reopened, self._reopened = self._reopened, None
+        whole = self._feed.query is None and self._feed.pager.time_range is None
+        if capture_id == reopened and whole and not self._list.selected_count():
+            self._list.keep_one(self._page.request.summary)
+
+    @Slot()
+    def _leave_detail(self) -> None:
+        """An empty detail needs no focus: it goes to the list."""
+        if self._detail.isAncestorOf(self._page.window().focusWidget()):
+            self._page.take_focus()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.clock import now_us
-from app.ui.requests.activity import source
+from app.ui.requests import activity_source as source
 
 MINUTE_US = 60_000_000
 

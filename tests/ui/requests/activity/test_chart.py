@@ -19,8 +19,8 @@ from app.core.delivery import DeliveryFilter
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
 from app.ui import tasks as tasks_module
-from app.ui.requests.activity import source as source_module
-from app.ui.requests.activity.chart import ActivityChart, heights
+from app.ui.requests import activity_source as source_module
+from app.ui.requests.activity_chart import ActivityChart, heights
 from tests import factories
 from tests.support import while_read
 from tests.ui.desk import shown as shown_window

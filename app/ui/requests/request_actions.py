@@ -19,7 +19,7 @@ from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.replay.replay_actions import ReplayActions
-from app.ui.requests.selection.select_all import BatchJob, SelectedRequests
+from app.ui.requests.select_all import BatchJob, SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme

@@ -27,7 +27,7 @@ from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, Bar, Span, period_text,
 from app.core.clock import now_us
 from app.core.events import Bus
 from app.core.store import ActivityRepository
-from app.ui.requests.activity.source import ActivitySource
+from app.ui.requests.activity_source import ActivitySource
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import ui_font

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.ui.requests.selection import select_all as bulk_module
+from app.ui.requests import select_all as bulk_module
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.toast import Toast
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page

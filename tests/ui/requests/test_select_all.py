@@ -14,7 +14,7 @@ from app.core.activity import DASH, local_time
 from app.core.clock import DAY_US, now_us
 from app.core.model import Summary
 from app.core.search.parse import parse
-from app.ui.requests.selection import select_all as bulk_module
+from app.ui.requests import select_all as bulk_module
 from app.ui.widgets.dialog import Question
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until, wait_for_widget

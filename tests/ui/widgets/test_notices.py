@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import ElidedLabel, breakable
-from app.ui.widgets.notice_text import NoticeText
+from app.ui.widgets.notices import NoticeText
 
 LONG = " ".join(["The disk is full, and nothing is captured."] * 5)
 ADVICE = "Free some space on the disk, then try again."

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.ui.garbage_collector import GuiCollector
+from app.ui.gui_application import GuiCollector
 
 pytestmark = pytest.mark.smoke
 

@@ -1,1 +1,0 @@
-"""The targets of an endpoint: their dialog, their words, and pausing them."""

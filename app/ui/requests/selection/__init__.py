@@ -1,1 +1,0 @@
-"""The selected requests, and the commands on them."""
