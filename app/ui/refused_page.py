@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QStackedLayout, QWidget
 
@@ -34,25 +34,16 @@ from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
 
 
 class RefusedCommands(Commands):
-    """Commands on what `selected` returns. `open_requested` carries an endpoint's ID, `create_requested`
-    a slug."""
+    """Commands on what is selected in `page`."""
 
-    raw_requested = Signal()
-    copy_requested = Signal()
-    open_requested = Signal(object)
-    create_requested = Signal(str)
-    announced = Signal(str)
-
-    def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, None, parent, read_only=services.read_only)
-        self._say = self.announced.emit
-        self._services, self._window = services, parent
-        self.selected: Callable[[], Sequence[Refusal]] = tuple
-        self.show_raw = self.command("Show as received\tEnter", "text", self.raw_requested.emit)
+    def __init__(self, services: Services, theme: Theme, actions: EndpointActions, page: RefusedPage) -> None:
+        super().__init__(theme, actions.announced.emit, page, read_only=services.read_only)
+        self._services, self._actions, self._page = services, actions, page
+        self.show_raw = self.command("Show as received\tEnter", "text", page.enter_raw)
         self.copy_target = self.command("Copy target", "copy", self._copy_target, _no_target)
         self.copy_source = self.command("Copy source address", "copy", self._copy_source)
         self.copy_curl = self.command("Copy as curl", "code", self._copy_curl, self._no_curl)
-        self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")
+        self.copy_row = self.command("Copy row", "copy", page.copy_rows, None, "Ctrl+C")
         self.open = self.command("Open endpoint", "hook", self._open, self._no_endpoint)
         self.create = self.command(
             "Create endpoint with this slug…", "add", self._create, self._plan_is_full, changes=True
@@ -67,10 +58,10 @@ class RefusedCommands(Commands):
         """It deletes itself when closed."""
         self.refresh_for(selected)
         if len(selected) != 1:
-            return menu_of(self._window, [self.copy_row])
+            return menu_of(self._page, [self.copy_row])
         copies = [self.copy_target, self.copy_source, self.copy_curl, self.copy_row]
         last = self.create if self.create.isVisible() else self.open
-        return menu_of(self._window, [self.show_raw], copies, [last])
+        return menu_of(self._page, [self.show_raw], copies, [last])
 
     def show_menu(self, selected: Sequence[Refusal], place: QPoint) -> None:
         """Pop it up at `place` (global)."""
@@ -88,7 +79,7 @@ class RefusedCommands(Commands):
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
-        self.announced.emit(message)
+        self._actions.announced.emit(message)
 
     def _reason(self, unavailable: Callable[[Refusal], str | None] | None) -> str | None:
         only = self._only()
@@ -104,7 +95,7 @@ class RefusedCommands(Commands):
         return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
 
     def _only(self) -> Refusal | None:
-        selected = self.selected()
+        selected = self._page.selected()
         return selected[0] if len(selected) == 1 else None
 
     def _free_slug(self, refusal: Refusal) -> str | None:
@@ -141,14 +132,14 @@ class RefusedCommands(Commands):
         only = self._only()
         endpoint = self.endpoint_of(only) if only is not None else None
         if endpoint is not None:
-            self.open_requested.emit(endpoint.id)
+            self._actions.open_requested.emit(endpoint.id)
 
     @Slot()
     def _create(self) -> None:
         only = self._only()
         slug = self._free_slug(only) if only is not None else None
         if slug is not None:
-            self.create_requested.emit(slug)
+            self._actions.create_with_slug(slug)
 
 
 def _no_target(refusal: Refusal) -> str | None:
@@ -317,7 +308,7 @@ class RefusedPage(Page):
         self.setAccessibleName("Refused")
         self._refused, self._qt_events = services.refused, qt_events
         self._current: Refusal | None = None
-        self.commands = RefusedCommands(services, theme, self)
+        self.commands = RefusedCommands(services, theme, actions, self)
         self.model = RefusedModel(columns(theme, self.commands.endpoint_of), self)
         self.table = self._make_table()
         text = (
@@ -332,10 +323,11 @@ class RefusedPage(Page):
         self.raw = RawPane(theme, tasks, self)
         self.raw.hide()
         self._lay_out()
-        self._connect_commands(actions)
+        self.commands.copy_row.add_to(self.table)
+        self.table.customContextMenuRequested.connect(self._show_menu)
         qt_events.endpoints_changed.connect(self.model.refresh_cells)
         self.table.selectionModel().selectionChanged.connect(self._show_selected)
-        self.table.activated.connect(self._enter_raw)
+        self.table.activated.connect(self.enter_raw)
         self.model.rowsRemoved.connect(self._show_selected)
         qt_events.refused_changed.connect(self._changed)
         self.refresh()
@@ -386,7 +378,8 @@ class RefusedPage(Page):
         self.raw.setVisible(refusal is not None)
 
     @Slot()
-    def _enter_raw(self) -> None:
+    def enter_raw(self) -> None:
+        """Move into what came of the selected request."""
         if self.raw.isVisible():
             self.raw.view.take_focus()
 
@@ -408,17 +401,6 @@ class RefusedPage(Page):
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
         self.commands.show_menu(self.selected(), self.table.menu_place(place))
-
-    def _connect_commands(self, actions: EndpointActions) -> None:
-        commands, table = self.commands, self.table
-        commands.selected = self.selected
-        commands.raw_requested.connect(self._enter_raw)
-        commands.copy_requested.connect(self.copy_rows)
-        commands.open_requested.connect(actions.open_requested)
-        commands.create_requested.connect(actions.create_with_slug)
-        commands.announced.connect(actions.announced)
-        commands.copy_row.add_to(table)
-        table.customContextMenuRequested.connect(self._show_menu)
 
     def _make_table(self) -> RefusedTable:
         table = RefusedTable(self)

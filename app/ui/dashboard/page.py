@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QStackedLayout, QWidget
 
 from app.core.clock import now_us
 from app.core.model import Endpoint, Plan, StorageSize, StorageUse
@@ -29,7 +29,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, restyle
-from app.ui.widgets.layout import fill, hbox, vbox
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.side_by_side import SideBySide
 
@@ -59,12 +59,10 @@ class Stats(SideBySide):
         self._size = label("—", "title", self)
         self._size_note = FittingLabel("small", self)
         self._size_meter = Meter("Storage", theme, self)
-        session, figures = QHBoxLayout(), QHBoxLayout()
-        session.addWidget(self._session_card())
-        figures.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 1)
-        figures.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 1)
-        figures.setSpacing(metrics.SPACE_3)
-        self.add_parts((session, 13), (figures, 10))
+        session = hbox(self._session_card())
+        plan = self._figure_card("Endpoints", self._plan, self._plan_note, self._meter)
+        storage = self._figure_card("Storage", self._size, self._size_note, self._size_meter)
+        self.add_parts((session, 13), (hbox((plan, 1), (storage, 1), spacing=metrics.SPACE_3), 10))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_session_stats(self, session_stats: SessionStats) -> None:
@@ -120,11 +118,10 @@ class Stats(SideBySide):
                 row.addWidget(line(card, vertical=True))
             cell = QWidget(card)
             cell.setToolTip(text)
-            column = QVBoxLayout(cell)
             left = metrics.SPACE_2 if place else metrics.SPACE_3
-            column.setContentsMargins(left, metrics.SPACE_3, metrics.SPACE_1, metrics.SPACE_3)
-            column.setSpacing(metrics.SPACE_1)
-            fill(column, label(title, "small", cell), self._values[key], label(note, "faint", cell))
+            margins = (left, metrics.SPACE_3, metrics.SPACE_1, metrics.SPACE_3)
+            words = label(title, "small", cell), self._values[key], label(note, "faint", cell)
+            vbox(*words, inside=cell, spacing=metrics.SPACE_1, margins=margins)
             row.addWidget(cell, 1)
         card.body.addLayout(row)
         return card

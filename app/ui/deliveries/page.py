@@ -8,7 +8,6 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QSizePolicy,
     QStackedLayout,
     QStyle,
@@ -42,7 +41,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.layout import fill, keep_room, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.side_by_side import SideBySide
 
@@ -329,15 +328,9 @@ class _DeliveryFilters(SideBySide):
         self._emit()
 
     def _lay_out(self) -> None:
-        states, boxes = self._line_of_states, self._line_of_boxes = QHBoxLayout(), QHBoxLayout()
-        states.addWidget(self.state)
-        states.addStretch(1)
-        for widget in (*self._boxes, self.reset):
-            boxes.addWidget(widget)
-        boxes.addStretch(1)
-        for line in (states, boxes):
-            line.setSpacing(metrics.SPACE_2)
-        self.add_parts((states, 0), (boxes, 1))
+        self._line_of_states = hbox(self.state, Stretch(), spacing=metrics.SPACE_2)
+        self._line_of_boxes = hbox(*self._boxes, self.reset, Stretch(), spacing=metrics.SPACE_2)
+        self.add_parts((self._line_of_states, 0), (self._line_of_boxes, 1))
         # Its space is kept: the boxes would change places when a filter is set.
         keep_room(self.reset)
 

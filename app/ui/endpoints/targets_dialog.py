@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPainter, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
@@ -315,10 +315,7 @@ class TargetsDialog(EditDialog):
 
     def _lay_out(self) -> None:
         self.column.setFixedWidth(LIST_WIDTH)
-        left, right = QVBoxLayout(), QVBoxLayout()
-        left.addWidget(self.column)
-        right.addWidget(self.forms)
-        self.fill_columns(left, right)
+        self.fill_columns(vbox(self.column), vbox(self.forms))
         inset = vbox(self.subtitle, margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3))
         self.body.insertLayout(0, inset)
         self.body.setContentsMargins(0, metrics.SPACE_1, 0, 0)

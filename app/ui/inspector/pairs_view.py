@@ -34,7 +34,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -44,6 +43,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.marked_text import paint_wrapped
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.view_actions import add_view_action
@@ -72,12 +72,9 @@ class ValueField(QWidget):
         self.less = Button("Show less", theme, self, kind="link")
         self.less.setStyleSheet("QPushButton, QPushButton:focus { padding: 0; border-width: 1px 0; font-size: 12px; }")
         self.less.clicked.connect(self._close)
-        column = QVBoxLayout(self)
         left = metrics.SPACE_3 - CELL_PADDING + (metrics.SPACE_1 if first else 0)
-        column.setContentsMargins(left, PADDING, 0, 1)
-        column.setSpacing(0)
-        column.addWidget(self.text, 1)
-        column.addWidget(self.less, 0, Qt.AlignmentFlag.AlignLeft)
+        less = (self.less, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox((self.text, 1), less, inside=self, spacing=0, margins=(left, PADDING, 0, 1))
         self._theme = theme
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:

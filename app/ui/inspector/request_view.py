@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
@@ -31,7 +31,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs, takes_keys
-from app.ui.widgets.layout import vbox
+from app.ui.widgets.layout import hbox, vbox
 
 STILL_READABLE = "You can still read and copy it here."
 """Used after the request was deleted."""
@@ -177,9 +177,7 @@ class RequestView(QWidget):
     def _build_layout(self) -> None:
         for page in (self.body, self.deliveries, self.tokens):
             self._pages.addWidget(page)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
-        bar.addWidget(self.tabs, 1)
+        bar = hbox((self.tabs, 1), margins=(metrics.SPACE_2, 0, metrics.SPACE_1, 0))  # a tab's focus ring has its space
         vbox(
             self.deleted_bar,
             self.damaged_bar,

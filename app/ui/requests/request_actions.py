@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -26,6 +27,9 @@ from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import ask_keeping, many_requests, shortened
 from app.ui.widgets.dialog import QuestionText
 from app.ui.widgets.toast import Toast
+
+if TYPE_CHECKING:
+    from app.ui.inspector.header import RequestHeader
 
 NAMED = 2
 """Name at most this many endpoints."""
@@ -219,9 +223,12 @@ class RequestCommands(Commands):
         """Those that a list, a detail and the palette offer, in their order."""
         return [command for command in self.commands if command.shortcuts()]
 
-    def spare(self) -> list[Command]:
-        """Those without a button where space is short."""
-        return [self.own_window, self.link]
+    def show_in(self, header: RequestHeader, offered: Sequence[Command]) -> None:
+        """Offer these in the header of the one request they are about, where its note is written and saved, too."""
+        header.show_commands(offered, [self.own_window, self.link])  # the last two have no button where space is short
+        self._note = header.note
+        self.note_requested.connect(header.note.start)
+        header.note.saved.connect(self._save_note)
 
     def add_to(self, widget: QWidget) -> None:
         """Make the keys work in `widget`."""
@@ -271,6 +278,11 @@ class RequestCommands(Commands):
 
     def _edit_note(self, requests: SelectedRequests) -> None:
         self.note_requested.emit()
+
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        saving = self._tasks.complete(self._actions.set_note(capture_id, note), self._note)
+        self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
 
     def _replay(self, requests: SelectedRequests) -> None:
         self._tasks.start(self._actions.replays.replay(requests.ids, requests.only), "replay")

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QStackedLayout,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -221,10 +220,8 @@ class OutputView(QWidget):
         top = hbox(
             (self.caption, 1), self.copy, margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
         )
-        inside = QVBoxLayout()
         margin = int(self.text.document().documentMargin())
-        inside.setContentsMargins(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2)
-        inside.addWidget(self.text)
+        inside = vbox(self.text, margins=(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2))
         shown = QWidget(self)
         vbox(top, line(shown), (inside, 1), inside=shown, spacing=0, margins=0)
         self._stack = QStackedLayout(self)

@@ -42,7 +42,7 @@ LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
+NO_INDEX = QModelIndex()
 _TEXT_MARGIN = 3
 """Pixels that Qt leaves beside a cell's text."""
 
@@ -108,12 +108,12 @@ class Rows(QAbstractTableModel, Generic[R]):
         self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
     def insert_records(self, row: int, records: Sequence[Any]) -> None:
-        self.beginInsertRows(_NO_INDEX, row, row + len(records) - 1)
+        self.beginInsertRows(NO_INDEX, row, row + len(records) - 1)
         self._rows[row:row] = records
         self.endInsertRows()
 
     def remove_records(self, row: int, count: int = 1) -> None:
-        self.beginRemoveRows(_NO_INDEX, row, row + count - 1)
+        self.beginRemoveRows(NO_INDEX, row, row + count - 1)
         del self._rows[row : row + count]
         self.endRemoveRows()
 
@@ -123,10 +123,10 @@ class Rows(QAbstractTableModel, Generic[R]):
         if self._rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(self.columns) - 1))
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

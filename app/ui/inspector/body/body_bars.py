@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.text import size_text
@@ -15,20 +15,14 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.layout import hbox
+from app.ui.widgets.layout import Stretch, hbox
 from app.ui.widgets.notices import NoticeText
 from app.ui.widgets.side_by_side import SideBySide
 
 
 def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], parent: QWidget) -> SideBySide:
-    first, second = QHBoxLayout(), QHBoxLayout()
-    first.addWidget(views)
-    first.addStretch(1)
-    second.setSpacing(2)  # all of it fits a third of 960 pixels
     facts.setIndent(metrics.SPACE_2)  # not between widgets: it goes where the facts have no room
-    second.addWidget(facts, 1)
-    for button in buttons:
-        second.addWidget(button)
+    first, second = hbox(views, Stretch()), hbox((facts, 1), *buttons, spacing=2)  # all fits a third of 960 pixels
     margins = (metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
     result = SideBySide(metrics.SPACE_1, parent, margins)
     result.add_parts((first, 0), (second, 1))
@@ -38,9 +32,7 @@ def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], pare
 def view_footer(content: QWidget, parent: QWidget) -> QFrame:
     footer = QFrame(parent)
     footer.setProperty("part", "footer")
-    row = QHBoxLayout(footer)
-    row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-    row.addWidget(content)
+    hbox(content, inside=footer, margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1))
     return footer
 
 
@@ -130,11 +122,8 @@ class PartBar(QFrame):
         self.earlier = Button("Show previous part", theme, self, kind="link")
         self.more = Button("Show next part", theme, self, kind="link")
         self.save = Button("Save as…", theme, self, kind="link")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
-        row.addWidget(self.text, 1)
-        for button in (self.earlier, self.more, self.save):
-            row.addWidget(button)
+        row = ((self.text, 1), self.earlier, self.more, self.save)
+        hbox(*row, inside=self, margins=(metrics.SPACE_4, 2, metrics.SPACE_3, 2))
         self.hide()
 
     def show_part(self, reader: BodyReader, size: int, lines: int) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QWidget
 
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.view_actions import add_view_action
 
 
@@ -98,9 +99,7 @@ class BodyTreePane(QWidget):
         self.stack.addWidget(view)
         self.stack.addWidget(self.reason)
         self.setFocusProxy(view)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.stack)
+        vbox(self.stack, inside=self, margins=0)
 
     def show_source(self, source: BodySource) -> None:
         self.clear()

@@ -12,13 +12,12 @@ from PySide6.QtCore import (
     QItemSelectionRange,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
     Signal,
     Slot,
 )
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
@@ -33,12 +32,12 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.rows import NO_INDEX, Index
 from app.ui.widgets.toast import Toast
 from app.ui.widgets.view_actions import add_view_action
 
-Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 CELL_MAX = 500
 """Maximum characters shown of a cell."""
 _CACHED_ROWS = 500
@@ -80,11 +79,11 @@ class CsvModel(QAbstractTableModel):
         columns, rows = self._rows.columns, self.rowCount()
         wider = min(max(columns, block.columns), COLUMNS_MAX)
         if wider > columns:
-            self.beginInsertColumns(_NO_INDEX, columns, wider - 1)
+            self.beginInsertColumns(NO_INDEX, columns, wider - 1)
             self._rows.columns = wider
             self._cells.cache_clear()  # The last column may have contained the rest of longer rows.
             self.endInsertColumns()
-        self.beginInsertRows(_NO_INDEX, rows, rows + len(block.starts) - 2)
+        self.beginInsertRows(NO_INDEX, rows, rows + len(block.starts) - 2)
         self._rows.add(block)
         self.endInsertRows()
 
@@ -104,11 +103,11 @@ class CsvModel(QAbstractTableModel):
         names = self._cells(0) if self.header and len(self._rows) else []
         return names[column] if column < len(names) else ""
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """The number of rows without the header."""
         return 0 if parent.isValid() else max(0, len(self._rows) - self.header)
 
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
         """The number of columns of the longest row."""
         return 0 if parent.isValid() or not len(self._rows) else self._rows.columns
 
@@ -306,11 +305,7 @@ class CsvTable(QWidget):
         self.view = CsvView(theme, self)
         self.summary = ElidedLabel("", "small", self)
         self.setFocusProxy(self.view)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.view, 1)
-        column.addWidget(view_footer(self.summary, self))
+        vbox((self.view, 1), view_footer(self.summary, self), inside=self, spacing=0, margins=0)
         self._state = ""
         self.view.rows.modelReset.connect(self._show_summary)
         self.view.refused.connect(Toast(theme, self).say)

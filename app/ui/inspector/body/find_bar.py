@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import BodySearch, Encoding
@@ -24,6 +24,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Space, hbox
 
 PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
@@ -100,15 +101,8 @@ class FindBar(QFrame):
         self.back.clicked.connect(self.previous_match)
         self.next.clicked.connect(self.next_match)
         self.close_button.clicked.connect(self.leave)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_3, 6, metrics.SPACE_2, 6)
-        row.setSpacing(metrics.SPACE_1)
-        row.addWidget(self.field, 1)
-        row.addSpacing(metrics.SPACE_2)
-        row.addWidget(self.count)
-        row.addWidget(self.hex)
-        for button in (self.back, self.next, self.close_button):
-            row.addWidget(button)
+        row = ((self.field, 1), Space(metrics.SPACE_2), self.count, self.hex, self.back, self.next, self.close_button)
+        hbox(*row, inside=self, spacing=metrics.SPACE_1, margins=(metrics.SPACE_3, 6, metrics.SPACE_2, 6))
         self.hide()
 
     def event(self, event: QEvent) -> bool:

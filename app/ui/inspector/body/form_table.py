@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -22,10 +22,9 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.rows import NO_INDEX, Index
 from app.ui.widgets.view_actions import add_view_action
 
-Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 NAME, VALUE, SENT = range(3)
 TITLES = ("Name", "Value", "As sent")
 CELL_MAX = 1_000
@@ -53,24 +52,24 @@ class FormModel(QAbstractItemModel):
         """None for a group."""
         return self.tree.field(int(index.internalId())) if self.tree is not None and index.isValid() else None
 
-    def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
+    def index(self, row: int, column: int, parent: Index = NO_INDEX) -> QModelIndex:
         if self.tree is None or not self.hasIndex(row, column, parent):
             return QModelIndex()
         above = int(parent.internalId()) if parent.isValid() else ROOT
         return self.createIndex(row, column, self.tree.children(above)[row])
 
-    def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
+    def parent(self, index: Index = NO_INDEX) -> QModelIndex:  # type: ignore[override]
         if self.tree is None or not index.isValid():
             return QModelIndex()
         above = self.tree.parent(int(index.internalId()))
         return QModelIndex() if above == ROOT else self.createIndex(self.tree.row(above), NAME, above)
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         if self.tree is None or (parent.isValid() and parent.column() != NAME):
             return 0
         return len(self.tree.children(int(parent.internalId()) if parent.isValid() else ROOT))
 
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
         return len(TITLES)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.formats import svg_sanitizer
 from app.core.bodies.formatter import HEAD
@@ -17,6 +17,7 @@ from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import vbox
 
 RING, RING_INSET = 1.5, 4
 """Pixels of the focus ring's line, and from the edge to it."""
@@ -47,11 +48,8 @@ class ImageView(QWidget):
         self._ringed = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Body as an image")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3)
-        column.setSpacing(metrics.SPACE_2)
-        column.addWidget(self.canvas, 1)
-        column.addWidget(self.caption)
+        margins = (metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3)
+        vbox((self.canvas, 1), self.caption, inside=self, spacing=metrics.SPACE_2, margins=margins)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the focus ring only for keyboard focus."""

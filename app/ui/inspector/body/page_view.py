@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from app.core.bodies.formats.html_sanitizer import TEXT_MAX
 from app.core.text import size_text
@@ -17,6 +17,7 @@ from app.ui.inspector.body.render_process import DrawRequest, draw_apart
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import vbox
 
 NARROWEST, WIDEST = 360, 1_200
 """Limits of the page width in pixels; it follows the view."""
@@ -39,11 +40,7 @@ class PageView(QWidget):
         self.area.setAccessibleName("Body as a page")
         self.words = label("", "small", self, wrap=True)
         self.setFocusProxy(self.area)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.area, 1)
-        column.addWidget(view_footer(self.words, self))
+        vbox((self.area, 1), view_footer(self.words, self), inside=self, spacing=0, margins=0)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
 from app.core.bodies.formatter import Line
@@ -22,6 +22,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 
@@ -138,14 +139,8 @@ class SourcePane(QWidget):
 
     def _lay_out(self, content: QWidget, *, buttons: Iterable[QWidget], bars: Iterable[QWidget]) -> None:
         """Toolbar, `bars` and `content` from top to bottom; `buttons` come before those for search, copy and save."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(body_toolbar(self.views, self.facts, (*buttons, self.search, self.copy, self.save), self))
-        for bar in bars:
-            column.addWidget(bar)
-        column.addWidget(content, 1)
-        column.addWidget(self.rest)
+        toolbar = body_toolbar(self.views, self.facts, (*buttons, self.search, self.copy, self.save), self)
+        vbox(toolbar, *bars, (content, 1), self.rest, inside=self, spacing=0, margins=0)
 
     def _make_state(self, title: str, action: str | None = None) -> EmptyState:
         state = EmptyState("body", title, "", self._theme, self.stack, action=action)

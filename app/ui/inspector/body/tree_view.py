@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -21,14 +21,13 @@ from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import NO_INDEX, Index
 from app.ui.widgets.view_actions import add_view_action
 
 OPEN_MAX = 2_000
 """Maximum nodes expanded by one command."""
 FIRST_OPEN = 60
 """Up to this many top-level values, small ones are shown expanded."""
-Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 NAME, VALUE = range(2)
 NODE_BITS = 20
 """Bits of an index's ID that number a node within its tree: enough for `json_tree.NODES_MAX`."""
@@ -115,7 +114,7 @@ class TreeModel(QAbstractItemModel):
             self._origins.append((place, decoded[0]))
             self.endInsertRows()
 
-    def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
+    def index(self, row: int, column: int, parent: Index = NO_INDEX) -> QModelIndex:
         if self.tree is None or not self.hasIndex(row, column, parent):
             return QModelIndex()
         if not parent.isValid():
@@ -126,7 +125,7 @@ class TreeModel(QAbstractItemModel):
             return self._created(row, column, TreePlace(inside, ROOT))
         return self._created(row, column, TreePlace(place.tree, self._trees[place.tree].children(place.node)[row]))
 
-    def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
+    def parent(self, index: Index = NO_INDEX) -> QModelIndex:  # type: ignore[override]
         """The parent of a node; none for the root."""
         if self.tree is None or not index.isValid():
             return QModelIndex()
@@ -137,7 +136,7 @@ class TreeModel(QAbstractItemModel):
         origin = self._origins[place.tree]
         return self.index_of(origin[0]) if origin else QModelIndex()
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         if self.tree is None:
             return 0
         if not parent.isValid():
@@ -147,10 +146,10 @@ class TreeModel(QAbstractItemModel):
             return 0
         return 1 if place in self._decoded_trees else len(self._trees[place.tree].children(place.node))
 
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
         return 2
 
-    def hasChildren(self, parent: Index = _NO_INDEX) -> bool:
+    def hasChildren(self, parent: Index = NO_INDEX) -> bool:
         """A string that can be decoded has its decoded content as a child."""
         if self.rowCount(parent):
             return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QKeySequence, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QToolTip, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
@@ -23,6 +23,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast
 from app.ui.widgets.view_actions import add_view_action
 
@@ -65,19 +66,15 @@ class ValuePanel(QFrame):
         self.code = CodeView(theme, self)
         self.code.setAccessibleName("Value")
         self.setFocusProxy(self.code)
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(self.back)
-        row.addWidget(self.title, 1)
-        row.addWidget(self.copy)
-        row.addWidget(self.close_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row)
-        column.addWidget(self.remark)
-        column.addWidget(self.code, 1)
+        row = hbox(
+            self.back,
+            (self.title, 1),
+            self.copy,
+            self.close_button,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
+        )
+        vbox(row, self.remark, (self.code, 1), inside=self, spacing=0, margins=0)
         self.back.clicked.connect(self._go_back)
         self.copy.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.close_panel)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip, QWidget
 
@@ -18,7 +18,7 @@ from app.core.text import ago_text, exact_time, size_text
 from app.core.worst_state import State
 from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import Title, title_of
-from app.ui.requests.list.model import SUMMARY_ROLE, row_text, without_targets
+from app.ui.requests.list.model import SUMMARY_ROLE, Index, row_text, without_targets
 from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
@@ -211,8 +211,6 @@ NARROW, SMALL_BADGE, NARROW_NAME_LEFT = 340, 38, 64
 """Rows narrower than this and with an endpoint's name have a method's badge of these pixels, the name from here on, and
 no provider's mark: name and event would be cut to their first letters."""
 TITLE_GAP = 8
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class _Columns(NamedTuple):

@@ -27,7 +27,7 @@ from app.core.model import Capture, PageKey, Summary
 from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
+from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel
 from app.ui.requests.list.selection import Selection
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import current_in_view
@@ -165,7 +165,6 @@ class ClickScroll(QObject):
 TICK_MS = 1_000
 NEAR_ROWS = 40
 """Pages are loaded when this few rows are left."""
-Index = QModelIndex | QPersistentModelIndex
 _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 

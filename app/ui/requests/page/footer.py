@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QStackedLayout, QStackedWidget, QWidget
 
 from app.ui.commands.command import ActionButton, Command
 from app.ui.pause import Pause
@@ -17,7 +17,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, restyle
-from app.ui.widgets.layout import Stretch, fill, hbox, vbox
+from app.ui.widgets.layout import Stretch, hbox, vbox
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
 HEIGHT = 40
@@ -145,13 +145,10 @@ class SelectionBar(QFrame):
 
     def _make_choices(self) -> QWidget:
         page = QWidget(self)
-        self._choices_row = row = QHBoxLayout(page)
-        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
-        row.setSpacing(metrics.SPACE_1)
-        fill(row, self.text, self.select_all, Stretch())
         for button in self.buttons:
             button.setIconSize(QSize(metrics.ICON, metrics.ICON))
-            row.addWidget(button)
+        row, margins = (self.text, self.select_all, Stretch(), *self.buttons), (metrics.SPACE_4, 0, metrics.SPACE_2, 0)
+        self._choices_row = hbox(*row, inside=page, spacing=metrics.SPACE_1, margins=margins)
         return page
 
     def _make_progress(self) -> QWidget:

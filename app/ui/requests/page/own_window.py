@@ -43,7 +43,7 @@ class OwnWindow(QWidget):
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumSize(*MINIMUM)
-        self._summary, self._services, self._tasks = summary, services, tasks
+        self._summary, self._services = summary, services
         file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
         self.geometry_stored = StoredGeometry(file, "request")
         self._show_title()
@@ -56,9 +56,7 @@ class OwnWindow(QWidget):
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
-        self.detail.header.show_commands(offered, self.commands.spare())
-        self.commands.note_requested.connect(self.detail.header.note.start)
-        self.detail.header.note.saved.connect(self._save_note)
+        self.commands.show_in(self.detail.header, offered)
         find = Command("Find in body", theme, self, run=self.detail.open_find, keys=("Ctrl+F",))
         close = Command("Close", theme, self, run=self.close, keys=("Ctrl+W",))
         for command in (*offered, find, close):
@@ -104,12 +102,6 @@ class OwnWindow(QWidget):
         """The body gets the focus at first; later the focus stays where it is."""
         self.detail.body.loader.begun.disconnect(self._focus_body)
         self.detail.take_focus()
-
-    @Slot(str, str)
-    def _save_note(self, capture_id: str, note: str) -> None:
-        editor = self.detail.header.note
-        saving = self._tasks.complete(self._actions.set_note(capture_id, note), editor)
-        self._tasks.start(editor.follow(saving, capture_id, note), "save a note")
 
     def _opened(self) -> SelectedRequests:
         current = self.request.summary

@@ -262,10 +262,7 @@ class PageCommands(QObject):
     @Slot()
     def _follow_view(self) -> None:
         """The detail has made its widgets."""
-        header = self._detail.header
-        header.show_commands(self.opened.with_keys(), self.opened.spare())
-        self.opened.note_requested.connect(header.note.start)
-        header.note.saved.connect(self._save_note)
+        self.opened.show_in(self._detail.header, self.opened.with_keys())
 
     def _selected(self) -> SelectedRequests:
         if not self._page.isVisible():
@@ -305,12 +302,6 @@ class PageCommands(QObject):
         if opened is not None and opened.id == self._to_note:
             self._to_note = None
             self._detail.header.note.start()
-
-    @Slot(str, str)
-    def _save_note(self, capture_id: str, note: str) -> None:
-        editor = self._detail.header.note
-        saving = self._tasks.complete(self._actions.set_note(capture_id, note), editor)
-        self._tasks.start(editor.follow(saving, capture_id, note), "save a note")
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:
