@@ -211,7 +211,7 @@ async def test_the_commands_of_a_window(tmp_path: Path, key: str) -> None:
         begin: dict[str, Callable[[], object]] = {
             "C": lambda: desk.tasks.start(actions.copy_curl(summary), key),
             "Del": lambda: desk.tasks.start(actions.delete(selected_requests((summary,))), key),
-            "E": lambda: actions.replays.edit(summary),
+            "E": lambda: actions.edit_replay(summary),
             "N": lambda: desk.tasks.start(actions.set_note(summary.id, "kept"), key),
         }
         captures.go.clear()

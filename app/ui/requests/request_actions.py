@@ -1,5 +1,5 @@
-"""What the user does to requests: mark, star, note, copy, delete; and the commands on those selected in a list, or on
-the one in a detail."""
+"""What the user does to requests: replay, mark, star, note, copy, delete; and the commands on those selected in a list,
+or on the one in a detail."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.core.activity import DASH, local_time
+from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.deletion import MarkedIds
+from app.core.errors import HooklineError
 from app.core.links import link_to_request
-from app.core.model import Capture, Endpoint, Summary
+from app.core.model import Capture, DeliveryState, Endpoint, Summary
+from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
-from app.ui.replay.replay_actions import ReplayActions
+from app.ui.deliveries.words import counted
+from app.ui.replay.replay_scope import ReplayScope
+from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.requests.select_all import BatchJob, SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import ask_keeping, many_requests, shortened
-from app.ui.widgets.dialog import QuestionText
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.dialog import QuestionText, ask
+from app.ui.widgets.toast import Toast, ToastAction
 
 if TYPE_CHECKING:
     from app.ui.inspector.header import RequestHeader
+    from app.ui.replay.response_pane import ReplayResult
 
 NAMED = 2
 """Name at most this many endpoints."""
 NONE_SELECTED, ONLY_ONE = "No request is selected.", "Select a single request."
+NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
 
 
 def delete_question(
@@ -74,20 +82,68 @@ def _when(first: int, last: int, now: int) -> str:
 
 
 class RequestActions:
-    """Questions open over `over`, notices go to `toast`; `batch` runs what is done to many."""
+    """Questions and dialogs open over `over`, notices go to `toast`; `batch` runs what is done to many. `scope` is what
+    the list shows; `show_deliveries` shows the deliveries of the open request.
+    """
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, over: QWidget, toast: Toast, *, batch: BatchJob
     ) -> None:
         self._services, self._theme, self._over, self._toast, self.batch = services, theme, over, toast, batch
-        self.read_only = services.read_only
-        self.replays = ReplayActions(services, theme, tasks, over, toast)
+        self._tasks, self.read_only = tasks, services.read_only
+        self.scope: Callable[[], ReplayScope] = ReplayScope
+        self.show_deliveries: Callable[[str], object] | None = None
         self._to_copy: str | None = None
         """The request whose command is on its way to the clipboard, unless something else was copied since."""
 
     def say(self, text: str) -> None:
         """A short notice."""
         self._toast.say(text)
+
+    async def replay(self, ids: Sequence[str], only: Summary | None) -> None:
+        """Send these to their targets again; ask before many."""
+        if only is not None:
+            await self._replay_one(only)
+            return
+        if not any(self._targets(endpoint.id) for endpoint in self._services.store.endpoints.all()):
+            self.replay_many(ids, say=NO_TARGET)
+            return
+        many = count_of(len(ids), "request")
+        text = f"This sends {many} to the targets of their endpoints again, oldest first, one after the other."
+        text = f"{text} {INCOMPLETE_LEFT_OUT}"
+        if await ask(self._over, self._theme, f"Replay {many}?", text, f"Replay {many}", kind="primary"):
+            await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(ids))))
+
+    def edit_replay(self, only: Summary, *, say: str = "") -> None:
+        """Open the editor; `say` tells why it opened."""
+        self._tasks.start(self._load_editor(only, say), "edit and replay", self._over)
+
+    async def _load_editor(self, only: Summary, say: str) -> None:
+        # Start-up time, here and below: loaded when the user first replays something.
+        from app.ui.replay.replay_editor import ReplayEditor
+        from app.ui.replay.request_editors import load_request
+
+        request = await load_request(only.id, self._services)
+        if request is None:
+            self._toast.say("This request is no longer stored.")
+            return
+        editor = ReplayEditor(request, self._services, self._theme, self._tasks, self._over)
+        editor.many_requested.connect(self.replay_many)
+        editor.open()
+        if say:
+            editor.explain(say)
+
+    def replay_many(self, ids: Sequence[str] = (), *, say: str = "") -> None:
+        """Open the form for many; `ids` are selected."""
+        from app.ui.replay.replay_many_dialog import ReplayManyDialog  # as above
+
+        scope = self.scope()
+        if ids:
+            scope = replace(scope, ids=tuple(ids))
+        dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._over)
+        dialog.open()
+        if say:
+            dialog.form.select_url()
 
     async def delete(self, requests: SelectedRequests) -> None:
         """Delete these requests. Many are asked about; those with marks are kept if the user chooses so."""
@@ -157,6 +213,31 @@ class RequestActions:
         self._to_copy = None
         QGuiApplication.clipboard().setText(link)
         self._toast.say("Copied a link that opens in Hookline.")
+
+    def _targets(self, endpoint_id: int) -> int:
+        endpoint = self._services.store.endpoints.by_id(endpoint_id)
+        return sum(target.active for target in endpoint.targets) if endpoint is not None else 0
+
+    async def _replay_one(self, only: Summary) -> None:
+        if not self._targets(only.endpoint_id):
+            self.edit_replay(only, say=NO_TARGET)
+            return
+        if not only.complete:
+            text = "Its sender disconnected before the end of the body. This sends the part that arrived."
+            if not await ask(self._over, self._theme, "Replay an incomplete request?", text, "Replay", kind="primary"):
+                return
+        from app.ui.replay.response_pane import replay_and_wait  # as above
+
+        self._toast.say("Replaying…")
+        spec = ReplaySpec(source=ChosenRequests(ids=(only.id,)), incomplete=not only.complete)
+        try:
+            result = await replay_and_wait(spec, self._services)
+        except HooklineError as error:
+            self._toast.say(f"Not replayed: {error}")
+            return
+        shown = self.show_deliveries if result.sends else None
+        actions = [ToastAction("Show", partial(shown, only.id))] if shown is not None else []
+        self._toast.say(result_text(only, result), *actions)
 
     def _report(self, text: str, done: int, requests: SelectedRequests) -> None:
         """Say what was done, and how much was left when the user stopped it."""
@@ -285,13 +366,13 @@ class RequestCommands(Commands):
         self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
 
     def _replay(self, requests: SelectedRequests) -> None:
-        self._tasks.start(self._actions.replays.replay(requests.ids, requests.only), "replay")
+        self._tasks.start(self._actions.replay(requests.ids, requests.only), "replay")
 
     def _edit_replay(self, requests: SelectedRequests) -> None:
         if requests.only is not None:
-            self._actions.replays.edit(requests.only)
+            self._actions.edit_replay(requests.only)
         else:
-            self._actions.replays.open_many(requests.ids)
+            self._actions.replay_many(requests.ids)
 
     def _copy_curl(self, requests: SelectedRequests) -> None:
         if requests.only is not None:
@@ -327,3 +408,20 @@ def _not_one(requests: SelectedRequests) -> str | None:
     if requests.only is not None:
         return None
     return ONLY_ONE if requests.count else NONE_SELECTED
+
+
+def result_text(only: Summary, result: ReplayResult) -> str:
+    """`Replayed POST to http://127.0.0.1:3000/hook: 200 in 12 ms.`"""
+    method = escape(only.method[:20])
+    if not result.sends:
+        return f"Not replayed: {result.replay.problem or 'nothing was sent.'}"
+    if len(result.sends) == 1:
+        send = result.sends[0]
+        failed = send.delivery.state is not DeliveryState.DELIVERED
+        outcome = attempt_text(send.attempt).rstrip(".")
+        where = escape(send.attempt.url)
+        if failed:
+            return f"Replay of {method} to {where} failed: {outcome}."
+        return f"Replayed {method} to {where}: {outcome}."
+    counts = ", ".join(f"{count} {word}" for count, word in counted(send.delivery.state for send in result.sends))
+    return f"Replayed {method} to {len(result.sends)} targets: {counts}."

@@ -52,7 +52,7 @@ class OwnWindow(QWidget):
         self.request = CurrentRequest(self.detail, services.bus, self)
         vbox(self.detail, inside=self, margins=0)
         self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
-        self._actions.replays.show_deliveries = self.detail.show_deliveries
+        self._actions.show_deliveries = self.detail.show_deliveries
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]

@@ -279,7 +279,7 @@ class PageCommands(QObject):
 
     def _replay_many(self) -> None:
         requests = self._selected()
-        self._actions.replays.open_many(requests.ids if requests.count > 1 else ())
+        self._actions.replay_many(requests.ids if requests.count > 1 else ())
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:

@@ -83,7 +83,7 @@ class RequestsPage(QWidget):
         self.request = CurrentRequest(self.detail, services.bus, self)
         self.batch = BatchJob(self)
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
-        actions.replays.scope, actions.replays.show_deliveries = self._replay_scope, self.detail.show_deliveries
+        actions.scope, actions.show_deliveries = self._replay_scope, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
         self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)  # before the next is selected
         self._subscriptions = Subscriptions(services.bus)
