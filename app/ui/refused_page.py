@@ -198,10 +198,15 @@ class RefusedModel(Rows[Refusal]):
 
 
 class RefusedTable(RowsView):
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, model: RefusedModel, parent: QWidget) -> None:
         super().__init__("Refused requests", parent)
         self._reason_width: int | None = None
         """As set here; the column has another width once the user dragged it."""
+        self.show_rows(model, ROW)
+        self.horizontalHeader().setMinimumSectionSize(48)
+        self.horizontalHeader().setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            self.setColumnWidth(column, width)
 
     def share_room(self) -> None:
         """Give target and reason half each of what the other columns leave, and the reason what the targets do not
@@ -310,7 +315,7 @@ class RefusedPage(Page):
         self._current: Refusal | None = None
         self.commands = RefusedCommands(services, theme, actions, self)
         self.model = RefusedModel(columns(theme, self.commands.endpoint_of), self)
-        self.table = self._make_table()
+        self.table = RefusedTable(self.model, self)
         text = (
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
             " is switched off, wrong credentials, a body too large, malformed HTTP."
@@ -401,16 +406,6 @@ class RefusedPage(Page):
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
         self.commands.show_menu(self.selected(), self.table.menu_place(place))
-
-    def _make_table(self) -> RefusedTable:
-        table = RefusedTable(self)
-        table.show_rows(self.model, ROW)
-        header = table.horizontalHeader()
-        header.setMinimumSectionSize(48)
-        header.setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
-        return table
 
     def _lay_out(self) -> None:
         self.header.addWidget(self.clear_button)

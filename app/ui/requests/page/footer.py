@@ -147,8 +147,15 @@ class SelectionBar(QFrame):
         page = QWidget(self)
         for button in self.buttons:
             button.setIconSize(QSize(metrics.ICON, metrics.ICON))
-        row, margins = (self.text, self.select_all, Stretch(), *self.buttons), (metrics.SPACE_4, 0, metrics.SPACE_2, 0)
-        self._choices_row = hbox(*row, inside=page, spacing=metrics.SPACE_1, margins=margins)
+        self._choices_row = hbox(
+            self.text,
+            self.select_all,
+            Stretch(),
+            *self.buttons,
+            inside=page,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_4, 0, metrics.SPACE_2, 0),
+        )
         return page
 
     def _make_progress(self) -> QWidget:

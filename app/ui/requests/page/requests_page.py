@@ -13,7 +13,6 @@ from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint, Summary
 from app.core.tunnel.tunnel import TunnelState, url_mark
-from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import CurrentRequest, RequestPane
 from app.ui.pause import Pause
@@ -77,7 +76,6 @@ class RequestsPage(QWidget):
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
         )
         self._toast = Toast(theme, self)
-        self._pause = pause
         self._marks = MarkUpdates(self.feed, services.bus)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.request = CurrentRequest(self.detail, services.bus, self)
@@ -88,22 +86,45 @@ class RequestsPage(QWidget):
         self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)  # before the next is selected
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
-        self.commands = self._make_commands(actions, tasks, theme)
-        self.view_commands = self._make_view_commands(actions, theme)
+        rows, detail = self.list, self.detail
+        self.commands = PageCommands(
+            actions, tasks, theme, pause, self.select_all, rows=rows, detail=detail, request=self.request, page=self
+        )
+        self.view_commands = ViewCommands(
+            theme,
+            actions.say,
+            detail=detail,
+            page_filter=self.filter,
+            activity=self.activity,
+            show_list=self.show_list,
+            page=self,
+        )
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
-        self.list_footer = self._make_footer(theme)
+        selected, clear = self.commands.selected, self.commands.list.clear
+        bar = SelectionBar(
+            selected, clear, self.select_all, self.batch, rows=rows, feed=self.feed, theme=theme, parent=self
+        )
+        self.list_footer = ListFooter(bar, pause, theme, self)
         self.footer = self.list_footer.text
-        self.list_area = self._make_list_area(theme, endpoint_actions.new)
+        self.list_area = ListArea(
+            services,
+            theme,
+            pause,
+            feed=self.feed,
+            rows=rows,
+            activity=self.activity,
+            page_filter=self.filter,
+            footer=self.footer,
+            new_endpoint=endpoint_actions.new,
+            parent=self,
+        )
         self.opener = _RequestOpener(self)
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
         self._connect(endpoint_actions)
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
-        self._subscribe()
-
-    def _subscribe(self) -> None:
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.follow_urls(self._show_header)
@@ -208,57 +229,6 @@ class RequestsPage(QWidget):
             margins=0,
         )
         hbox(self.panes, inside=self, margins=0)
-
-    def _make_commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
-        return PageCommands(
-            actions,
-            tasks,
-            theme,
-            self._pause,
-            self.select_all,
-            rows=self.list,
-            detail=self.detail,
-            request=self.request,
-            page=self,
-        )
-
-    def _make_view_commands(self, actions: RequestActions, theme: Theme) -> ViewCommands:
-        return ViewCommands(
-            theme,
-            actions.say,
-            detail=self.detail,
-            page_filter=self.filter,
-            activity=self.activity,
-            show_list=self.show_list,
-            page=self,
-        )
-
-    def _make_footer(self, theme: Theme) -> ListFooter:
-        bar = SelectionBar(
-            self.commands.selected,
-            self.commands.list.clear,
-            self.select_all,
-            self.batch,
-            rows=self.list,
-            feed=self.feed,
-            theme=theme,
-            parent=self,
-        )
-        return ListFooter(bar, self._pause, theme, self)
-
-    def _make_list_area(self, theme: Theme, new_endpoint: Command) -> ListArea:
-        return ListArea(
-            self._services,
-            theme,
-            self._pause,
-            feed=self.feed,
-            rows=self.list,
-            activity=self.activity,
-            page_filter=self.filter,
-            footer=self.footer,
-            new_endpoint=new_endpoint,
-            parent=self,
-        )
 
     def _connect(self, endpoint_actions: EndpointActions) -> None:
         self.filter.bar.line.leave_requested.connect(self.take_focus)
