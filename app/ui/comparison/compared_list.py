@@ -52,14 +52,11 @@ class ComparedModel(Rows[ComparedRequest]):
         self._providers, self._theme = providers, theme
         self._small = ui_font(SMALL)
         self._all: dict[str, ComparedRequest] = {}
-        self._counts: Counter[ComparisonResult] = Counter()
+        self.counts: Counter[ComparisonResult] = Counter()
         self.only_different = True
 
-    def counts(self) -> Counter[ComparisonResult]:
-        return self._counts
-
     def clear(self) -> None:
-        self._all, self._counts = {}, Counter()
+        self._all, self.counts = {}, Counter()
         self.set_records(())
 
     def show_only_different(self, only: bool) -> None:
@@ -71,8 +68,8 @@ class ComparedModel(Rows[ComparedRequest]):
         for one in found:
             known = self._all.get(one.request.id)
             if known is not None:
-                self._counts[known.result] -= 1
-            self._counts[one.result] += 1
+                self.counts[known.result] -= 1
+            self.counts[one.result] += 1
             self._all[one.request.id] = one
             row = bisect_left(self._rows, _key(one), key=_key)
             if row < len(self._rows) and self._rows[row].request.id == one.request.id:

@@ -384,7 +384,7 @@ class ComparisonDialog(Dialog):
         """Progress and counts, and the words in place of an empty list."""
         if not self.runner.running:
             self._clear_outdated()
-        counts, runner = self.model.counts(), self.runner
+        counts, runner = self.model.counts, self.runner
         total = sum(counts.values())
         parts = [f"{counts[ComparisonResult.DIFFERENT]:,} different", f"{counts[ComparisonResult.SAME]:,} same"]
         if neither := counts[ComparisonResult.NO_RESPONSE]:

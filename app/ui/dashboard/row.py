@@ -252,7 +252,7 @@ class DashboardRow(PaintedButton):
 
     def __init__(self, contents: RowContents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self._contents = contents
+        self.contents = contents
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.switch = Switch("", theme, self)
@@ -268,17 +268,13 @@ class DashboardRow(PaintedButton):
         self._show(contents)
         self.switch.set_now(contents.endpoint.active)
 
-    @property
-    def contents(self) -> RowContents:
-        return self._contents
-
     def show_contents(self, contents: RowContents) -> None:
         """Repaint if they changed."""
-        if contents != self._contents:
+        if contents != self.contents:
             self._show(contents)
 
     def _show(self, contents: RowContents) -> None:
-        self._contents = contents
+        self.contents = contents
         endpoint = contents.endpoint
         self.setAccessibleName(endpoint.name)
         words = (
@@ -340,7 +336,7 @@ class DashboardRow(PaintedButton):
         return True
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_requested.emit(self._contents.endpoint, event.globalPos())
+        self.menu_requested.emit(self.contents.endpoint, event.globalPos())
 
     def event(self, event: QEvent) -> bool:
         """Each column has its own tooltip."""
@@ -351,7 +347,7 @@ class DashboardRow(PaintedButton):
 
     def tooltip_at(self, place: QPoint) -> str:
         """The tooltip of the column at `place`."""
-        contents, columns = self._contents, self._columns()
+        contents, columns = self.contents, self._columns()
         if columns.target.contains(place) and contents.look is not None:
             return "\n".join((*(target.url for target in contents.endpoint.targets), contents.look.words))
         if columns.requests.contains(place) and contents.counts.last_received_at is not None:
@@ -373,7 +369,7 @@ class DashboardRow(PaintedButton):
         if self.underMouse():
             painter.fillRect(self.rect(), QColor(tokens.hover))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(tokens.border))
-        paint_row(painter, self._contents, self.url, columns, self.theme)
+        paint_row(painter, self.contents, self.url, columns, self.theme)
         if self.ringed:
             painter.setPen(QPen(QColor(tokens.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -394,13 +390,13 @@ class DashboardRow(PaintedButton):
 
     @Slot()
     def _switch_clicked(self) -> None:
-        self.switched.emit(self._contents.endpoint, self.switch.isChecked())
+        self.switched.emit(self.contents.endpoint, self.switch.isChecked())
 
     @Slot()
     def _url_copied(self) -> None:
-        self.url_copied.emit(self._contents.endpoint)
+        self.url_copied.emit(self.contents.endpoint)
 
     @Slot()
     def _menu_clicked(self) -> None:
         place = self.menu_button.mapToGlobal(self.menu_button.rect().bottomLeft())
-        self.menu_requested.emit(self._contents.endpoint, place)
+        self.menu_requested.emit(self.contents.endpoint, place)

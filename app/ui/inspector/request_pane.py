@@ -166,8 +166,10 @@ class RequestPane(QFrame):
         self.setProperty("part", "surface")
         self._services, self._theme, self._tasks = services, theme, tasks
         self._view: RequestView | None = None
-        self._capture: Capture | None = None
-        self._capture_id: str | None = None
+        self.capture: Capture | None = None
+        """The request shown."""
+        self.capture_id: str | None = None
+        """The ID of the request shown, or being opened."""
         self._focus_when_loaded = False
         self._reopened = False
         """Whether the request was opened again by the program, not by the user."""
@@ -230,16 +232,6 @@ class RequestPane(QFrame):
     def body(self) -> BodyPane:
         return self.view.body
 
-    @property
-    def capture(self) -> Capture | None:
-        """The request shown."""
-        return self._capture
-
-    @property
-    def capture_id(self) -> str | None:
-        """The ID of the request shown, or being opened."""
-        return self._capture_id
-
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
@@ -250,24 +242,24 @@ class RequestPane(QFrame):
 
     def show_request(self, capture_id: str, *, focus: bool = False, mark_read: bool = True) -> None:
         """Open a request, cancelling an opening in progress. `focus` moves the focus into it."""
-        if capture_id == self._capture_id:
+        if capture_id == self.capture_id:
             if mark_read and self._reopened:
                 self._reopened = False
                 self.mark_read()
             return
-        self._capture_id, self._focus_when_loaded, self._reopened = capture_id, focus, False
+        self.capture_id, self._focus_when_loaded, self._reopened = capture_id, focus, False
         self._latest.run(partial(self._load, capture_id, mark_read))
 
     def reopen(self, capture_id: str) -> None:
         """Open a request that was open before, if it is still stored. If it is marked unread, it stays so until the
         user opens it with `show_request`.
         """
-        self._capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
+        self.capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
         self._latest.run(partial(self._load, capture_id, False))
 
     def show_tab_of(self, capture_id: str, tab: int) -> None:
         """Show this tab of a request, now or when it opens next."""
-        if self._capture is not None and self._capture.id == capture_id:
+        if self.capture is not None and self.capture.id == capture_id:
             self.tabs.setCurrentIndex(tab)
         self._tab_wanted = (capture_id, tab)
 
@@ -286,17 +278,17 @@ class RequestPane(QFrame):
 
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
-        if self._capture_id is not None and not self.deleted and self._services.read_only is None:
-            self._latest_mark.run(partial(self._services.store.captures.mark_read, [self._capture_id]))
+        if self.capture_id is not None and not self.deleted and self._services.read_only is None:
+            self._latest_mark.run(partial(self._services.store.captures.mark_read, [self.capture_id]))
 
     @property
     def is_empty(self) -> bool:
         """Whether it neither shows a request nor says why it does not."""
-        return self._capture_id is None and self.placeholder.nothing_to_say
+        return self.capture_id is None and self.placeholder.nothing_to_say
 
     def clear(self, *, lost: bool = False) -> None:
         """Show no request; the one that was to be shown is `lost`."""
-        self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
+        self.capture_id, self.capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
         self._response.stop()
@@ -312,8 +304,8 @@ class RequestPane(QFrame):
     @Slot()
     def take_focus(self) -> None:
         """Move the focus into what is shown, or into what is being opened once it is."""
-        if self._capture is None:
-            self._focus_when_loaded = self._capture_id is not None
+        if self.capture is None:
+            self._focus_when_loaded = self.capture_id is not None
         else:
             self.view.take_focus()
 
@@ -321,13 +313,13 @@ class RequestPane(QFrame):
     def show_deliveries(self, capture_id: str) -> None:
         """Show the deliveries of a request, which is opened if it is not."""
         self.show_deliveries_next(capture_id)
-        if capture_id != self._capture_id:
+        if capture_id != self.capture_id:
             self.show_request(capture_id)
 
     @Slot()
     def open_find(self) -> None:
         """Search in the body, or in the raw request while that is shown."""
-        if self._capture is not None:
+        if self.capture is not None:
             self.view.open_find()
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
@@ -343,7 +335,7 @@ class RequestPane(QFrame):
             self.mark_read()
 
     def _show(self, capture: Capture) -> None:
-        self._capture = capture
+        self.capture = capture
         self._forget_deletion()
         self._deletion.watch(capture)
         wanted, self._tab_wanted = self._tab_wanted, None
@@ -358,22 +350,22 @@ class RequestPane(QFrame):
 
     def _outdate(self, ids: Collection[str] | None) -> None:
         """These requests changed; None: any of them."""
-        self._outdated = self._outdated or ids is None or self._capture_id in ids
+        self._outdated = self._outdated or ids is None or self.capture_id in ids
 
     def _found_out(self, ids: Collection[str]) -> None:
         """Who sent these requests, or what they are about."""
         self._outdate(ids)
-        if self._capture is not None and self._capture.id in ids:
+        if self.capture is not None and self.capture.id in ids:
             self._load_again()
 
     @Slot()
     def _load_again(self) -> None:
-        if self._capture is not None:
-            self._tasks.start(self._load_found(self._capture), "detail: what was found out", self)
+        if self.capture is not None:
+            self._tasks.start(self._load_found(self.capture), "detail: what was found out", self)
 
     async def _load_found(self, current: Capture) -> None:
         capture = await self._services.store.captures.get(current.id)
-        if capture is not None and self._capture is current:
+        if capture is not None and self.capture is current:
             self.view.show_found(capture)
             self._await_response(capture)
 
@@ -399,7 +391,7 @@ class RequestPane(QFrame):
     @Slot()
     def _show_restored(self) -> None:
         self._forget_deletion()
-        self._deletion.watch(self._capture)
+        self._deletion.watch(self.capture)
         self.was_deleted.emit()
 
 

@@ -28,7 +28,8 @@ class Theme(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._choice: Choice = "system"
+        self.choice: Choice = "system"
+        """The user's setting."""
         self._previewed: Choice | None = None
         self._current = CurrentTokens(LIGHT)
         self._app: QApplication | None = None
@@ -41,11 +42,6 @@ class Theme(QObject):
     def tokens(self) -> Tokens:
         """The current colours."""
         return self._current.tokens
-
-    @property
-    def choice(self) -> Choice:
-        """The user's setting."""
-        return self._choice
 
     @property
     def is_dark(self) -> bool:
@@ -65,7 +61,7 @@ class Theme(QObject):
 
     def set_choice(self, choice: Choice) -> None:
         """Change the setting; takes effect at once."""
-        self._choice = choice
+        self.choice = choice
         self._refresh()
 
     def preview(self, choice: Choice | None) -> None:
@@ -117,7 +113,7 @@ class Theme(QObject):
             self.changed.emit(tokens)
 
     def _tokens_in_use(self) -> Tokens:
-        choice = self._previewed or self._choice
+        choice = self._previewed or self.choice
         if choice != "system":
             return DARK if choice == "dark" else LIGHT
         scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown

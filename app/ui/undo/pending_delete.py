@@ -85,7 +85,8 @@ class PendingDelete(QObject):
         self._trash, self._captures = services.store.trash, services.store.captures
         self._bus, self._tasks = services.bus, tasks
         self._numbers = count(1)
-        self._waiting: tuple[WaitingDelete, ...] = ()
+        self.waiting: tuple[WaitingDelete, ...] = ()
+        """All pending deletions, oldest first."""
         self._finishing: dict[int, asyncio.Task[None]] = {}
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeletionPurged, self._purged)
@@ -97,16 +98,9 @@ class PendingDelete(QObject):
         self._timer.timeout.connect(self._tick)
 
     @property
-    def waiting(self) -> tuple[WaitingDelete, ...]:
-        """All pending deletions, oldest first."""
-        return self._waiting
-
-    @property
     def newest(self) -> WaitingDelete | None:
         """The deletion that `undo` reverts."""
-        return next(
-            (one for one in reversed(self._waiting) if one.remaining_ms is not None and not one.finishing), None
-        )
+        return next((one for one in reversed(self.waiting) if one.remaining_ms is not None and not one.finishing), None)
 
     @property
     def seconds_left(self) -> int:
@@ -149,8 +143,8 @@ class PendingDelete(QObject):
         """The program is ending: purge everything pending. What is left is stored, and restored by the next start."""
         self._closed = True
         self._timer.stop()
-        undone = [one for one in self._waiting if one.finishing and one.number not in self._finishing]
-        ready = [one for one in self._waiting if one.remaining_ms is not None and one not in undone]
+        undone = [one for one in self.waiting if one.finishing and one.number not in self._finishing]
+        ready = [one for one in self.waiting if one.remaining_ms is not None and one not in undone]
         ends = {self._finish_soon(one): one for one in ready}
         if ends:
             done, late = await asyncio.wait(ends, timeout=CLOSE_S)
@@ -164,7 +158,7 @@ class PendingDelete(QObject):
     async def _begin(self, deletes: Callable[[int, str], bool], deleting: Coroutine[Any, Any, Deletion]) -> None:
         one = WaitingDelete(next(self._numbers))
         self._bus.publish(DeleteChanged(number=one.number, state="begins", hides=deletes))
-        self._waiting = (*self._waiting, one)
+        self.waiting = (*self.waiting, one)
         try:
             one.deletion = await deleting
         except BaseException:
@@ -187,12 +181,12 @@ class PendingDelete(QObject):
         now = time.monotonic()
         passed, self._last_tick = (now - self._last_tick) * 1000, now
         if not self._on_hold:
-            for one in self._waiting:
+            for one in self.waiting:
                 if one.remaining_ms is not None and not one.finishing:
                     one.remaining_ms -= passed
                     if one.remaining_ms <= 0:
                         self._finish_soon(one)
-        if all(one.finishing for one in self._waiting):
+        if all(one.finishing for one in self.waiting):
             self._timer.stop()
         self.changed.emit()
 
@@ -222,7 +216,7 @@ class PendingDelete(QObject):
                 self._drop(one)
 
     async def _undo(self, one: WaitingDelete) -> None:
-        if one not in self._waiting or one.finishing:
+        if one not in self.waiting or one.finishing:
             return
         one.finishing = True
         try:
@@ -234,7 +228,7 @@ class PendingDelete(QObject):
         self._restore(one)
 
     def _restore(self, one: WaitingDelete) -> None:
-        self._waiting = tuple(other for other in self._waiting if other is not one)
+        self.waiting = tuple(other for other in self.waiting if other is not one)
         if one.deletion.endpoint is not None:
             self.endpoint_back.emit(one.deletion.endpoint)
         ids = one.deletion.endpoint_ids
@@ -243,19 +237,19 @@ class PendingDelete(QObject):
 
     def _purged(self, event: DeletionPurged) -> None:
         """Not only after its time: an endpoint is purged when it is in the way of another."""
-        for one in self._waiting:
+        for one in self.waiting:
             if one.deletion.number == event.number:
                 self._drop(one)
 
     def _undone(self, event: DeletionUndone) -> None:
         """By another node, unless it is one of those here."""
-        if all(one.deletion.number != event.number for one in self._waiting):
+        if all(one.deletion.number != event.number for one in self.waiting):
             self._bus.publish(DeleteChanged(number=0, state="undone", endpoint_ids=event.endpoint_ids))
 
     def _drop(self, one: WaitingDelete) -> None:
         self._finishing.pop(one.number, None)
-        if one in self._waiting:
-            self._waiting = tuple(other for other in self._waiting if other is not one)
+        if one in self.waiting:
+            self.waiting = tuple(other for other in self.waiting if other is not one)
             self._bus.publish(DeleteChanged(number=one.number, state="done"))
             self.changed.emit()
 

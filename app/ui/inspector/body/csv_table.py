@@ -58,33 +58,29 @@ class CsvModel(QAbstractTableModel):
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._rows = Rows(",")
-        self._cells = lru_cache(_CACHED_ROWS)(self._rows.cells)
-        self.header = False
-
-    @property
-    def rows(self) -> Rows:
+        self.rows = Rows(",")
         """All rows, including the header."""
-        return self._rows
+        self._cells = lru_cache(_CACHED_ROWS)(self.rows.cells)
+        self.header = False
 
     def start(self, rows: Rows, *, header: bool) -> None:
         """`add` appends to these rows."""
         self.beginResetModel()
-        self._rows, self.header = rows, header
+        self.rows, self.header = rows, header
         self._cells = lru_cache(_CACHED_ROWS)(rows.cells)
         self.endResetModel()
 
     def add(self, block: Block) -> None:
         """May add columns, too."""
-        columns, rows = self._rows.columns, self.rowCount()
+        columns, rows = self.rows.columns, self.rowCount()
         wider = min(max(columns, block.columns), COLUMNS_MAX)
         if wider > columns:
             self.beginInsertColumns(NO_INDEX, columns, wider - 1)
-            self._rows.columns = wider
+            self.rows.columns = wider
             self._cells.cache_clear()  # The last column may have contained the rest of longer rows.
             self.endInsertColumns()
         self.beginInsertRows(NO_INDEX, rows, rows + len(block.starts) - 2)
-        self._rows.add(block)
+        self.rows.add(block)
         self.endInsertRows()
 
     def set_header(self, header: bool) -> None:
@@ -100,16 +96,16 @@ class CsvModel(QAbstractTableModel):
 
     def name(self, column: int) -> str:
         """The name of a column; empty without a header."""
-        names = self._cells(0) if self.header and len(self._rows) else []
+        names = self._cells(0) if self.header and len(self.rows) else []
         return names[column] if column < len(names) else ""
 
     def rowCount(self, parent: Index = NO_INDEX) -> int:
         """The number of rows without the header."""
-        return 0 if parent.isValid() else max(0, len(self._rows) - self.header)
+        return 0 if parent.isValid() else max(0, len(self.rows) - self.header)
 
     def columnCount(self, parent: Index = NO_INDEX) -> int:
         """The number of columns of the longest row."""
-        return 0 if parent.isValid() or not len(self._rows) else self._rows.columns
+        return 0 if parent.isValid() or not len(self.rows) else self.rows.columns
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Escaped for display; beyond the end of a short row there is no cell, not an empty one."""

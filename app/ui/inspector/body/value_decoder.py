@@ -169,19 +169,15 @@ class ValueDecoder(QObject):
     def __init__(self, code: CodeView, split: QSplitter, theme: Theme, tasks: Tasks, toast: Toast) -> None:
         super().__init__(split)
         self._split, self.theme, self._tasks, self._toast = split, theme, tasks, toast
-        self._panel: ValuePanel | None = None
+        self.panel: ValuePanel | None = None
+        """None until a value was shown."""
         self._origin: QWidget = code
         self._menu_target: tuple[CodeView, QTextCursor] | None = None
         self._watch(code)
 
-    @property
-    def panel(self) -> ValuePanel | None:
-        """None until a value was shown."""
-        return self._panel
-
     def forget(self) -> None:
-        if self._panel is not None:
-            self._panel.clear()
+        if self.panel is not None:
+            self.panel.clear()
 
     def show_text(self, value: Value, origin: QWidget) -> None:
         """Show a value in full; closing the panel returns the focus to `origin`."""
@@ -213,21 +209,21 @@ class ValueDecoder(QObject):
         code.viewport().installEventFilter(self)
 
     def _ensure_panel(self) -> ValuePanel:
-        if self._panel is None:
-            self._panel = ValuePanel(self.theme, self._tasks, self._split)
-            self._split.addWidget(self._panel)
+        if self.panel is None:
+            self.panel = ValuePanel(self.theme, self._tasks, self._split)
+            self._split.addWidget(self.panel)
             self._split.setCollapsible(1, False)
             self._split.setSizes([max(HEIGHT, self._split.height() - HEIGHT), HEIGHT])
             self._split.setStretchFactor(0, 1)
-            self._panel.plain.connect(self._report_plain)
-            self._panel.closed.connect(self._return_focus)
-            close = QAction("Close", self._panel)
+            self.panel.plain.connect(self._report_plain)
+            self.panel.closed.connect(self._return_focus)
+            close = QAction("Close", self.panel)
             close.setShortcut(QKeySequence("Esc"))
             close.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            close.triggered.connect(self._panel.close_panel)
-            self._panel.addAction(close)
-            self._watch(self._panel.code)
-        return self._panel
+            close.triggered.connect(self.panel.close_panel)
+            self.panel.addAction(close)
+            self._watch(self.panel.code)
+        return self.panel
 
     @Slot()
     def _decode_current(self) -> None:
@@ -255,7 +251,7 @@ class ValueDecoder(QObject):
 
     def _decode(self, code: CodeView, cursor: QTextCursor) -> None:
         value = _value(code, cursor)
-        inner = self._panel is not None and code is self._panel.code
+        inner = self.panel is not None and code is self.panel.code
         if value is None:
             self._report_plain()
         else:
