@@ -48,6 +48,8 @@ from app.db.write_jobs import Job
 from app.db.writer_thread import WriterThread
 from hookline.decoding import decode_json
 
+log = logging.getLogger(__name__)
+
 CHANNEL = "hookline"
 """On which the nodes notify each other."""
 MOST_AT_ONCE = 10_000
@@ -200,8 +202,6 @@ class Listener:
                         self._loop.call_soon_threadsafe(self._heard)
                 selector.select()
 
-
-log = logging.getLogger(__name__)
 
 _TOLD: tuple[type[Event], ...] = (
     *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),

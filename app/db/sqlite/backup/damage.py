@@ -25,6 +25,8 @@ from app.data_folder.database_files import companions
 from app.db.body_parts import keys_of
 from app.db.sqlite.connection import read_only_uri, snapshot
 
+log = logging.getLogger(__name__)
+
 _CHECK_OPERATIONS = 200_000
 """SQLite's operations between two reports of a check, some milliseconds."""
 REPORT_EVERY = 4 * MIB
@@ -93,8 +95,6 @@ def damaged_bodies(path: Path, report: Report) -> list[str]:
                 report("checking", size, size)
     return found
 
-
-log = logging.getLogger(__name__)
 
 DELAY_S = 5.0
 """The check waits for the start to finish."""
