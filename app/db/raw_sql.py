@@ -52,8 +52,7 @@ These files write SQL (a test compares):
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
 | `sqlite/writer/disk_reserve.py` | pragmas |
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
-| `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |
-| `sqlite/writer/writer.py` | pragmas, and transactions that begin by taking the lock, on the connection it owns |
+| `sqlite/writer/writer.py` | the captures themselves; pragmas, and transactions that begin by taking the lock |
 | `store_copy.py` | any table's rows, by COPY where there is that, and bodies as they are read |
 | `trash.py` | any number of IDs and of spans in one statement |
 """
