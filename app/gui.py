@@ -32,7 +32,7 @@ from app.core.errors import (
     PortInUseError,
     StoreAddressError,
 )
-from app.core.launch_request import LaunchRequest
+from app.core.links import LaunchRequest
 from app.core.store_choice import StoreChoice
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_no_window

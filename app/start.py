@@ -19,7 +19,7 @@ from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, Wind
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
-from app.core.launch_request import LaunchRequest
+from app.core.links import LaunchRequest
 from app.core.role import Role
 from app.core.store_copy import CopiedStore
 from app.system import child_environment

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from app import __version__
 from app.application import Application
 from app.cli.options import WindowOptions
-from app.core.launch_request import LaunchAction
 from app.core.lazy_mapping import LazyMapping
+from app.core.links import LaunchAction
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging

@@ -15,8 +15,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.field_options import as_typed
 from app.core.errors import HooklineError
 from app.core.files import tunnel_ids
-from app.core.launch_request import LaunchAction, parse_or_broken_link
-from app.core.links import BrokenLink, Link, LinkError, parse_link
+from app.core.links import BrokenLink, LaunchAction, Link, LinkError, parse_link, parse_or_broken_link
 from app.core.record import Record
 from app.core.rules import name_error
 from app.core.settings import Settings, check

@@ -11,7 +11,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.core.launch_request import LINE_MAX, LaunchRequest, LaunchResponse, decode_request, decode_response, encode
+from app.core.links import LINE_MAX, LaunchRequest, LaunchResponse, decode_request, decode_response, encode
 
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000

@@ -17,8 +17,7 @@ import app
 from app.cli import parser
 from app.cli.main import CliServices, main
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
-from app.core.launch_request import LaunchAction
-from app.core.links import BrokenLink, EndpointLink, RequestLink
+from app.core.links import BrokenLink, EndpointLink, LaunchAction, RequestLink
 from hookline.running import ApiAddress
 from tests.cli.conftest import services
 

@@ -9,16 +9,22 @@ from hypothesis import strategies as st
 from app.core.clock import now_us
 from app.core.errors import HooklineError
 from app.core.ids import new_slug, uuid7
-from app.core.launch_request import (
+from app.core.links import (
     LINE_MAX,
+    BrokenLink,
+    EndpointLink,
     LaunchAction,
     LaunchRequest,
     LaunchResponse,
+    RequestLink,
     decode_request,
     decode_response,
     encode,
+    link_to_endpoint,
+    link_to_request,
+    parse_link,
+    text_of,
 )
-from app.core.links import BrokenLink, EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
 
 ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
 

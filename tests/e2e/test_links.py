@@ -18,8 +18,7 @@ import pytest
 from app import __version__
 from app.core.clock import now_us
 from app.core.ids import new_slug, uuid7
-from app.core.launch_request import LaunchRequest
-from app.core.links import link_to_endpoint, link_to_request
+from app.core.links import LaunchRequest, link_to_endpoint, link_to_request
 from app.ui.single_instance import ask
 from tests.cli.stored import store_requests
 from tests.e2e.program import START_S, Program, environment, hookline

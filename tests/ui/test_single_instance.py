@@ -15,8 +15,7 @@ from PySide6.QtNetwork import QLocalSocket
 from pytestqt.qtbot import QtBot
 
 from app import __version__
-from app.core.launch_request import LINE_MAX, LaunchAction, LaunchRequest, encode
-from app.core.links import EndpointLink, RequestLink
+from app.core.links import LINE_MAX, EndpointLink, LaunchAction, LaunchRequest, RequestLink, encode
 from app.data_folder.folder_lock import lock_folder
 from app.ui.single_instance import SingleInstance, ask, socket_name
 
@@ -25,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 ASK = """
 import sys
 from pathlib import Path
-from app.core.launch_request import decode_request
+from app.core.links import decode_request
 from app.ui.single_instance import ask
 heard = ask(Path(sys.argv[1]), decode_request(sys.argv[2].encode()))
 sys.exit("nobody answers" if heard is None else print(heard.version))

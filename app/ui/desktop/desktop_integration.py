@@ -10,8 +10,7 @@ from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QMainWindow
 
 from app.core.errors import HooklineError
-from app.core.launch_request import LaunchAction
-from app.core.links import EndpointLink, RequestLink
+from app.core.links import EndpointLink, LaunchAction, RequestLink
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN, TunnelState
 from app.core.worst_state import GOOD, State, worst

@@ -6,8 +6,16 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
-from app.core.launch_request import LaunchAction, LaunchRequest
-from app.core.links import BrokenLink, EndpointLink, Link, LinkError, RequestLink, parse_link
+from app.core.links import (
+    BrokenLink,
+    EndpointLink,
+    LaunchAction,
+    LaunchRequest,
+    Link,
+    LinkError,
+    RequestLink,
+    parse_link,
+)
 from app.ui.messages import Message
 from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow

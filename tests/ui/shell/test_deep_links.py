@@ -12,8 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter
 
 from app.core.ids import new_slug, uuid7
-from app.core.launch_request import LaunchAction, LaunchRequest
-from app.core.links import EndpointLink, RequestLink, link_to_request
+from app.core.links import EndpointLink, LaunchAction, LaunchRequest, RequestLink, link_to_request
 from app.ui.about_dialog import AboutDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
