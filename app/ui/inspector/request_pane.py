@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.core.clock import DAY_US, now_us
 from app.core.events import (
-    Bus,
     DeliveriesQueued,
     DeliveryChanged,
     EndpointRemoved,
@@ -400,26 +399,21 @@ class CurrentRequest(QObject):
 
     changed = Signal()
 
-    def __init__(self, detail: RequestPane, bus: Bus, parent: QObject) -> None:
+    def __init__(self, detail: RequestPane, subscriptions: Subscriptions, parent: QObject) -> None:
         super().__init__(parent)
         self.summary: Summary | None = None
         self._detail = detail
         detail.was_deleted.connect(self._deleted)
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
-        self._subscriptions = Subscriptions(bus)
-        self._subscriptions.add(RequestsChanged, self._read_changed)
-        self._subscriptions.add(RequestsStarred, self._starred)
-        self._subscriptions.add(RequestNoted, self._noted)
+        subscriptions.add(RequestsChanged, self._read_changed)
+        subscriptions.add(RequestsStarred, self._starred)
+        subscriptions.add(RequestNoted, self._noted)
 
     @property
     def deleted(self) -> str:
         """Why it is no longer stored; empty while it is."""
         return self._detail.deleted
-
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self._subscriptions.end()
 
     @Slot()
     def _opened(self) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject
 
-from app.core.events import Bus
+from app.core.events import Subscriptions
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.ui.inspector.request_pane import RequestPane
@@ -38,11 +37,11 @@ class ListPosition:
 class ListRestorer(QObject):
     """Remembers the state before each deletion that can be undone. If another list is shown by then, it is reloaded."""
 
-    def __init__(self, rows: RequestList, feed: RequestFeed, detail: RequestPane, bus: Bus) -> None:
+    def __init__(self, rows: RequestList, feed: RequestFeed, detail: RequestPane, subscriptions: Subscriptions) -> None:
         super().__init__(rows)
         self._list, self._feed, self._detail = rows, feed, detail
         self._positions: dict[int, ListPosition] = {}
-        self.stop: Callable[[], None] = bus.subscribe(DeleteChanged, self._changed).end
+        subscriptions.add(DeleteChanged, self._changed)
 
     def next_opened(self, number: int) -> None:
         """What is open now was opened by this deletion, not by the user."""

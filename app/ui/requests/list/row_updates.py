@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.delivery import Delivery
 from app.core.events import (
-    Bus,
     DeliveriesQueued,
     DeliveryChanged,
     RequestNoted,
@@ -39,15 +38,10 @@ class MarkUpdates:
     longer matches stay until the list is reloaded, so that nothing disappears under the pointer.
     """
 
-    def __init__(self, feed: RequestFeed, bus: Bus) -> None:
+    def __init__(self, feed: RequestFeed, subscriptions: Subscriptions) -> None:
         self._feed = feed
-        self._subscriptions = Subscriptions(bus)
-        self._subscriptions.add(RequestsStarred, self._starred)
-        self._subscriptions.add(RequestNoted, self._noted)
-
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self._subscriptions.end()
+        subscriptions.add(RequestsStarred, self._starred)
+        subscriptions.add(RequestNoted, self._noted)
 
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:

@@ -49,7 +49,8 @@ class OwnWindow(QWidget):
         self._show_title()
         self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
-        self.request = CurrentRequest(self.detail, services.bus, self)
+        self._subscriptions = Subscriptions(services.bus)
+        self.request = CurrentRequest(self.detail, self._subscriptions, self)
         vbox(self.detail, inside=self, margins=0)
         self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
         self._actions.show_deliveries = self.detail.show_deliveries
@@ -66,7 +67,6 @@ class OwnWindow(QWidget):
         BodyTextCommands(theme, self._actions.say, self).add_to(self)
         order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
-        self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         self._subscriptions.add(EndpointSaved, lambda _: self._show_title())
         self.detail.show_request(summary.id)
@@ -87,7 +87,6 @@ class OwnWindow(QWidget):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop loading, and unsubscribe from the bus."""
         self._subscriptions.end()
-        self.request.stop()
         self.detail.stop()
         self.closed.emit(self._summary.id)
         super().closeEvent(event)

@@ -76,15 +76,16 @@ class RequestsPage(QWidget):
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
         )
         self._toast = Toast(theme, self)
-        self._marks = MarkUpdates(self.feed, services.bus)
+        self._subscriptions = Subscriptions(services.bus)
+        self._marks = MarkUpdates(self.feed, self._subscriptions)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
-        self.request = CurrentRequest(self.detail, services.bus, self)
+        self.request = CurrentRequest(self.detail, self._subscriptions, self)
         self.batch = BatchJob(self)
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
         actions.scope, actions.show_deliveries = self._replay_scope, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
-        self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)  # before the next is selected
-        self._subscriptions = Subscriptions(services.bus)
+        # Before the next is selected.
+        self._restoring = ListRestorer(self.list, self.feed, self.detail, self._subscriptions)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         rows, detail = self.list, self.detail
         self.commands = PageCommands(
@@ -138,10 +139,7 @@ class RequestsPage(QWidget):
         """End the subscriptions, and close the windows opened here."""
         self.feed.stop()
         self.select_all.stop()
-        self._restoring.stop()
-        self._marks.stop()
         self._target_results.stop()
-        self.request.stop()
         self.activity.stop()
         self.header.paused_notice.stop()
         self.detail.stop()
