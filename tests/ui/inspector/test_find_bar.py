@@ -119,3 +119,22 @@ def test_marks_follow_the_theme(qapp: QApplication) -> None:
     theme.set_choice("light")
     assert code.extraSelections() == []
     parent.deleteLater()
+
+
+async def test_the_next_match_of_a_filter_is_none_where_the_body_cannot_be_read(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown.detail.mark(["needle"], None, None)
+    await open_body(shown, b"a needle, a needle", "text/plain")
+    sent, body = await shown.add(b"a needle", content_type="text/plain"), shown.detail.body
+
+    async def fail(*_: object) -> bytes:
+        raise StorageUnavailableError("It is away.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shown.desk.store.captures, "body", fail)
+        shown.page.open_request(sent.id)
+        await until(lambda: body.stack.currentWidget() is body.unread)
+        body.find_bar.next_match()
+        assert body.code.extraSelections() == []
+    await until(lambda: body.stack.currentWidget() is body.code and not shown.desk.messages.waiting())

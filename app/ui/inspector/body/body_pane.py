@@ -234,6 +234,7 @@ class BodyPane(SourcePane):
         if self.loader.reader is None:
             self._free_views()
             self.code.set_lines([])
+            self.body_find.words.forget()
             self._show_empty_state(self.unread)
 
     def _show_empty_state(self, page: EmptyState) -> None:

@@ -52,10 +52,14 @@ class FilterMarks:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
         if not self.active:
             return
-        self._matches, self._searched, self._current = [], 0, 0
+        self.forget()
         if self._words:
             self._matches, self._searched = self._view.find_words(self._words, self.written)
         self._view.show_match(self._matches, 0, move=move)
+
+    def forget(self) -> None:
+        """No text is shown."""
+        self._matches, self._searched, self._current = [], 0, 0
 
     def mark_more(self) -> None:
         """More lines are shown; the view does not scroll."""
