@@ -10,8 +10,8 @@ from aiohttp import web
 
 from app.server.api.problems import Problem, router_problem
 from app.server.api.request_parser import LIMITS, RequestParser
-from app.server.capture.body_memory import READ_MOST
 from app.server.capture.eviction import ConnectionEviction, EvictionStage, Waiting
+from app.server.capture.incoming_body import READ_MOST
 from app.server.descriptors import KeptDescriptors
 
 SERVER_NAME = "Hookline"

@@ -20,9 +20,9 @@ from app.core.store import CaptureRepository, Store
 from app.server.addresses import Addresses
 from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
-from app.server.capture.body_memory import PART_LEAST, BodyMemory
 from app.server.capture.client import Client, client_of
 from app.server.capture.connection import Connection, Request
+from app.server.capture.incoming_body import PART_LEAST, BodyMemory
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Break
 from app.server.capture.responses import Response

@@ -16,7 +16,7 @@ class Limits(Record, frozen=True):
     for `linger_s`, so that it can read the response. All are checked every `sweep_s`.
 
     At most `body_memory` bytes of unfinished bodies are kept in memory, besides what is read at once of each; above
-    that, what comes is stored before more is read (`body_memory.py`).
+    that, what comes is stored before more is read (`incoming_body.py`).
 
     What a sender sends before it has the response to an earlier request is read once (32 KiB), then no more until all
     of it is handled. Of such requests `pipelined` are stored at once, so that other senders hardly wait for them. Of

@@ -12,9 +12,9 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
-from app.server.capture import body_memory
-from app.server.capture.body_memory import READ_MOST, BodyMemory
+from app.server.capture import incoming_body
 from app.server.capture.connection import Connection
+from app.server.capture.incoming_body import READ_MOST, BodyMemory
 from tests.server.capture.support import Clock, Rig, Sender, request
 from tests.support import until
 
@@ -87,7 +87,7 @@ async def test_while_memory_is_short_parts_are_shorter(rig: Rig) -> None:
     senders, sending = await begin(rig, [request(body=body) for body in sent])
     await asyncio.gather(*sending, *(sender.response() for sender in senders))
     assert sorted(rig.sink.bodies.values()) == sorted(sent)
-    assert body_memory.PART_LEAST <= min(rig.sink.part_sizes) <= LIMIT
+    assert incoming_body.PART_LEAST <= min(rig.sink.part_sizes) <= LIMIT
     assert rig.server.handler.body_memory.used == 0
 
 
@@ -167,7 +167,7 @@ async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
 async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
     trimmed: list[bool] = []
-    loop, trim = asyncio.get_running_loop(), body_memory.trim
+    loop, trim = asyncio.get_running_loop(), incoming_body.trim
     run_in_executor = loop.run_in_executor
 
     def watched() -> None:
@@ -179,7 +179,7 @@ async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, mo
             begun.append(rig.server.handler.body_memory.used)
         return run_in_executor(executor, call, *values)
 
-    monkeypatch.setattr(body_memory, "trim", watched)
+    monkeypatch.setattr(incoming_body, "trim", watched)
     monkeypatch.setattr(loop, "run_in_executor", watched_start)
     await rig.restart(body_memory=LIMIT)
     assert (await rig.post(bytes(200_000))).status == 200

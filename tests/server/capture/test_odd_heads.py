@@ -7,8 +7,7 @@ import time
 import pytest
 from aiohttp import hdrs
 
-from app.server.capture.body_memory import READ_MOST
-from app.server.capture.incoming_body import IncomingBody
+from app.server.capture.incoming_body import READ_MOST, IncomingBody
 from app.server.capture.limits import Limits
 from app.server.capture.reader import RequestReader
 from tests.server.capture.support import Rig

@@ -9,8 +9,8 @@ import pytest
 
 from app.core.model import ResponseSettings
 from app.server.capture import reader
-from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection import Connection
+from app.server.capture.incoming_body import READ_MOST
 from tests.server.capture.support import Clock, Rig, Sender, request
 from tests.support import until
 
