@@ -15,7 +15,7 @@ from app.core.rules import slug_error
 from hookline.decoding import decode_json
 
 SCHEME = "hookline:"
-LINK_MAX = 500
+_LINK_MAX = 500
 """Maximum characters. The longest valid link has 83; each can be sent as three (`%2D`), with slashes added."""
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -74,8 +74,8 @@ def parse_link(text: str) -> Link:
 
     Systems and browsers pass links on with slashes added or removed, in another letter case or percent-encoded.
     """
-    if len(text) > LINK_MAX:
-        raise LinkError(f"The link is too long: it can have at most {LINK_MAX} characters, not {len(text):,}.")
+    if len(text) > _LINK_MAX:
+        raise LinkError(f"The link is too long: it can have at most {_LINK_MAX} characters, not {len(text):,}.")
     if not looks_like_link(text):
         raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//, not {_quoted(text)}.")
     kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
@@ -153,7 +153,7 @@ def parse_or_broken_link(text: str) -> Link | BrokenLink:
     try:
         return parse_link(text)
     except LinkError:
-        return BrokenLink(text=text[: LINK_MAX // 2])
+        return BrokenLink(text=text[: _LINK_MAX // 2])
 
 
 def decode_request(line: bytes) -> LaunchRequest | None:

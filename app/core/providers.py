@@ -28,7 +28,7 @@ class CatalogueError(ValueError):
     """An invalid file of the catalogue; the text names the file and the key."""
 
 
-class ValueSource(Record, frozen=True):
+class _ValueSource(Record, frozen=True):
     """The place of a value: a header's name in lower case, or a path of keys into the body or a form.
 
     For the kind `BESIDE` the value is itself a key: the first one of the body that is not in the path.
@@ -123,19 +123,19 @@ def read_provider(file: str, text: str) -> Provider:
     return provider
 
 
-def parse_source(text: str) -> ValueSource:
+def _parse_source(text: str) -> _ValueSource:
     """Parses `header:X-Event`, `body:data.type` and the like; ValueError for anything else."""
     kind, colon, path = text.partition(":")
     if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
         raise ValueError(f"{text!r} is none of header:NAME, body:PATH, form:FIELD and beside:KEY")
-    return ValueSource(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
+    return _ValueSource(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
 
 
 def _error_in(request: RequestKind) -> str | None:
     for key in ("event", "delivery_id"):
         for text in getattr(request, key):
             try:
-                parse_source(text)
+                _parse_source(text)
             except ValueError as error:
                 return f"{key}: {error}"
     keys = len({*request.body, *request.body_values, *request.form}) + bool(request.body_any)
@@ -173,7 +173,7 @@ def _encoded(names: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(quote_plus(name).encode() for name in names)
 
 
-class Contents:
+class _Contents:
     """The beginning of a body. Malformed, truncated or other data counts as empty."""
 
     __slots__ = ("_data", "_fields", "_kind", "_top")
@@ -218,7 +218,7 @@ class Contents:
         text = self._form().get(path[0]) if self._kind == FORM else None
         if text is None or len(path) == 1:
             return text
-        return Contents(JSON, text.encode("utf-8", "replace")).text(path[1:])
+        return _Contents(JSON, text.encode("utf-8", "replace")).text(path[1:])
 
     def _at(self, path: tuple[str, ...]) -> msgspec.Raw | None:
         self.top()
@@ -336,10 +336,10 @@ class _Rule:
         self.form_text = _pattern(kind.form_text) if kind.form_text else None
         in_body = kind.body, kind.body_any, kind.without_body, kind.body_values, kind.form, kind.form_text
         self.header_only = not any(in_body)
-        self.event = [parse_source(text) for text in kind.event]
-        self.delivery_id = [parse_source(text) for text in kind.delivery_id]
+        self.event = [_parse_source(text) for text in kind.event]
+        self.delivery_id = [_parse_source(text) for text in kind.delivery_id]
 
-    def matches(self, headers: Mapping[str, str], contents: Contents) -> bool:
+    def matches(self, headers: Mapping[str, str], contents: _Contents) -> bool:
         """Whether all conditions hold, apart from the anchor, which was found already."""
         for name in self.headers:
             if name not in headers:
@@ -352,7 +352,7 @@ class _Rule:
                 return False
         return self.header_only or self.matches_body(contents)
 
-    def matches_body(self, contents: Contents) -> bool:
+    def matches_body(self, contents: _Contents) -> bool:
         """Whether the conditions on the body hold."""
         for path in self.body:
             if not contents.has(path):
@@ -369,7 +369,7 @@ class _Rule:
             return False
         return not self.form or contents.has_fields(self.form)
 
-    def to_match(self, headers: Mapping[str, str], contents: Contents) -> ProviderMatch:
+    def to_match(self, headers: Mapping[str, str], contents: _Contents) -> ProviderMatch:
         """The match for a request that meets the conditions."""
         event = _first(self.event, headers, contents)
         return ProviderMatch(
@@ -435,7 +435,7 @@ class Catalogue:
         kind = kind_of(content_type)
         if found is None and kind is None:
             return None
-        contents = Contents(kind, body[:HEAD])
+        contents = _Contents(kind, body[:HEAD])
         if found is not None:
             values = _by_lower_case(headers)
             for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
@@ -443,7 +443,7 @@ class Catalogue:
                     return rule.to_match(values, contents)
         return None if kind is None or not body else self._by_contents(headers, kind, contents)
 
-    def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> ProviderMatch | None:
+    def _by_contents(self, headers: Headers, kind: str, contents: _Contents) -> ProviderMatch | None:
         for rule in self._candidates(kind, contents):
             if rule.matches_body(contents):
                 return rule.to_match(_by_lower_case(headers), contents)
@@ -456,7 +456,7 @@ class Catalogue:
             self._by_spelling[name] = rules
         return rules
 
-    def _candidates(self, kind: str, contents: Contents) -> Sequence[_Rule]:
+    def _candidates(self, kind: str, contents: _Contents) -> Sequence[_Rule]:
         """The rules without a header whose first key exists."""
         if kind == FORM:
             return self._by_form
@@ -494,7 +494,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(text), re.IGNORECASE)
 
 
-def _first(sources: Sequence[ValueSource], headers: Mapping[str, str], contents: Contents) -> str | None:
+def _first(sources: Sequence[_ValueSource], headers: Mapping[str, str], contents: _Contents) -> str | None:
     for each in sources:
         text: str | None
         if each.kind == HEADER:

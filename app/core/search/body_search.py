@@ -34,7 +34,7 @@ def encodings_of(content_type: str, views: Iterable[str] = ()) -> tuple[Encoding
     return ("json", "mail") if kind.startswith(("multipart/", "message/")) or "multipart" in names else ("json",)
 
 
-def spellings(character: str, encodings: Iterable[Encoding]) -> list[str]:
+def _spellings(character: str, encodings: Iterable[Encoding]) -> list[str]:
     """The character itself first, then encoded, in either letter case."""
     cases = [case for case in (character, character.lower(), character.upper()) if len(case) == 1]
     found = (spelling for case in cases for name in encodings for spelling in _escapes_of(case, name))
@@ -82,7 +82,7 @@ def _pattern(word: str, encodings: tuple[Encoding, ...]) -> str:
 
 def _any_spelling(character: str, encodings: tuple[Encoding, ...]) -> str:
     """JSON in JSON strings doubles backslashes at each level."""
-    cases = (spelling.lower() if spelling.isascii() else spelling for spelling in spellings(character, encodings))
+    cases = (spelling.lower() if spelling.isascii() else spelling for spelling in _spellings(character, encodings))
     found = {re.escape(spelling).replace(r"\\", r"\\+") for spelling in cases}
     return f"(?:{'|'.join(sorted(found, key=len, reverse=True))})"
 
@@ -178,7 +178,7 @@ class BodySearch:
 
 def _encoded_spellings(character: str, charset: str, encodings: Sequence[Encoding]) -> list[bytes]:
     found = []
-    for spelling in dict.fromkeys([*spellings(character, encodings), character.lower(), character.upper()]):
+    for spelling in dict.fromkeys([*_spellings(character, encodings), character.lower(), character.upper()]):
         try:
             found.append(spelling.encode(charset))
         except UnicodeError:

@@ -109,7 +109,7 @@ class Follower:
             stored, notice, events = list[Summary](), self._notice, list[Event]()
             if self._reads:
                 stored = queries.between(database, self._seq, 2**62, MOST_AT_ONCE)
-                notice, events = read_notices(database, self._notice, self.number)
+                notice, events = _read_notices(database, self._notice, self.number)
             seen = (tuple(versions.items()), uses)
             if not stored and not events and seen == self._seen:
                 return None
@@ -274,7 +274,7 @@ def _write(database: Database, events: bytes) -> None:
     execute(database, "INSERT INTO notice (events) VALUES (?)", (events,))
 
 
-def read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:
+def _read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:
     """What other nodes than `node` have told, and the number up to which that was read."""
     found: list[Event] = []
     for number, author, events in execute(database, _READ, (after,)).fetchall():

@@ -85,7 +85,7 @@ class _Tables(SchemaManager):
         return text.literal(", WITHOUT ROWID") if self.model in _WITHOUT_ROWID else text
 
 
-def create_schema(database: SqliteDatabase) -> None:
+def _create_schema(database: SqliteDatabase) -> None:
     """Create the tables of an empty file with their indexes and triggers, and the rows that always exist."""
     for model in MODELS:
         _Tables(model, database).create_all(safe=False)
@@ -154,7 +154,7 @@ def migrate(database: SqliteDatabase, path: Path, migrations: Sequence[tuple[str
     if not done:
         done = [OLDEST, *(name for name, _ in MIGRATIONS)]
         with database.atomic("IMMEDIATE"):
-            create_schema(database)
+            _create_schema(database)
             _record(database, *done)
     for number, (name, step) in enumerate(migrations, 2):
         if name in done:
@@ -212,7 +212,7 @@ def _expected() -> _Objects:
     database = SqliteDatabase(":memory:")
     database.connect()
     try:
-        create_schema(database)
+        _create_schema(database)
         return _objects(raw(database))
     finally:
         database.close()

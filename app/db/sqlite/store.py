@@ -130,7 +130,7 @@ class Store:
         self.response_pairs = ResponsePairReader(shared)
         self.activity = Activity(shared)
         self.senders = ProviderStats(shared)
-        self.nodes = SingleNode(clock)
+        self.nodes = _SingleNode(clock)
         self.role, self.works = Role.MEMBER, True
 
     slow_search = None
@@ -323,7 +323,7 @@ class Store:
         self._identification.wake()
 
 
-class SingleNode:
+class _SingleNode:
     """This program."""
 
     others = OtherNodes()

@@ -88,7 +88,7 @@ def delimiters(data: bytes, boundary: str, begin: int = 0) -> Iterator[re.Match[
     """Up to the closing one, from where the mark itself is at `begin` or later. Group 1 is the mark, group 2 is there
     if it is the closing one. A search for the text alone takes a tenth of the time of one for the pattern, during which
     no other thread runs."""
-    mark = mark_of(boundary)
+    mark = _mark_of(boundary)
     delimiter = re.compile(rb"(?:\A|\r?\n)(%s)(--)?[ \t]*(?=\r?\n|\Z)" % re.escape(mark))
     at = data.find(mark, begin)
     while at >= 0:
@@ -102,7 +102,7 @@ def delimiters(data: bytes, boundary: str, begin: int = 0) -> Iterator[re.Match[
         at = data.find(mark, found.end() if found else at + 1)
 
 
-def mark_of(boundary: str) -> bytes:
+def _mark_of(boundary: str) -> bytes:
     """What a line begins with that is one."""
     return f"--{boundary}".encode("latin-1", "replace")
 
@@ -387,7 +387,7 @@ class PartFinder:
             self._boundary, note = boundary_of(self._content_type, data[:STEP].decode("latin-1"))
             self.notes += [note] if note else []
         self._data += data if not self.full else b""
-        self._search(len(self._data) - len(mark_of(self._boundary)) - PADDING_MAX)
+        self._search(len(self._data) - len(_mark_of(self._boundary)) - PADDING_MAX)
 
     def finish(self, *, cut: bool = False) -> None:
         """The body ends here; `cut`: it goes on, but not its reading, so that its last part is left out."""
