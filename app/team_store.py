@@ -15,7 +15,7 @@ from app.core.store import Store
 async def open_store(address: str, password: str, *given: Any, **options: Any) -> Store:
     """What `Store.open` opens at this address, with a `password` unless it is empty, and these arguments."""
     with _driver():
-        from app.db.postgres.address import with_password  # start-up time: few use one
+        from app.db.postgres.database import with_password  # start-up time: few use one
         from app.db.postgres.store import Store as PostgresStore  # as above
     return await PostgresStore.open(with_password(address, password), *given, **options)
 
@@ -23,7 +23,7 @@ async def open_store(address: str, password: str, *given: Any, **options: Any) -
 async def check(address: str, password: str) -> None:
     """Raises StoreAddressError when a window could not work on it."""
     with _driver():
-        from app.db.postgres.address import with_password  # start-up time, as above
+        from app.db.postgres.database import with_password  # start-up time, as above
         from app.db.postgres.server_checks import check_use  # as above
     await asyncio.to_thread(check_use, with_password(address, password))
 

@@ -30,8 +30,7 @@ from app.db.models import (
     MigrationModel,
     StorageUseModel,
 )
-from app.db.postgres.address import shown
-from app.db.postgres.database import LOCK_S, OLDEST_SERVER, SCHEMA, PostgresDatabase
+from app.db.postgres.database import LOCK_S, OLDEST_SERVER, SCHEMA, PostgresDatabase, shown
 from app.db.raw_sql import raw, savepoint
 
 VERSION = "0001_create_tables"

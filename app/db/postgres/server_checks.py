@@ -16,8 +16,7 @@ from app.core.text import count_of, size_text
 from app.db.deliveries.targets import TROUBLES
 from app.db.endpoints import FINISH_COPY, unfinished_copy
 from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
-from app.db.postgres.address import refusal, shown
-from app.db.postgres.database import PostgresDatabase, cause_of
+from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown
 from app.db.postgres.nodes import living
 from app.db.postgres.roles import enter, role_of
 from app.db.postgres.schema import check_server, check_version, is_empty

@@ -38,8 +38,7 @@ from app.db.endpoints import Account, Endpoints, Tunnels
 from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.part import Shared
-from app.db.postgres.address import shown
-from app.db.postgres.database import PostgresDatabase, is_lost, trouble
+from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
 from app.db.postgres.follow import Changes, Follower, Listener, Notices
 from app.db.postgres.nodes import Beat, Nodes
 from app.db.postgres.retention import Retention

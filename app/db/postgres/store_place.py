@@ -15,8 +15,7 @@ from app.core.errors import StoreCopyError
 from app.core.role import NOT_ALLOWED, Role
 from app.core.text import count_of
 from app.db.models import ALWAYS_FILLED, MODELS
-from app.db.postgres.address import refusal, shown
-from app.db.postgres.database import PostgresDatabase, cause_of, trouble
+from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown, trouble
 from app.db.postgres.nodes import living
 from app.db.postgres.roles import role_of
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK, check_server, check_version, is_empty, prepare

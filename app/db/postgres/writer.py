@@ -22,8 +22,7 @@ from app.core.errors import EndpointChangedError, NoRoomError, NotAllowedError, 
 from app.core.model import Summary
 from app.core.role import Role
 from app.db.endpoint_directory import endpoint_not_found
-from app.db.postgres.address import refusal
-from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, trouble
+from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, refusal, trouble
 from app.db.postgres.follow import CHANNEL, Changes, Follower
 from app.db.postgres.insert import insert
 from app.db.postgres.nodes import touch, use_number

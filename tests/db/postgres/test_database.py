@@ -10,8 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.core.errors import StoreAddressError
 from app.core.settings import Settings, check
-from app.db.postgres.address import connection_text, shown
-from app.db.postgres.database import SCHEMA
+from app.db.postgres.database import SCHEMA, connection_text, shown
 from app.db.postgres.store import Store
 from tests.postgres import PostgresServer
 
