@@ -30,6 +30,7 @@ check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy app hookline benchmarks docs/examples/shop/shop docs/examples/shop/tests packaging/*.py packaging/*/*.py
+	$(BIN)/mypy --explicit-package-bases docs/api*.py docs/book*.py docs/picture_data.py docs/screenshots.py
 	$(MAKE) test
 
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review

@@ -147,7 +147,7 @@ def example_of(schema: dict[str, Any], components: dict[str, Any], name: str = "
     if schema.get("format") == "date-time":
         return TIME
     numbers = {"integer": max(1, schema.get("minimum", 1)), "number": 1.5, "boolean": True}
-    return numbers.get(kind, "…")
+    return numbers.get(str(kind), "…")
 
 
 def _component(name: str, components: dict[str, Any]) -> Any:
@@ -177,7 +177,7 @@ def _fits(value: Any, schema: dict[str, Any], components: dict[str, Any]) -> boo
         return any(_fits(value, one, components) for one in schema["anyOf"])
     if "enum" in schema:
         return value in schema["enum"]
-    kinds = {
+    kinds: dict[str, Any] = {
         "string": str,
         "integer": int,
         "number": (int, float),

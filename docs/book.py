@@ -47,7 +47,6 @@ class Book:
         self._began = 0
         self._scheme: Choice = "light"
         self.detail.body.loader.begun.connect(self._begun)
-        self.detail.body.image.shown.connect(self._begun)
         self.detail.body.tree.shown.connect(self._begun)
 
     # -- filling --------------------------------------------------------------------------------------------------

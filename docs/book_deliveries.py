@@ -12,8 +12,8 @@ from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft
+from app.core.store import Store
 from app.core.target import RetryRule, TargetDraft
-from app.db.sqlite.store import Store
 from app.ui.inspector.tabs import BODY, DELIVERIES
 from app.ui.shell.sidebar import ALL_DELIVERIES
 from docs.book import SIZES, Book
@@ -249,6 +249,7 @@ class Deliveries:
 async def draw(book: Book) -> None:
     """The tab for each kind of delivery, and the page."""
     deliveries, forwarder = Deliveries(book.store), book.ready.application._forwarder
+    assert forwarder is not None
     await forwarder.stop()
     await deliveries.fill()
     await book.show(deliveries.endpoint)

@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog
+from PySide6.QtWidgets import QDialog, QMenu
 
 from app.core.model import Endpoint
 from app.core.target import RetryRule, TargetDraft
@@ -109,6 +109,7 @@ def _open_notify(book: Book) -> None:
     header = book.page.header
     header.more.click()
     menu = header.notify.parentWidget()
+    assert isinstance(menu, QMenu)
     menu.setActiveAction(header.notify.menuAction())
     QTest.keyClick(menu, Qt.Key.Key_Right)
 

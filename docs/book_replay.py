@@ -102,6 +102,6 @@ async def _progress(book: Book, stripe: Endpoint) -> None:
     await book.save("replays-summary", WIDE)
     page = book.window.replays.page
     page.list.select_row(1)
-    await book.until("its failures", page.details.failures.rows.rowCount)
+    await book.until("its failures", lambda: page.details.failures.rows.rowCount() > 0)
     await book.save("replays-failed")
     await book.show(stripe)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from app import window_session
 from app.application import Application
@@ -25,6 +26,7 @@ from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
 from app.ui.tunnel.page import TunnelPage
+from app.ui.widgets.text_fields import TextField
 from docs.book import Book
 from tests.ui.tunnels import URL, FakeTunnels
 
@@ -86,7 +88,8 @@ def services_of(application: Application, *restarts: Callable[..., None]) -> Ser
         path = real.capture_url(endpoint).partition("/catch/")[2]
         return f"{about.base_url}/catch/{path}"
 
-    return dataclasses.replace(real, tunnels=tunnels, about=about, capture_url=capture_url)
+    stand_ins: dict[str, Any] = {"tunnels": tunnels, "about": about, "capture_url": capture_url}
+    return dataclasses.replace(real, **stand_ins)
 
 
 _LOG = """2026-11-23T03:02:11Z INF Thank you for trying Cloudflare Tunnel.
@@ -106,7 +109,7 @@ class Chapter:
     def __init__(self, book: Book) -> None:
         self.book = book
         self.page: TunnelPage = book.window.tunnel.page
-        tunnels = book.window.services.tunnels
+        tunnels: object = book.window.services.tunnels
         assert isinstance(tunnels, FakeTunnels)
         self.tunnels = tunnels
 
@@ -124,7 +127,9 @@ class Chapter:
             await self.save(f"tunnel-off-{name}")
         programs.list.select("ssh")
         error = FieldError(field="url", message="Public URL must begin with http:// or https://, not “hooks”.")
-        programs.panes["ssh"].form.fields["url"].editor.setText("hooks")
+        url = programs.panes["ssh"].form.fields["url"].editor
+        assert isinstance(url, TextField)
+        url.setText("hooks")
         refused = InvalidFieldsError([error])
         await book.save("tunnel-errors", SIZES, before=lambda: programs.show_error("ssh", refused))
         programs.panes["ssh"].show_error(InvalidFieldsError([]))

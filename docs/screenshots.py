@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -117,7 +117,7 @@ def main() -> int:
     only = set_screen(wanted.size)
     wanted.out.mkdir(parents=True, exist_ok=True)
     main_window.SystemTray = PictureTray  # type: ignore[attr-defined]
-    window_session.services_of = book_tunnel.services_of  # type: ignore[attr-defined]
+    window_session.services_of = book_tunnel.services_of  # type: ignore[assignment]
     target = ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=target.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +181,7 @@ class Walk:
             await book_bodies.draw(book, partner)
         else:
             await book.fill(partner, picture_data.odd(book.rng), minutes=50)
-        chapters = {
+        chapters: dict[str, Callable[[], Awaitable[None]]] = {
             "lists": lambda: self._lists(stripe, shopify, deploy),
             "hand": lambda: book_hand.draw_hand(book, stripe),
             "filters": lambda: book_filters.draw(book, stripe, shopify),
