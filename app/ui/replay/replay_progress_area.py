@@ -150,10 +150,6 @@ class ReplayProgressArea(QObject):
         shown = self.tracker.shown
         return State.NONE if shown is None else replay_state(shown)
 
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self.tracker.stop()
-
     @Slot(str)
     def show_replay(self, replay_id: str) -> None:
         """On the page."""

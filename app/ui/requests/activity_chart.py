@@ -407,10 +407,6 @@ class ActivityStrip(QFrame):
         """Whether the chart is expanded."""
         return not self.chart.isHidden()
 
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self.source.stop()
-
     def show_endpoint(self, endpoint_id: int | None) -> None:
         """Show the requests of an endpoint, or of all (None), in the time range last selected there."""
         self._times_of[self.source.endpoint_id] = self.times

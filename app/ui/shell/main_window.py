@@ -245,8 +245,8 @@ class MainWindow(QMainWindow):
         self.dialogs.closing.emit()
         self.qt_events.stop()
         self._deletes.end()
-        self.replays.stop()
-        self.tunnel.stop()
+        self.replays.tracker.stop()
+        self.tunnel.notices.stop()
         self._retention_notice.stop()
         if self._requests is not None:
             self._requests.stop()

@@ -174,10 +174,6 @@ class TunnelArea(QObject):
             )
         return self._page
 
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self.notices.stop()
-
     def watch(self, pages: QStackedWidget) -> None:
         """While `pages` show `page`, nothing is said that it says itself."""
         self._pages = pages

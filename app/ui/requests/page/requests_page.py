@@ -140,7 +140,7 @@ class RequestsPage(QWidget):
         self.feed.stop()
         self.select_all.stop()
         self._target_results.stop()
-        self.activity.stop()
+        self.activity.source.stop()
         self.header.paused_notice.stop()
         self.detail.stop()
         self.windows.close_all()
