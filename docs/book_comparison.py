@@ -119,7 +119,7 @@ async def _two_targets(book: Book, name: str, first: str, second: str) -> Endpoi
 
 async def _open(book: Book, endpoint: Endpoint) -> ComparisonDialog:
     await asyncio.sleep(0.3)
-    book.window.endpoint_actions.compare(endpoint)
+    book.window.endpoint_actions.compare_requested.emit(endpoint)
     dialog = book.dialog(ComparisonDialog)
     await book.until("the end of the comparison", lambda: dialog.runner.ended and not dialog.runner.running)
     return dialog

@@ -286,25 +286,21 @@ ENDPOINTS = 5
 class TrayMenu(QMenu):
     """Entries are updated in place: on some desktops an open menu closes when it is rebuilt."""
 
-    show_requested = Signal()
     endpoint_requested = Signal(str)
-    new_endpoint_requested = Signal()
-    quit_requested = Signal()
 
     def __init__(self, unread: UnreadCount, pause: Pause, parent: QWidget) -> None:
         super().__init__(parent)
         self._unread, self._pause = unread, pause
-        shows = self.addAction("Show Hookline")
-        shows.triggered.connect(self.show_requested)
-        self.setDefaultAction(shows)
+        self.show_window = self.addAction("Show Hookline")
+        self.setDefaultAction(self.show_window)
         self._above = self.addSeparator()
         self._endpoints = [self.addAction("") for _ in range(ENDPOINTS)]
         self.addSeparator()
         self._hold = self.addAction("Pause list")
         self._hold.triggered.connect(self._toggle)
-        self.addAction("New endpoint…").triggered.connect(self.new_endpoint_requested)
+        self.new_endpoint = self.addAction("New endpoint…")
         self.addSeparator()
-        self.addAction("Quit Hookline").triggered.connect(self.quit_requested)
+        self.quit = self.addAction("Quit Hookline")
         self.triggered.connect(self._triggered)
         unread.changed.connect(self.refresh)
         pause.changed.connect(self.refresh)

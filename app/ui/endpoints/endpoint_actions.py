@@ -215,10 +215,6 @@ class EndpointActions(QObject):
         """Request that the window shows its requests."""
         self.open_requested.emit(endpoint.id)
 
-    def compare(self, endpoint: Endpoint) -> None:
-        """Request that the responses of its targets are compared."""
-        self.compare_requested.emit(endpoint)
-
     def toggle(self, endpoint: Endpoint) -> None:
         """Switch it off if it is on, and on if it is off."""
         self.set_active(endpoint, not endpoint.active)
@@ -385,7 +381,7 @@ class EndpointCommands(Commands):
         self.copy_curl = self.command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self.command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self.command("Send test request", "send", actions.send_test)
-        self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal)
+        self.compare = self.command("Compare targets…", "compare", actions.compare_requested.emit, compare_refusal)
         self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off", changes=True)
         pause, resume = "Pause forwarding", "Resume forwarding"
         self.pause_forwarding = self.command(pause, "paused", actions.pause_forwarding, _pause_refusal, changes=True)

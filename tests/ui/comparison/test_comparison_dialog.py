@@ -43,7 +43,7 @@ async def answered(desk: Desk, endpoint: Endpoint, first: bytes, second: bytes, 
 
 async def opened(window: MainWindow, endpoint: Endpoint) -> ComparisonDialog:
     """The comparison of the endpoint, once all is compared."""
-    window.endpoint_actions.compare(endpoint)
+    window.endpoint_actions.compare_requested.emit(endpoint)
     dialog = window.findChildren(ComparisonDialog)[-1]
     await until(lambda: dialog.runner.ended and not dialog.runner.running)
     return dialog
@@ -100,7 +100,7 @@ async def test_it_says_that_it_compares_and_can_be_stopped_and_continued(
             return await read(*arguments, **named)
 
         monkeypatch.setattr(desk.store.response_pairs, "page", held)
-        window.endpoint_actions.compare(endpoint)
+        window.endpoint_actions.compare_requested.emit(endpoint)
         dialog = window.findChildren(ComparisonDialog)[-1]
         await until(lambda: dialog.progress.text() == "Comparing… Nothing compared yet")
         assert dialog.more.text() == "Stop"
@@ -124,7 +124,7 @@ async def test_a_response_that_comes_while_earlier_ones_are_read_is_the_one_comp
             await settle(30)  # by then it could be compared
 
         happened = while_read(desk.store.response_pairs, "page", retried)
-        window.endpoint_actions.compare(endpoint)
+        window.endpoint_actions.compare_requested.emit(endpoint)
         dialog = window.findChildren(ComparisonDialog)[-1]
         await until(lambda: happened() and dialog.runner.ended and not dialog.runner.running)
         await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
@@ -318,7 +318,7 @@ async def test_it_stops_after_many_requests_until_asked(tmp_path: Path, monkeypa
         endpoint = await deliveries.two_targets(desk.store)
         for _ in range(3):
             await answered(desk, endpoint, b"1", b"2")
-        window.endpoint_actions.compare(endpoint)
+        window.endpoint_actions.compare_requested.emit(endpoint)
         dialog = window.findChildren(ComparisonDialog)[0]
         await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
         assert (dialog.more.isVisible(), dialog.more.text()) == (True, "Compare older requests")

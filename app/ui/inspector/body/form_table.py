@@ -15,7 +15,7 @@ from app.core.bodies.formats.form import FIELDS_MAX, ROOT, FormField, FormTree, 
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
-from app.ui.inspector.body.body_tree import BodyTree, BodyTreePane
+from app.ui.inspector.body.tree_view import BodyTree, BodyTreePane
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
