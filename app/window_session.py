@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from app import __version__
 from app.application import Application
 from app.cli.options import WindowOptions
-from app.core.lazy_mapping import LazyMapping
 from app.core.links import LaunchAction
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice
@@ -71,8 +71,8 @@ def services_of(
         refused=refused,
         bus=application.bus,
         capture_url=application.addresses.capture_url,
-        providers=LazyMapping(lambda: application.catalogue.names),
-        provider_marks=LazyMapping(lambda: application.catalogue.marks),
+        providers=_LazyMapping(lambda: application.catalogue.names),
+        provider_marks=_LazyMapping(lambda: application.catalogue.marks),
         own_bases=application.addresses.own_bases,
         listening=listening,
         settings=lambda: application.settings,
@@ -144,3 +144,27 @@ class WindowSession:
         await self.window.pending.close()
         await self._tasks.cancel_all()
         self.window.deleteLater()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _LazyMapping(Mapping[K, V]):
+    """Has what `read` returns."""
+
+    def __init__(self, read: Callable[[], Mapping[K, V]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _items(self) -> Mapping[K, V]:
+        return self._read()
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)

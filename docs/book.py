@@ -32,6 +32,9 @@ MINUTE = 60_000_000
 
 D = TypeVar("D", bound=QDialog)
 
+LOADING = "Loading…"
+"""What the view of pictures says until it shows one."""
+
 
 class Book:
     """`ready` is the running program; `save` makes the pictures of what its window shows, all of them in `only` if
@@ -146,8 +149,10 @@ class Book:
 
     def _body_shown(self) -> bool:
         body = self.detail.body
-        wanted = 2 if body.stack.currentWidget() in (body.image, body.tree) else 1
-        return self._began >= wanted
+        page = body.stack.currentWidget()
+        if page is body.image and body.image.caption.text() == LOADING:
+            return False
+        return self._began >= (2 if page is body.tree else 1)
 
     def dialog(self, kind: type[D]) -> D:
         """The open dialog of this kind."""
