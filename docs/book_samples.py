@@ -273,7 +273,7 @@ def _drawn(kind: str, width: int, height: int, *, see_through: bool = False) -> 
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, kind.encode()):
+    if not image.save(buffer, kind):  # type: ignore[call-overload]  # PySide6 refuses the bytes that its stubs ask for
         raise OSError(f"This Qt writes no {kind}.")
     return bytes(data.data())
 
