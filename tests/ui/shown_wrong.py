@@ -14,6 +14,9 @@ from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
 
+UNTOLD = {"response_status", "response_ms", "sending_at"}
+"""What changes and is not announced: the first two are not shown in lists."""
+
 
 async def shown_wrong(desk: Desk, window: MainWindow) -> list[str]:
     """Of the sidebar, the focus and the page that is shown."""
@@ -96,8 +99,8 @@ async def _in_list(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
     ]
 
 
-def _differences(shown: Summary, stored: Summary) -> Iterator[str]:
-    for name in set(Summary.__struct_fields__) - {"response_status", "response_ms"}:  # they are not shown
+def _differences(shown: Summary | Delivery, stored: Summary | Delivery) -> Iterator[str]:
+    for name in set(type(shown).__struct_fields__) - UNTOLD:
         if getattr(shown, name) != getattr(stored, name):
             yield f"{shown.id} {name} {getattr(shown, name)!r}, stored is {getattr(stored, name)!r}"
 
@@ -150,9 +153,8 @@ async def _in_deliveries(desk: Desk, window: MainWindow) -> AsyncIterator[str]:
     wanted = stored[: len(shown)]
     if [one.id for one in shown] != [one.id for one in wanted]:
         yield f"the page of deliveries lists {len(shown)}, not the newest of {len(stored)}"
-    elif shown != wanted:
-        different = next(pair for pair in zip(shown, wanted, strict=True) if pair[0] != pair[1])
-        yield f"the page of deliveries shows {different[0]}, not {different[1]}"
+    elif different := [what for pair in zip(shown, wanted, strict=True) for what in _differences(*pair)]:
+        yield f"the page of deliveries says something else: {different[:5]}"
     if len(shown) < min(len(stored), 40):
         yield f"the page of deliveries lists {len(shown)} of {len(stored)}"
     if page._count is None or not len(stored) <= page._count <= len(all_stored):
