@@ -1,4 +1,4 @@
-"""Checks of the data folder for `hookline doctor`: the folder, its disk, settings and token, and who uses it.
+"""Checks of the data folder for `hookline doctor`: the folder, its disk, settings and token.
 
 Nothing is created or changed. Each function takes the folder.
 """

@@ -1,4 +1,4 @@
-"""The thread that writes, and what waits for it: all that is queued in one turn of the loop is passed on together; and
+"""The thread that writes, and what waits for it: all that is queued in one turn of the loop is passed on together. Also
 what follows in memory once captures are stored."""
 
 from __future__ import annotations

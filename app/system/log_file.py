@@ -1,5 +1,5 @@
-"""The program's log: `hookline.log` in the data folder, small, readable by its owner alone, and on standard error
-lines of JSON for a program that collects them."""
+"""The program's log: `hookline.log` in the data folder, small and readable by its owner alone; and lines of JSON on
+standard error, for a program that collects them."""
 
 from __future__ import annotations
 

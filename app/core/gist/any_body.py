@@ -181,7 +181,7 @@ _PART_TYPE = re.compile(r"^content-type:[ \t]{0,20}([^\s;]{1,100})", re.IGNORECA
 
 
 def _form_gist(text: str, *, complete: bool) -> str | None:
-    """`data` like `a=1&b=2`; None if it has no fields."""
+    """`text` like `a=1&b=2`; None if it has no fields."""
     if "=" not in text[:FORM_SCAN]:
         return None
     return with_detail("form", names(_field_names(text[:FORM_SCAN]), more=not complete))

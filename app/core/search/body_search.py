@@ -1,5 +1,5 @@
-"""Finds a text in a body of any size, piece by piece, and marks words also where senders encoded them: a search finds
-them decoded."""
+"""Finds words also where senders encoded them, as a search of the stored requests does: in the text of a view, which
+marks them, and in a body of any size, piece by piece."""
 
 from __future__ import annotations
 

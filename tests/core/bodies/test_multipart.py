@@ -1,5 +1,5 @@
-"""Multipart bodies are shown part by part; boundaries that lie or lack are told, and nothing is dropped
-unsaid. The parts of a body that is read in pieces are those of the whole body."""
+"""Multipart bodies are shown part by part; boundaries that lie or lack are told, and nothing is dropped unsaid. The
+parts of a body that is read in pieces are those of the whole body."""
 
 from __future__ import annotations
 

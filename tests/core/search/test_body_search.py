@@ -1,5 +1,5 @@
-"""A text is found where a character of the body begins, in charsets of several bytes too. A view marks a word
-as senders write it, and nothing that is no spelling of it."""
+"""A text is found where a character of the body begins, in charsets of several bytes too. A view marks a word as
+senders write it, and nothing that is no spelling of it."""
 
 from __future__ import annotations
 

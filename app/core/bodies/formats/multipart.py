@@ -1,5 +1,5 @@
-"""Multipart bodies part by part: name, headers, and content in the view that fits it best; also
-of a body that is read in pieces, where each part begins and ends."""
+"""Multipart bodies part by part: name, headers, and content in the view that fits it best; and, in a body that is read
+in pieces, where each part begins and ends."""
 
 from __future__ import annotations
 

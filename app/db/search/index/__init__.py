@@ -1,1 +1,1 @@
-"""The search index, which leaves out requests that cannot match: a file of its own that can be rebuilt at any time."""
+"""The search index, which leaves out requests that cannot match: what it holds of each request, and how it is asked."""
