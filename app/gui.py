@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow
     from app.window_session import WindowSession
 
+log = logging.getLogger(__name__)
+
 
 def post_restored(messages: Messages, replaced: Path) -> None:
     """`replaced` is the previous database."""
@@ -70,8 +72,6 @@ def post_restored(messages: Messages, replaced: Path) -> None:
     action = MessageAction("Show in folder", show)
     messages.post(Message(text="The backup was restored.", advice=advice, tone="info", actions=(action,)))
 
-
-log = logging.getLogger(__name__)
 
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from app.system.autostart.autostart import Autostart
     from app.ui.single_instance import SingleInstance
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 
 def _do_nothing(*_: object) -> None:
     """The default for what ends the window."""
@@ -144,10 +147,6 @@ class WindowSession:
         await self.window.pending.close()
         await self._tasks.cancel_all()
         self.window.deleteLater()
-
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class _LazyMapping(Mapping[K, V]):

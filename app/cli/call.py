@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hookline.calls import Call as ApiCall
     from hookline.calls import Pages
 
+T = TypeVar("T")
+
 
 class CliServices(Record, frozen=True):
     """`serve`, `listen`, `window` and `selftest` run until they end and return the exit code.
@@ -53,9 +55,6 @@ class CliServices(Record, frozen=True):
     init_team: Callable[[str], Mapping[Role, str]]
     portable_folder: Path | None = None
     is_bundle: bool = False
-
-
-T = TypeVar("T")
 
 
 class Call(NamedTuple):

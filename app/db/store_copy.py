@@ -101,7 +101,7 @@ def copy_store(source: str | Path, target: str | Path, report: Report) -> Copied
         ) from error
 
 
-# -- the beginning ---------------------------------------------------------------------------------------------------
+# -- the beginning -----------------------------------------------------------------------------------------------------
 
 
 def _begin(original: StorePlace, copy: StorePlace) -> None:
@@ -157,7 +157,7 @@ def _count(database: Database) -> int:
     return int(execute(database, "SELECT coalesce(sum(total), 0) FROM storage_use").fetchone()[0])
 
 
-# -- requests --------------------------------------------------------------------------------------------------------
+# -- requests ----------------------------------------------------------------------------------------------------------
 
 
 def _copy_requests(original: StorePlace, copy: StorePlace, report: Callable[[int], None]) -> None:
@@ -197,7 +197,7 @@ def _compare(original: StorePlace, copy: StorePlace, report: Callable[[int], Non
     )
 
 
-# -- the end ---------------------------------------------------------------------------------------------------------
+# -- the end -----------------------------------------------------------------------------------------------------------
 
 
 def _finish(source: Database, target: Database) -> None:

@@ -20,6 +20,8 @@ from app.db.counts import RequestCounts
 from app.db.storage_limits import StorageLimits
 from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult, nothing
 
+T = TypeVar("T")
+
 
 class Inserts:
     """Counts and publishes the groups of captures that the writer has stored."""
@@ -57,9 +59,6 @@ class Inserts:
             self._request_counts.stored(summaries, grown)
             own = len(summaries) - of_others
             self._publish(Captured(summaries=tuple(summaries), own=own, seconds=seconds))
-
-
-T = TypeVar("T")
 
 
 def _succeed(future: asyncio.Future[T], after: Callable[[T], None], result: T) -> None:

@@ -27,6 +27,8 @@ from app.db.records import ATTEMPT_COLUMNS, to_attempt
 from app.db.write_jobs import Job
 from app.db.writer_thread import WriterThread
 
+T = TypeVar("T")
+
 _PLAIN = (
     *("number", "started_at", "ms", "method", "url", "size", "reused", "http_version", "status", "response_size"),
     *("response_truncated", "error"),
@@ -194,8 +196,6 @@ def _seq_of(database: Database, delivery_id: str) -> int:
         raise NotFoundError("This delivery is no longer stored.")
     return seq
 
-
-T = TypeVar("T")
 
 _CHANGING = (
     *("url", "due_at", "attempts", "round_attempts", "round_ms", "started_at", "ms", "status", "error"),

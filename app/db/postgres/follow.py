@@ -55,7 +55,6 @@ CHANNEL = "hookline"
 MOST_AT_ONCE = 10_000
 """Requests that are read at once."""
 
-
 _Use = tuple[int, int, int, int]
 """An owner, its bytes, its requests, and those that are unread."""
 

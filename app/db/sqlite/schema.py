@@ -99,7 +99,6 @@ def _create_schema(database: SqliteDatabase) -> None:
 
 Migration = Callable[[SqliteDatabase], None]
 
-
 MIGRATIONS: tuple[tuple[str, Migration], ...] = ()
 """Names and steps in order of application; none since the first release. A released name never changes its meaning."""
 

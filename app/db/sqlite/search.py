@@ -343,14 +343,6 @@ class Index:
         return await asyncio.wrap_future(work)
 
 
-def _oldest_above(database: Database, upto: int) -> tuple[int, int | None]:
-    """How many requests are numbered above `upto`, counted to `UNINDEXED_MAX` at most, and when the first of these was
-    received."""
-    statement = "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)"
-    count, oldest = raw(database).execute(statement, (upto, UNINDEXED_MAX)).fetchone()
-    return count, oldest
-
-
 def _deleted_groups(database: Database, numbers: Sequence[int]) -> list[int]:
     """The groups of which no request is stored any more."""
     query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
@@ -389,6 +381,14 @@ class Search(AnySearch):
             for (floor, _), seqs in zip(zones, found, strict=False):
                 yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
             zones = zones[len(found) :]
+
+
+def _oldest_above(database: Database, upto: int) -> tuple[int, int | None]:
+    """How many requests are numbered above `upto`, counted to `UNINDEXED_MAX` at most, and when the first of these was
+    received."""
+    statement = "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)"
+    count, oldest = raw(database).execute(statement, (upto, UNINDEXED_MAX)).fetchone()
+    return count, oldest
 
 
 def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:

@@ -33,6 +33,8 @@ from app.server.target_responses import TargetResponses
 if TYPE_CHECKING:
     from app.current_settings import CurrentSettings
 
+log = logging.getLogger(__name__)
+
 
 class Body(NamedTuple):
     """A received body, its total size and hash. `tail` is all of it, or with a `key` what follows its stored parts."""
@@ -108,8 +110,6 @@ class BodyBuffer:
             self._memory.release(len(data))
         self._stored += len(data)
 
-
-log = logging.getLogger(__name__)
 
 _DEFAULTS = Limits()
 IDENTIFY_MAX = 8 * 1024

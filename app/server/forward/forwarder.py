@@ -32,6 +32,8 @@ from app.server.forward.lazy_sender import LazySender
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses
 
+log = logging.getLogger(__name__)
+
 INTERVAL_S = 60.0
 """Between two lines about failed deliveries to one target: thousands may fail in a second."""
 
@@ -123,8 +125,6 @@ def _write_more(logged: _Logged) -> None:
         log.info("%s %s failed since the last line, the last one with: %s.", failed, logged.what, logged.result)
         logged.more = 0
 
-
-log = logging.getLogger(__name__)
 
 _GRACE_S = 0.5
 CLAIM_RETRY_S = 2.0

@@ -23,6 +23,8 @@ from app.core.target import Target
 if TYPE_CHECKING:
     from app.server.forward.sender import AttemptSender
 
+T = TypeVar("T")
+
 LAZY_IMPORTS = ("httpcore", "httpcore._backends.anyio", "anyio", "anyio._backends._asyncio")
 """What httpx imports only with the first connection. Another version may do without some of them."""
 
@@ -39,7 +41,6 @@ def _load(module: str, lazy_imports: tuple[str, ...]) -> None:
             import_module(late)
 
 
-T = TypeVar("T")
 Made = list[tuple[Attempt, bytes]]
 """The attempts made at once, one or two, each with the kept part of the response's body."""
 FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 5.0

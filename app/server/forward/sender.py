@@ -25,6 +25,8 @@ from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request, parse_url
 from app.server.forward.tls import TlsOptions
 
+log = logging.getLogger(__name__)
+
 REDIRECTS_MAX = 10
 _OF_BODY = frozenset(
     {
@@ -79,9 +81,6 @@ def followed_text(urls: list[str]) -> str:
         return ""
     shown = urls if len(urls) <= 4 else [*urls[:2], "…", urls[-1]]
     return f" Followed redirects: {' → '.join(url[:_TEXT_MAX] for url in shown)}"
-
-
-log = logging.getLogger(__name__)
 
 
 class AttemptSender:

@@ -22,6 +22,8 @@ from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
 from app.server.forward.lazy_sender import Made, stored
 
+log = logging.getLogger(__name__)
+
 
 def after(delivery: Delivery, made: Made, retry: RetryRule | None) -> Delivery:
     """The delivery after its attempt: queued for its next attempt by the rule, or ended."""
@@ -50,8 +52,6 @@ def after(delivery: Delivery, made: Made, retry: RetryRule | None) -> Delivery:
         interrupted=False,
     )
 
-
-log = logging.getLogger(__name__)
 
 _BATCH, _LOW = 200, 150
 """How many deliveries are read at once, and how few are left when the next are read."""

@@ -37,6 +37,8 @@ from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
 from app.server.forward.target_queue import after
 
+log = logging.getLogger(__name__)
+
 _ID_BYTES = 16
 _PAGE = 500
 
@@ -92,8 +94,6 @@ async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Se
         before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
     return selection
 
-
-log = logging.getLogger(__name__)
 
 _AHEAD = 64
 """How many requests are read at once."""

@@ -27,6 +27,8 @@ from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.guarded_process import GuardedProcess
 from app.server.tunnel.launch import Launch, Started
 
+log = logging.getLogger(__name__)
+
 LINES_KEPT = 50
 READ_MAX = 16 * 1024
 BYTES_PER_S = 256 * 1024
@@ -173,8 +175,6 @@ def restart_delay_s(failures: int) -> float:
     doublings = min(max(failures, 1) - 1, 10)
     return min(LONGEST_S, FIRST_S * (1 << doublings))
 
-
-log = logging.getLogger(__name__)
 
 PROBE_MODULE = "app.server.tunnel.probe"
 wall_clock = time.time
