@@ -68,7 +68,7 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
                 raise Timeout(lock.lock_file) from None
             if descriptor is not None:
                 undo.callback(os.close, descriptor)
-            was_unclean = os.path.exists(folder / _PID_NAME)
+            unclean = was_unclean(folder)
             make_room_to_start(folder)
             _write_pid(folder / _PID_NAME)
             undo.pop_all()
@@ -88,7 +88,7 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
                 " disk, or choose another with --data-dir."
             )
         raise DataFolderError(f"{message}{reason and ' '}{reason}", folder) from error
-    return FolderLock(lock, descriptor, folder / _PID_NAME, was_unclean=was_unclean)
+    return FolderLock(lock, descriptor, folder / _PID_NAME, was_unclean=unclean)
 
 
 def _hold_folder(folder: Path) -> int | None:
@@ -174,4 +174,4 @@ def _is_held(folder: Path) -> bool:
 
 def was_unclean(folder: Path) -> bool:
     """Whether the last program on a folder that is not in use was killed."""
-    return (folder / _PID_NAME).exists()
+    return os.path.exists(folder / _PID_NAME)
