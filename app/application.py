@@ -23,7 +23,7 @@ from app import __version__
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, StoreAddressError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.files import resource
-from app.core.providers import Catalogue, ProviderMatch, load
+from app.core.providers import Catalogue, ProviderMatch, load_catalogue
 from app.core.record import Headers
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
@@ -128,7 +128,7 @@ class Application:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The providers: read with the first request, or by `prepare`."""
-        return load(resource("providers"))
+        return load_catalogue(resource("providers"))
 
     def prepare(self) -> None:
         """Read what the first request would wait for; on any thread."""

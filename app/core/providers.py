@@ -466,7 +466,7 @@ class Catalogue:
         return [rule for _, rule in sorted((pair for key in keys for pair in self._by_key[key]), key=_rank)]
 
 
-def load(folder: Path) -> Catalogue:
+def load_catalogue(folder: Path) -> Catalogue:
     """Reads a folder of TOML files; CatalogueError names the file and the key with the error."""
     return Catalogue(read_folder(folder))
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.providers import ProviderMatch, load
+from app.core.providers import ProviderMatch, load_catalogue
 from app.core.record import Headers
 
 HERE = Path(__file__).parent
-CATALOGUE = load(HERE.parents[2] / "resources" / "providers")
+CATALOGUE = load_catalogue(HERE.parents[2] / "resources" / "providers")
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
