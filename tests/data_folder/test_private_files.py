@@ -23,12 +23,18 @@ from tests.db.helpers import files
 
 OTHER = Settings(port=1234, host="0.0.0.0", api_port=4321, base_url="https://a.example", body_limit=4096, theme="dark")
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
 
-def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_without_a_file_the_settings_are_the_defaults(tmp_path: Path) -> None:
     assert load_settings(tmp_path) == Settings()
 
 
-def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+def test_settings_that_were_saved_are_loaded(tmp_path: Path) -> None:
     save_settings(tmp_path, Settings())
     save_settings(tmp_path, OTHER)
     assert load_settings(tmp_path) == OTHER
@@ -62,7 +68,7 @@ def test_the_default_port_of_one_is_free_for_the_other(tmp_path: Path) -> None:
         ('{"host": "\\ud800"}', ["settings.json"]),
     ],
 )
-def test_a_bad_file_is_named_with_key_and_value(tmp_path: Path, text: str, named: list[str]) -> None:
+def test_bad_settings_are_named_with_key_and_value(tmp_path: Path, text: str, named: list[str]) -> None:
     file = tmp_path / "settings.json"
     file.write_text(text)
     with pytest.raises(DataFolderError) as caught:
@@ -80,20 +86,13 @@ def test_what_cannot_be_saved_leaves_the_old_settings(tmp_path: Path) -> None:
     assert load_settings(tmp_path) == OTHER
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_settings_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "settings.json").mkdir()
     with pytest.raises(DataFolderError, match="cannot be read"):
         load_settings(tmp_path)
 
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-def test_made_once_and_kept(tmp_path: Path) -> None:
+def test_a_token_is_made_once_and_kept(tmp_path: Path) -> None:
     token = load_or_create_token(tmp_path)
     assert len(token) >= 32
     assert load_or_create_token(tmp_path) == token
@@ -101,7 +100,7 @@ def test_made_once_and_kept(tmp_path: Path) -> None:
 
 
 @posix
-def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_only_its_owner_may_read_the_token(tmp_path: Path) -> None:
     token = load_or_create_token(tmp_path)
     path = tmp_path / "api-token"
     assert mode(path) == 0o600
@@ -125,7 +124,7 @@ def test_an_empty_file_gets_a_token(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["short", "two words of some length", "sch\xf6n-und-lang-genug-1234", "a" * 20 + "\nb"]
 )
-def test_what_no_header_can_carry_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
+def test_a_token_that_no_header_can_carry_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "api-token"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataFolderError, match="api-token"):
@@ -133,7 +132,7 @@ def test_what_no_header_can_carry_is_refused_and_left_alone(tmp_path: Path, text
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_folder_in_its_place_is_an_error_with_words(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_token_is_an_error_with_words(tmp_path: Path) -> None:
     (tmp_path / "api-token").mkdir()
     with pytest.raises(DataFolderError, match="api-token"):
         load_or_create_token(tmp_path)
