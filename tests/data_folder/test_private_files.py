@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 import sys
 from pathlib import Path
@@ -136,6 +138,21 @@ def test_a_folder_in_place_of_the_token_is_an_error_with_words(tmp_path: Path) -
     (tmp_path / "api-token").mkdir()
     with pytest.raises(DataFolderError, match="api-token"):
         load_or_create_token(tmp_path)
+
+
+def test_on_a_full_disk_a_token_takes_the_room_of_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reserve = tmp_path / "hookline.reserve"
+    reserve.write_bytes(bytes(4096))
+
+    def full(_: int) -> None:
+        if reserve.stat().st_size:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr("app.data_folder.reserve_file.free_bytes", lambda _: 0)
+    token = load_or_create_token(tmp_path)
+    assert load_or_create_token(tmp_path) == token
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["api-token", "hookline.reserve"]
 
 
 def test_options_of_tunnels_are_kept_and_never_told(tmp_path: Path) -> None:
