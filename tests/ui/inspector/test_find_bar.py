@@ -15,6 +15,7 @@ from app.core.errors import StorageUnavailableError
 from app.ui.inspector.body.body_find import HexFinder, LinesFinder
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import Finder
+from app.ui.inspector.body.parts_view import PartsView
 from app.ui.theme.theme import Theme
 from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body
@@ -86,6 +87,24 @@ async def test_what_is_still_read_is_not_said_to_have_no_match(
     await until(lambda: bar.count.text() == ("Could not read the rest" if fails else "1 of 4"))
     await until(lambda: bar.count.text() == "1 of 4")
     await until(lambda: not shown.desk.messages.waiting())
+
+
+async def test_what_waited_for_a_body_waits_no_more_if_its_view_cannot_be_searched(shown: PageDesk) -> None:
+    await open_body(shown, b"another")
+    kind, go_on = "multipart/mixed; boundary=x", asyncio.Event()
+    body = b"--x\r\n\r\na needle\r\n--x--"
+    sent = await shown.add(body, content_type=kind, headers=(("Content-Type", kind),))
+    while_read(shown.desk.store.captures, "body", go_on.wait)
+    shown.page.open_request(sent.id)
+    await until(lambda: shown.detail.capture_id == sent.id and shown.detail.body.loader.reader is None)
+    shown.detail.open_find()
+    bar = shown.detail.body.find_bar
+    bar.field.setText("needle")
+    assert bar.searching
+    go_on.set()
+    await until(lambda: isinstance(shown.detail.body.stack.currentWidget(), PartsView))
+    assert not bar.searching
+    assert bar.count.text() == "No matches"
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

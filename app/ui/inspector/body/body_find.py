@@ -268,12 +268,14 @@ class BodyFind(QObject):
 
     def view_changed(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
         """This view is shown, with the output of `reader`."""
-        finder = self._finder(page)
+        finder, before = self._finder(page), self.bar.finder
         if finder is self._lines:
             self.words.written = encodings_of(content_type, (view.name for view in reader.views))
             self.words.mark(move=not reader.start_offset)
         if finder is not None:
             self.bar.use(finder)
+        elif before is not None and not before.total:
+            before.stop()  # It may have waited for this body.
 
     def extended(self) -> None:
         """More lines are shown."""
