@@ -215,7 +215,7 @@ class RequestFeed(QObject):
         """Requests that arrived while the newest were read may be missing, and those that a pause holds back from
         between the rows.
         """
-        self._new_requests.keep({name for name in self._new_requests.ids if self.model.row_of(name) is None})
+        self._new_requests.keep({name for name in self._new_requests.ids if self.model.lacks(name)})
 
     def _captured(self, event: Captured) -> None:
         relevant = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]

@@ -146,6 +146,10 @@ class RequestModel(QAbstractListModel):
             return len(self._items) - 1 - at
         return None
 
+    def lacks(self, capture_id: str) -> bool:
+        """Whether it is missing among the rows: those below the last one are read when the user scrolls there."""
+        return self.row_of(capture_id) is None and (self.at_tail or self.row_from(capture_id) < len(self._items))
+
     def row_from(self, capture_id: str) -> int:
         """The row of a request or, if it is not loaded, of the next older one; the row count if there is none."""
         return len(self._items) - bisect_right(self._items, capture_id, key=_id)

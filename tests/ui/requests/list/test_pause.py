@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
+from app.ui.requests.list import model
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE
 from tests.ui.desk import shown as shown_window
@@ -194,6 +195,25 @@ async def test_what_is_held_between_the_rows_still_counts_when_the_newest_are_re
         shown.feed.pager.older()
         await until(lambda: not shown.feed.pager.busy)
     assert shown.ids() == sorted((late.id, *(one.id for one in sent)), reverse=True)
+
+
+async def test_what_was_scrolled_past_is_not_held(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be more than the list keeps in memory."""
+    most = 3 * PAGE
+    monkeypatch.setattr(model, "MAX_ROWS", most)
+    sent = await shown.fill(PAGE + 50)
+    await shown.reload()
+    shown.page.go_to(sent[20])
+    await until(lambda: not shown.feed.pager.jumping and not shown.model.at_head)
+    shown.pause.set(True)
+    await shown.fill(most + 50)
+    await until(lambda: shown.feed.new_count == most + 50)
+    while not shown.model.at_head:
+        shown.feed.pager.newer()
+        await until(lambda: not shown.feed.pager.busy)
+        shown.list.scrollToTop()
+    assert shown.model.rowCount() == most
+    assert shown.feed.new_count == 0
 
 
 async def test_far_from_the_newest_there_is_a_way_back(shown: PageDesk) -> None:
