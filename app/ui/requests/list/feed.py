@@ -258,7 +258,7 @@ class RequestFeed(QObject):
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
-            self.pager.head(min(item.id for item in waiting))
+            self.pager.head(first_id(0))  # of more than these, the first are not known
             return
         rows = self.model.rowCount()
         most = FOLLOWED_ROWS if rows > FOLLOWED_ROWS + PAGE else None

@@ -65,6 +65,8 @@ class Pager(QObject):
         self.jumping = False
         self.busy = False
         """Whether the next older or newer page is being read."""
+        self._missing: str | None = None
+        """The oldest request known to be missing among the rows, until the newest page has been read."""
         self._model, self._captures = model, captures
         self._jump = Latest(self, tasks, "list: jump")
         self._next_page = Latest(self, tasks, "list: next page")
@@ -82,7 +84,8 @@ class Pager(QObject):
 
     def head(self, missing: str | None = None) -> None:
         """Read the newest page. `missing` is the oldest request that is not among the rows where it belongs."""
-        self._jump_by(partial(self._read_head, missing))
+        self._missing = min((one for one in (missing, self._missing) if one is not None), default=None)
+        self._jump_by(self._read_head)
 
     def tail(self) -> None:
         self._jump_by(self._read_tail)
@@ -123,11 +126,11 @@ class Pager(QObject):
             self.loaded.emit()
             raise
 
-    async def _read_head(self, missing: str | None) -> None:
+    async def _read_head(self) -> None:
         before = self.time_range.top if self.time_range else None
         page, ended = self._cut(await self._captures.page(self.endpoint_id, before=before, limit=PAGE))
         self.jumping = False
-        self._show_head(page, ended, missing)
+        self._show_head(page, ended)
         self.loaded.emit()
 
     def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
@@ -135,11 +138,12 @@ class Pager(QObject):
         kept = self.time_range.cut(page) if self.time_range else page
         return kept, len(kept) < PAGE
 
-    def _show_head(self, page: list[Summary], ended: bool, missing: str | None) -> None:
+    def _show_head(self, page: list[Summary], ended: bool) -> None:
         """Existing rows stay, so that selection and scroll position stay; only a gap replaces all rows."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         last = page[-1].id if page else ""
-        complete = self._model.at_head and (missing is None or last <= missing)
+        complete = self._model.at_head and (self._missing is None or last <= self._missing)
+        self._missing = None
         if newest and oldest and complete and oldest.id <= last <= newest.id:
             self._model.add_newer(page)
         else:

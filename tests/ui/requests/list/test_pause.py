@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from app.core.clock import DAY_US, now_us
 from app.ui.requests.list import model
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE
+from tests.support import while_read
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
@@ -160,8 +162,9 @@ async def test_what_is_held_and_older_than_the_first_row_is_not_taken_for_expire
         await until(lambda: late.id in shown.ids())
 
 
-async def test_what_is_held_and_older_than_a_page_is_listed_with_the_newest(shown: PageDesk) -> None:
-    """It was stored late, and belongs among rows that are not read anew."""
+@pytest.mark.parametrize("twice", [False, True])
+async def test_what_is_held_and_older_than_a_page_is_listed_with_the_newest(shown: PageDesk, twice: bool) -> None:
+    """It was stored late, and belongs among rows that are not read anew. The newest may be asked for `twice`."""
     sent = await shown.fill(PAGE + 50)
     await shown.reload()
     shown.feed.pager.older()
@@ -169,7 +172,12 @@ async def test_what_is_held_and_older_than_a_page_is_listed_with_the_newest(show
     shown.pause.set(True)
     late = await shown.add(received_at=sent[20].received_at)
     await until(lambda: shown.feed.new_count == 1)
+    if twice:
+        read = while_read(shown.desk.store.captures, "page", asyncio.Event().wait)
     QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
+    if twice:
+        await until(read)
+        shown.feed.head()
     await until(lambda: shown.feed.new_count == 0 and not shown.feed.pager.jumping)
     shown.feed.pager.older()
     await until(lambda: shown.model.at_tail)
