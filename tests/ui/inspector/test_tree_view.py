@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
+from app.ui.inspector.body import tree_view
+from app.ui.inspector.body.body_source import BodySource
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -165,6 +169,28 @@ async def test_find_in_a_tree_passes_by_what_was_decoded(tmp_path: Path) -> None
         assert (pane.find_bar.count.text(), model.path(view.currentIndex())) == ("2 of 2", "needle")
         # What was decoded is no part of the body: its path goes through the value, and it is not counted.
         assert model.path(model.index(0, 0, model.index(0, 0, data))) == "a.data → needle"
+
+
+async def test_a_tree_that_is_still_read_is_not_said_to_have_no_match(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, go_on = tree_view.read_plain, asyncio.Event()
+
+    async def late(source: BodySource, limit: int) -> bytes:
+        await go_on.wait()
+        return await read(source, limit)
+
+    monkeypatch.setattr(tree_view, "read_plain", late)
+    await open_body(shown, b'{"needle": 1}', "application/json")
+    pane = shown.detail.body
+    shown.detail.open_find()
+    pane.find_bar.field.setText("needle")
+    await until(lambda: pane.find_bar.count.text() == "1 of 1")
+    pane.views.activated.emit("tree")
+    await until(lambda: pane.stack.currentWidget() is pane.tree)
+    assert pane.find_bar.count.text() == "Loading…"
+    go_on.set()
+    await until(lambda: pane.find_bar.count.text() == "1 of 1")
 
 
 async def test_what_cannot_be_decoded_after_all_opens_nothing(tmp_path: Path) -> None:

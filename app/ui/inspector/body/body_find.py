@@ -211,6 +211,8 @@ class TreeFinder(Finder):
         if needle and tree is not None:
             self.busy, self.progress = True, "Searching…"
             self._latest.run(lambda: self._search(tree, needle))
+        elif needle and not self._tree.reason.text():
+            self.busy, self.progress = True, "Loading…"
         self.changed.emit()
 
     def step(self, by: int) -> None:
