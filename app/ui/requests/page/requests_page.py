@@ -84,7 +84,7 @@ class RequestsPage(QWidget):
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
         actions.scope, actions.show_deliveries = self._replay_scope, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
-        # Before the next is selected.
+        # It subscribes first: it remembers what was open before `_delete_changed` opens the next.
         self._restoring = ListRestorer(self.list, self.feed, self.detail, self._subscriptions)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         rows, detail = self.list, self.detail
