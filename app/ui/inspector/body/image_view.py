@@ -21,6 +21,7 @@ from app.ui.widgets.layout import vbox
 
 RING, RING_INSET = 1.5, 4
 """Pixels of the focus ring's line, and from the edge to it."""
+LOADING = "Loading…"
 CHECK = 8
 """Size in pixels of a square of the checkerboard behind transparent pictures."""
 
@@ -72,7 +73,7 @@ class ImageView(QWidget):
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""
-        self._show(DecodedImage("Loading…"))  # A drawing is drawn by another process, which takes a moment.
+        self._show(DecodedImage(LOADING))  # A drawing is drawn by another process, which takes a moment.
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
