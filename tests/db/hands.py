@@ -15,7 +15,7 @@ from app.core.clock import DAY_US
 from app.core.deletion import Deletion
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, FailureKind
 from app.core.errors import HooklineError
-from app.core.model import PART_SIZE, Auth, DeliveryState, Endpoint, Plan, ResponseSettings
+from app.core.model import PART_SIZE, Auth, Capture, DeliveryState, Endpoint, Plan, ResponseSettings
 from app.core.replay.spec import ChosenRequests, OneUrl, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.core.sizes import KIB, MIB
 from app.core.store import Store
@@ -331,7 +331,8 @@ class DeliveryHand(Hand):
         replay = Replay(id=new_id(self.dice, at), created_at=at, spec=spec, state=ReplayState.RUNNING, started_at=at)
         await self.store.replays.save(replay)
         target = self.target()
-        made = [self.replayed(one, endpoint, replay.id, target) for one in ids]
+        captures = [await self.store.captures.get(one) for one in ids]
+        made = [self.replayed(one, endpoint, replay.id, target) for one in captures if one is not None]
         added = await self.store.deliveries.add_replays(made)
         for delivery in made:
             if delivery.id in added and self.dice.random() < 0.8:
@@ -342,10 +343,10 @@ class DeliveryHand(Hand):
         await self.store.replays.save(done)
         return added
 
-    def replayed(self, capture_id: str, endpoint: Endpoint, replay_id: str, target: Target | None) -> Delivery:
+    def replayed(self, capture: Capture, endpoint: Endpoint, replay_id: str, target: Target | None) -> Delivery:
         return Delivery(
             id=new_id(self.dice, NOW),
-            capture_id=capture_id,
+            capture_id=capture.id,
             endpoint_id=endpoint.id,
             url=deliveries.URL,
             state=DeliveryState.QUEUED,
@@ -353,4 +354,8 @@ class DeliveryHand(Hand):
             target_id=None if target is None or self.dice.random() < 0.5 else target.id,
             replay_id=replay_id,
             interrupted=self.dice.random() < 0.1,
+            captured_method=capture.method,
+            captured_target=capture.target,
+            captured_event=capture.event,
+            captured_gist=capture.gist,
         )

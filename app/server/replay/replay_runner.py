@@ -328,6 +328,8 @@ class ReplayRunner:
             interrupted=self._interrupted[key] > 0,
             captured_method=capture.method,
             captured_target=capture.target,
+            captured_event=capture.event,
+            captured_gist=capture.gist,
         )
         self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
         if not await stored(lambda: self._deliveries.add_replays([delivery])):

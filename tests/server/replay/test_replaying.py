@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from app.core.delivery import DeliveryFilter, FailureKind, RequestEdit
+from app.core.delivery import Delivery, DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState
 from app.core.replay.spec import (
     ChosenRequests,
@@ -46,6 +47,19 @@ async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStag
     found = await stage.store.deliveries.of_capture(made[0].id)
     assert [(one.replay_id, one.state, one.attempts) for one in found] == [(done.id, DeliveryState.DELIVERED, 1)] * 2
     assert (await stage.store.captures.page(None))[0].delivery is DeliveryState.DELIVERED
+
+
+async def test_what_is_told_of_a_delivery_is_what_is_stored_of_it(stage: ReplayStage) -> None:
+    told: list[Delivery] = []
+    stage.bus.subscribe(DeliveryChanged, lambda event: told.append(event.delivery))
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        bare = replace(endpoint, targets=())
+        about = {"provider": "stripe", "event": "invoice.paid", "gist": "JSON · paid"}
+        made = await stage.capture(bare, b"{}", delivery=DeliveryState.NONE, **about)
+        await stage.replay(ChosenRequests(ids=(made.id,)))
+    assert told == await stage.store.deliveries.of_capture(made.id)
+    assert (told[0].captured_event, told[0].captured_gist) == ("invoice.paid", "JSON · paid")
 
 
 async def test_each_delivery_counts_where_targets_differ(stage: ReplayStage) -> None:
