@@ -6,7 +6,7 @@ TESTS := -m pytest -n auto --dist worksteal
 # Where it is set, each program that a test or a benchmark starts would compile Hookline again: half of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-long test-all smoke-others check sizes api docs bench bench-team bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-slow test-long test-all smoke-others check sizes api docs bench bench-team bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -14,8 +14,11 @@ help: ## this list
 run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
 	@$(BIN)/python -m hookline $(ARGS)
 
-test: set-up-dev ## run the tests, but for those of `make test-long` (make test ARGS="-k slug")
-	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" $(ARGS)
+test: set-up-dev ## run the tests, but for those of `make test-slow` and `make test-long` (make test ARGS="-k slug")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not slow and not long" $(ARGS)
+
+test-slow: set-up-dev ## run the tests that take longest: kills, whole programs, large bodies, random input
+	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "slow and not long" $(ARGS)
 
 test-long: set-up-dev docs ## run the tests of the fuzzers, the benchmarks, the packages and the guide, and make the site
 	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m long $(ARGS)
@@ -26,11 +29,12 @@ test-all: ## run all tests on every installed Python from 3.11 on (PATH, pyenv),
 smoke-others: ## run the tests of start, stop and event loop on every other installed Python
 	QT_QPA_PLATFORM=offscreen $(PYTHON) packaging/each_python.py --others -- $(TESTS) -m smoke $(ARGS)
 
-check: set-up-dev ## lint, formatting, types, then all tests
+check: set-up-dev ## lint, formatting, types, then the tests, with the slow ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy app hookline benchmarks docs/examples/shop/shop docs/examples/shop/tests packaging/*.py packaging/*/*.py
 	$(BIN)/mypy --explicit-package-bases docs/api*.py docs/book*.py docs/picture_data.py docs/screenshots.py
+	$(MAKE) test-slow
 	$(MAKE) test
 
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review

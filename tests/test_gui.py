@@ -10,9 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.data_folder.private_files import load_settings
 from app.gui import next_free_port
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
 
 WINDOWS = """
 import asyncio, json, sys

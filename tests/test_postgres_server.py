@@ -86,6 +86,7 @@ def test_peewee_takes_the_url(postgres_url: str) -> None:
     database.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("postgres_server")  # skips where there is none
 @pytest.mark.parametrize(
     "how", ["told", *(pytest.param(how, marks=pytest.mark.long) for how in ("interrupted", "terminated")), "killed"]
@@ -103,6 +104,7 @@ def test_it_ends_with_the_process_that_started_it(how: str) -> None:
     assert becomes(lambda: not runs(server))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("postgres_server")
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="the other tests are not run by root already")
 def test_whoever_is_not_root_starts_it_too() -> None:

@@ -89,6 +89,7 @@ print([len(context.get_ca_certs()) for context in contexts])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [HEADLESS, WINDOW], ids=["headless", "window"])
 def test_a_start_reads_no_authorities_for_a_client_that_it_does_not_use(tmp_path: Path, begin: str) -> None:
     file = ROOT / "tests" / "authority.pem"

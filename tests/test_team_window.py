@@ -119,6 +119,7 @@ async def test_it_captures_when_asked_to(team: Team) -> None:
     assert (await asyncio.to_thread(post, window.addresses.capture_url(endpoint), b"{}")).status == 200
 
 
+@pytest.mark.slow
 async def test_a_command_needs_no_data_of_its_own(team: Team, tmp_path: Path) -> None:
     node = await team.node()
     endpoint = await node.store.endpoints.create(draft(name="Orders"))
@@ -129,6 +130,7 @@ async def test_a_command_needs_no_data_of_its_own(team: Team, tmp_path: Path) ->
     assert f"https://hooks.example.com/catch/{endpoint.slug}" in said
 
 
+@pytest.mark.slow
 async def test_commands_say_which_store_is_in_use_and_who_captures(team: Team) -> None:
     node, window = await team.node(), await team.window()
     await until(lambda: window.store.nodes.others.capturing == 1)

@@ -48,6 +48,7 @@ def test_a_backup_holds_what_is_stored(
     assert (forced.json["state"], forced.json["size"]) == ("done", file.stat().st_size)
 
 
+@pytest.mark.slow
 def test_a_relative_name_is_relative_to_the_callers_folder(
     empty_store: None, tmp_path: Path, run: Run, serve: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def complete(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
     return call
 
 
+@pytest.mark.slow
 def test_slugs_with_their_names_and_ids_with_their_targets(
     folder: Path, complete: Callable[..., list[str]], serve: Callable[..., Program]
 ) -> None:
@@ -56,6 +57,7 @@ def test_slugs_with_their_names_and_ids_with_their_targets(
     assert complete("replay --endpoint o") == ["orders\tOrders"]
 
 
+@pytest.mark.slow
 def test_targets_with_their_urls_and_deliveries_with_their_state(
     folder: Path, complete: Callable[..., list[str]], serve: Callable[..., Program]
 ) -> None:
@@ -83,6 +85,7 @@ def test_targets_with_their_urls_and_deliveries_with_their_state(
     assert [line[:36] for line in complete(f"delivery {failed.id[:30].upper()}")] == [failed.id]
 
 
+@pytest.mark.slow
 def test_replays_with_their_state(
     folder: Path, complete: Callable[..., list[str]], run: Run, serve: Callable[..., Program]
 ) -> None:
@@ -149,6 +152,7 @@ def test_nothing_is_made_and_nothing_is_said(folder: Path, complete: Callable[..
     assert main(["--complete"]) == 0
 
 
+@pytest.mark.slow
 def test_it_loads_neither_network_nor_store(folder: Path, serve: Callable[..., Program], run: Run) -> None:
     """What makes it quick, without a clock in the test."""
     serve()

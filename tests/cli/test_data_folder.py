@@ -93,6 +93,7 @@ def test_a_damaged_database_comes_with_all_ways_out(run: Run, folder: Path, comm
     assert (folder / "hookline.db").read_bytes() == b"not a database" * 1000
 
 
+@pytest.mark.slow
 def test_status_and_doctor_agree_on_the_size(serve: Callable[..., Program], run: Run) -> None:
     serve("--endpoint", "Orders")
     before, after, checked = 0, 1, ""

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.stored import store_requests
 
@@ -26,6 +28,7 @@ MISSING = (
 NOT_UNDERSTOOD = ("bogus", "endpoint bogus", "requests --bogus", "settings bogus", "settings port x", "plan bogus")
 
 
+@pytest.mark.slow
 def test_whatever_is_not_stored_ends_with_1_and_what_is_not_understood_with_2(
     serve: Callable[..., Program], run: Run, folder: Path
 ) -> None:

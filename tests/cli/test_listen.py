@@ -15,7 +15,7 @@ from tests.cli.conftest import WAIT_S, Following, Program, Run
 from tests.cli.sending import send
 from tests.cli.target_server import serving
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX"), pytest.mark.slow]
 OWN_PORTS = ("--port", "0", "--api-port", "0")
 
 

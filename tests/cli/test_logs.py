@@ -34,6 +34,7 @@ def test_logs_are_read_without_the_program(run: Run, folder: Path) -> None:
     assert json.loads(run("logs", "--json").out.splitlines()[0]) == {"line": "one"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
 def test_the_program_writes_one_and_logs_follows_it(
     run: Run, folder: Path, serve: Callable[..., Program], follow: Callable[..., Following]

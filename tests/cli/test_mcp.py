@@ -12,6 +12,8 @@ from app.cli.commands import mcp as command
 from tests.cli.agent import agent, error, result
 from tests.cli.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_reads_what_is_stored_but_waits_for_nothing(folder: Path, run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders")

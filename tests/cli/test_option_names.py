@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+import pytest
+
 from app.cli.field_options import as_typed
 from app.cli.parser import build_parser
 from tests.cli.conftest import Run
@@ -45,6 +47,7 @@ def test_the_options_of_all_commands_are_tried() -> None:
     assert {("replay", "--to"), ("serve", "--port"), ("target edit", "--url")} <= set(ALL)
 
 
+@pytest.mark.slow
 def test_a_wrong_value_is_said_of_the_option(run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders")
     run("target", "add", "orders", "http://localhost:3000")

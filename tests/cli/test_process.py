@@ -22,6 +22,7 @@ from tests.support import free_port
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "code", "told"),
     [
@@ -42,6 +43,7 @@ def test_odd_streams_and_arguments_end_in_words(run: Run, folder: Path, shell: s
     assert done.stderr.count("\n") == bool(told)
 
 
+@pytest.mark.slow
 def test_a_request_that_broke_off_is_marked(serve: Callable[..., Program], run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders")
     program = serve("--tail")
@@ -52,6 +54,7 @@ def test_a_request_that_broke_off_is_marked(serve: Callable[..., Program], run: 
     assert "Size: 4 B, then the sender disconnected\n" in run("show", identity).out
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(run: Run, folder: Path) -> None:
     for number in range(5):
         run("endpoint", "add", "x" * 90 + str(number))
@@ -143,6 +146,7 @@ def test_a_folder_held_by_a_program_that_tells_no_address_ends_with_3(
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_commands_at_the_same_time_wait_for_each_other(run: Run, folder: Path) -> None:
     started = [
         subprocess.Popen(
@@ -174,6 +178,7 @@ def test_serve_prints_where_it_listens_and_then_what_arrives(serve: Callable[...
     assert program.stop() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the program is stopped by SIGINT")
 def test_all_that_serve_says_on_standard_error_can_be_lines_of_json(run: Run, folder: Path) -> None:
     assert run("endpoint", "add", "Orders", "--forward-url", "http://localhost:8/in").code == 0

@@ -135,6 +135,7 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
     assert len(run("replays").out.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_replayed_says_why(run: Run, ids: list[str]) -> None:
     for words, code, told in (
         ("", 2, "Name requests, or use --endpoint"),

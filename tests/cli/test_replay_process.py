@@ -20,7 +20,7 @@ from tests.cli.stored import store_requests
 from tests.cli.target_server import serving
 from tests.server.forward.targets import OK, Received, answering
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX"), pytest.mark.slow]
 COUNT = 400
 
 

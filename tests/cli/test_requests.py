@@ -42,6 +42,7 @@ def test_json_and_a_part_do_not_go_together(run: Run) -> None:
     assert run("show", UNKNOWN, "--json", "--body").code == 2
 
 
+@pytest.mark.slow
 def test_what_was_captured_is_there_after_the_program_has_ended(serve: Callable[..., Program], run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders")
     program = serve()

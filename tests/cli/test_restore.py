@@ -75,6 +75,7 @@ def test_the_question_tells_what_the_start_will_do(
     assert slugs(run) == (["orders"] if restored else ["orders", "later"])
 
 
+@pytest.mark.slow
 def test_a_running_hookline_is_left_alone(folder: Path, file: Path, run: Run, serve: Callable[..., Program]) -> None:
     program = serve()
     done = run("restore", str(file), "--yes")

@@ -108,6 +108,7 @@ def test_an_endpoints_limit_that_cannot_be_is_refused(run: Run, option: str, val
     assert run("endpoint", "list").out == ""
 
 
+@pytest.mark.slow
 def test_a_running_program_changes_at_once_its_own_ports_too(
     serve: Callable[..., Program], run: Run, folder: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_running_program_changes_at_once_its_own_ports_too(
     assert run("settings", "storage_limit").out == "17 MiB\n"
 
 
+@pytest.mark.slow
 def test_a_value_of_this_run_is_marked_and_saved_when_it_is_set(
     serve: Callable[..., Program], run: Run, folder: Path
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import ROOT, Program, Run, command
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the program is stopped by SIGINT")
 def test_it_waits_until_the_program_captures(folder: Path, serve: Callable[..., Program]) -> None:
     """And does not keep the data folder from the program that is being started."""

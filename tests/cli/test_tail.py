@@ -41,6 +41,7 @@ def program(run: Run, serve: Callable[..., Program]) -> Program:
     return serve()
 
 
+@pytest.mark.slow
 @processes
 def test_it_prints_what_is_there_and_what_comes(program: Program, follow: Callable[..., Following]) -> None:
     for number in range(3):
@@ -56,6 +57,7 @@ def test_it_prints_what_is_there_and_what_comes(program: Program, follow: Callab
     assert tail.process.wait(WAIT_S) == 130
 
 
+@pytest.mark.slow
 @processes
 def test_it_goes_on_after_a_restart(
     program: Program, serve: Callable[..., Program], follow: Callable[..., Following]
@@ -73,6 +75,7 @@ def test_it_goes_on_after_a_restart(
     assert "is back" in tail.line("stderr")
 
 
+@pytest.mark.slow
 @processes
 def test_a_closed_pipe_ends_it_though_nothing_comes(program: Program, follow: Callable[..., Following]) -> None:
     tail = follow("tail", "--json")
@@ -85,6 +88,7 @@ def test_a_closed_pipe_ends_it_though_nothing_comes(program: Program, follow: Ca
     assert tail.process.stderr.read() == b""
 
 
+@pytest.mark.slow
 @processes
 def test_wait_prints_the_request(program: Program, follow: Callable[..., Following], run: Run) -> None:
     send(program, "/catch/orders/first")
@@ -203,6 +207,7 @@ def test_usage_errors(run: Run, words: tuple[str, ...], told: str) -> None:
 UNAVAILABLE = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 
 
+@pytest.mark.slow
 @processes
 def test_deliveries_are_printed_with_their_requests(
     run: Run, serve: Callable[..., Program], follow: Callable[..., Following]
@@ -254,6 +259,7 @@ def program_line(program: Program, start: str) -> str:
     return line
 
 
+@pytest.mark.slow
 @processes
 def test_a_success_is_printed_and_deliveries_can_be_left_out(
     run: Run, serve: Callable[..., Program], follow: Callable[..., Following]

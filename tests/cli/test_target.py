@@ -114,6 +114,7 @@ def test_every_field_is_set_shown_and_unset(
     assert read(run, target) == {**before, **kept}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_set_is_said_and_nothing_changes(run: Run, target: str) -> None:
     before = read(run, target)
     for arguments, code, said in REFUSED:
@@ -183,6 +184,7 @@ def test_rm_asks_first(run: Run, target: str, monkeypatch: pytest.MonkeyPatch) -
     assert run("target", "rm", target, "--yes").code == 1
 
 
+@pytest.mark.slow
 def test_an_unknown_target_or_endpoint_ends_with_1(run: Run, target: str) -> None:
     for number in ("99", "x", "", f"0{target}"):
         for verb in (["show"], ["edit", "--retries", "1"], ["on"], ["pause"], ["rm", "--yes"]):

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Program, Run
 from tests.tunnels import SCRIPT
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="lt is a shell script here")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="lt is a shell script here"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -179,6 +179,7 @@ def kept(headers: Headers | list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in headers if name.lower() not in PUT_BY_CURL]
 
 
+@pytest.mark.slow
 @needs_curl
 def test_every_sample_is_sent_again_as_it_came(recorder: Recorder) -> None:
     """With its headers, and with nothing that curl would add."""

@@ -204,6 +204,7 @@ def test_hooklines_own_api_is_refused_under_every_spelling(host: str, path: str)
     assert "loop forever" in (rules.forward_url_error(f"http://{host}:8787/catch/abc", OWN) or "")
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
     error = rules.forward_url_error(url, OWN)

@@ -23,6 +23,8 @@ from tests.db.search.index import make_small, without_index
 from tests.db.search.test_search import search
 from tests.db.told import Names, all_told
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("HOOKLINE_SEED", "1"))
 
 

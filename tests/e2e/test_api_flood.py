@@ -12,6 +12,8 @@ import pytest
 from tests.e2e.program import Program, api
 from tests.e2e.senders import post
 
+pytestmark = pytest.mark.slow
+
 FILES, SILENT = 256, 400
 LIMITED = ("sh", "-c", f'ulimit -n {FILES}; exec "$0" "$@"')
 

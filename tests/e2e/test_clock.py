@@ -6,11 +6,15 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from app.core.clock import DAY_US, now_us
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, last_seen, query
 from tests.e2e.program import Program, hookline
+
+pytestmark = pytest.mark.slow
 
 YEAR = 365 * DAY_US
 

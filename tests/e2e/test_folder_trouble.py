@@ -13,6 +13,8 @@ from tests.e2e.program import Program, api, hookline
 from tests.e2e.senders import post
 from tests.e2e.test_window_trouble import drive
 
+pytestmark = pytest.mark.slow
+
 RIGHTS = "-dac_override,-dac_read_search"
 AS_OTHERS = ("setpriv", f"--inh-caps={RIGHTS}", f"--bounding-set={RIGHTS}") if os.geteuid() == 0 else ()
 """Before a command: root may write wherever it likes, unless it gives up that right."""

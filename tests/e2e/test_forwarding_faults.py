@@ -33,7 +33,7 @@ WAIT_S = START_S + COUNT / 10
 KILLS = 5
 ORDERED, PARALLEL = "ordered", "parallel"
 
-pytestmark = pytest.mark.timeout(120 + COUNT)
+pytestmark = [pytest.mark.timeout(120 + COUNT), pytest.mark.slow]
 
 
 @pytest.fixture

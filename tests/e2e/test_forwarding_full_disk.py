@@ -12,6 +12,8 @@ from tests.e2e.forward_run import FaultyProcess, Sender, check, create_endpoint,
 from tests.e2e.program import Program, api
 from tests.e2e.test_full_disk import DISK, fill_from_outside, folder  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.slow
+
 SLUG = "full-disk"
 
 

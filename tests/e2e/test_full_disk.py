@@ -23,6 +23,8 @@ from tests.e2e.program import Program, api, hookline
 from tests.e2e.senders import Answer, post
 from tests.support import until
 
+pytestmark = pytest.mark.slow
+
 if sys.platform != "linux":
     pytest.skip("needs a tmpfs", allow_module_level=True)
 

@@ -13,6 +13,8 @@ import pytest
 from tests.e2e.program import Program
 from tests.e2e.senders import Load
 
+pytestmark = pytest.mark.slow
+
 KILLS = 6
 
 

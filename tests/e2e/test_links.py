@@ -24,6 +24,8 @@ from tests.cli.stored import store_requests
 from tests.e2e.program import START_S, Program, environment, hookline
 from tests.e2e.senders import post
 
+pytestmark = pytest.mark.slow
+
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
 TELLER = Path(__file__).with_name("window_teller.py")
 ROOT = TELLER.parents[2]

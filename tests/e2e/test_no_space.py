@@ -19,6 +19,8 @@ if sys.platform != "linux":
 
 import resource
 
+pytestmark = pytest.mark.slow
+
 BODY = b"x" * 20_000
 
 

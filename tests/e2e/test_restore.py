@@ -17,6 +17,8 @@ from app.db.sqlite.store import Store
 from tests import factories
 from tests.e2e.program import START_S, environment
 
+pytestmark = pytest.mark.slow
+
 DRIVER = Path(__file__).with_name("restore_driver.py")
 
 

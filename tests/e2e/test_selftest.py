@@ -17,7 +17,7 @@ import pytest
 
 from tests.e2e.program import environment
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import Program, hookline
 from tests.e2e.senders import post
+
+pytestmark = pytest.mark.slow
 
 
 def test_capturing_stops_is_said_once_and_goes_on_with_room(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ FREE_PORTS = ("--port", "0", "--api-port", "0")
 KILLS = 2
 TAKEN_OVER_S = 10.0
 
-pytestmark = pytest.mark.timeout(180 + COUNT)
+pytestmark = [pytest.mark.timeout(180 + COUNT), pytest.mark.slow]
 
 
 @pytest.fixture

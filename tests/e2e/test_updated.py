@@ -12,7 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import START_S, environment
+
+pytestmark = pytest.mark.slow
 
 DRIVER = Path(__file__).with_name("updated_driver.py")
 ROOT = DRIVER.parents[2]

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.program import START_S, Program, environment, hookline
 from tests.e2e.senders import Load, post
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.slow]
 
 # PySide keeps an object to the very end of the process, which Python warns of when asked for all such warnings.
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}

@@ -10,9 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.core.settings import Settings
 from app.data_folder.private_files import load_settings
 from tests.e2e.program import Program, environment
+
+pytestmark = pytest.mark.slow
 
 DRIVER = Path(__file__).with_name("window_driver.py")
 ROOT = DRIVER.parents[2]

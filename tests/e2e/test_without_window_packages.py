@@ -41,6 +41,7 @@ def hookline(python: str, folder: Path, *arguments: str, **extra: str) -> subpro
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=START_S, check=False)
 
 
+@pytest.mark.slow
 def test_it_serves_and_says_how_to_get_the_window(python: str, tmp_path: Path) -> None:
     with Program(tmp_path, command=(), python=python, QT_QPA_PLATFORM="offscreen") as program:
         program.line("/catch/")
@@ -53,6 +54,7 @@ def test_what_needs_the_window_is_refused(python: str, tmp_path: Path) -> None:
     assert done.stderr == f"hookline: {ABSENT} A link or the form for a new endpoint needs the window.\n"
 
 
+@pytest.mark.slow
 def test_the_selftest_tests_what_is_there(python: str, tmp_path: Path) -> None:
     done = hookline(python, tmp_path, "selftest", TMPDIR=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")

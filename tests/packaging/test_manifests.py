@@ -171,6 +171,7 @@ def test_the_names_are_those_that_the_packages_are_made_with() -> None:
         assert re.search(r"hookline-\{(version|VERSION)\}" + re.escape(end), (ROOT / script).read_text("utf-8")), script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WINGET_TYPES)
 def test_winget_reads_its_manifests(made: dict[str, str], kind: str) -> None:
     found = [read_yaml(text) for name, text in made.items() if name.startswith("winget/")]

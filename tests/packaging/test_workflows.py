@@ -37,6 +37,7 @@ def test_there_are_workflows() -> None:
     assert {"check.yml", "release.yml"} <= {path.name for path in WORKFLOWS}
 
 
+@pytest.mark.slow
 def test_they_are_what_github_reads() -> None:
     program = Path(sys.executable).with_name("check-jsonschema")
     command = [program, "--builtin-schema", "vendor.github-workflows", *WORKFLOWS]

@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from PySide6.QtWidgets import QLabel
 
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from tests.ui.waiting import wait_for_widget
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2] / "app"
 STRAIGHT = re.compile(r"\w'\w|s' ")

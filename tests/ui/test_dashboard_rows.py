@@ -199,6 +199,7 @@ def tip(row: DashboardRow, column: str) -> str:
     return QToolTip.text()
 
 
+@pytest.mark.slow
 async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_filter(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=FREE_ENDPOINTS - 1, plan=Plan.PRO) as (desk, window):
         rows, line, others = window.dashboard.rows, window.dashboard.filter, desk.store.endpoints.all()

@@ -37,7 +37,11 @@ from tests.ui.waiting import settle, until
 NAMES = ("W" * 97, "Stripe test", "مرحبا بالعالم " * 5)
 LONG_URL = "https://hooks.example.org/" + "long/" * 390
 PAGES = (DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED, TUNNEL)
-pytestmark = [pytest.mark.usefixtures("each_font"), pytest.mark.qt_log_ignore("This plugin does not support")]
+pytestmark = [
+    pytest.mark.usefixtures("each_font"),
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+    pytest.mark.slow,
+]
 
 
 @asynccontextmanager

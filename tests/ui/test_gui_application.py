@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.gui_application import GuiCollector
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.slow]
 
 
 class Knot:

@@ -17,7 +17,7 @@ from tests.ui.keyboard import Keyboard, name_of, no_mouse
 from tests.ui.program import Program, program_on
 from tests.ui.waiting import until
 
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+pytestmark = [pytest.mark.qt_log_ignore("This plugin does not support"), pytest.mark.slow]
 
 FIRST_OF_WINDOW = "Find anything"
 

@@ -62,6 +62,7 @@ class Load:
                 await loop.sock_recv(right, 100)
 
 
+@pytest.mark.slow
 async def test_the_window_paints_while_the_loop_is_loaded(qtbot):
     window = Pulse()
     qtbot.addWidget(window)

@@ -135,6 +135,7 @@ class TestColumns:
         await settle(10)
         assert table.viewport().rect().contains(table.visualRect(window.refused.model.index(row, TIME)))
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("each_font")
     async def test_a_target_has_room_where_columns_are_hidden(self, desk: Desk, window: MainWindow) -> None:
         refuse(desk, LONG)

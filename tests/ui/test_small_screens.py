@@ -24,6 +24,8 @@ from tests import factories
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -160,6 +160,7 @@ class TestWindow:
             assert "bodies, headers and targets" in stored
             assert "responses of targets and the search index" in on_disk
 
+    @pytest.mark.slow
     async def test_where_the_oldest_go_the_list_and_the_counts_follow(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (desk, window):
             made = await desk.endpoint(storage_limit=MIB)

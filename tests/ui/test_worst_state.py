@@ -154,6 +154,7 @@ async def test_the_target_that_fails_wins_over_the_one_that_answers(tmp_path: Pa
         assert on_dashboard(shown.window, endpoint) == "Failed"
 
 
+@pytest.mark.slow
 async def test_the_response_to_the_sender_is_no_success_of_the_delivery(tmp_path: Path) -> None:
     async with forwarding(tmp_path) as (shown, endpoint):
         header = shown.window.requests.detail.header
@@ -198,6 +199,7 @@ async def test_a_tunnel_whose_probe_failed_is_not_green(tmp_path: Path) -> None:
         assert window.sidebar.tunnel.emphasised()
 
 
+@pytest.mark.slow
 async def test_full_and_paused_are_worse_than_waiting(tmp_path: Path) -> None:
     async with forwarding(tmp_path) as (shown, endpoint):
         changed = factories.draft(

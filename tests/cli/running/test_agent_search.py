@@ -15,6 +15,8 @@ from tests.cli.sending import send
 if TYPE_CHECKING:
     from mcp import Client
 
+pytestmark = pytest.mark.slow
+
 SECRET = "8675309"
 DIGITS = "81"
 """The one that the secret begins with, and another one."""

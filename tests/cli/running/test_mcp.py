@@ -18,6 +18,8 @@ from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.sending import send
 from tests.cli.target_server import serving
 
+pytestmark = pytest.mark.slow
+
 
 async def test_without_options_it_only_reads(program: Program) -> None:
     async with agent(program.folder) as client:

@@ -61,6 +61,7 @@ def test_colours_can_be_refused(program: Program, variable: dict[str, str]) -> N
     assert "\x1b" not in screen
 
 
+@pytest.mark.slow
 def test_tables_fit_their_terminal(program: Program, run: Run) -> None:
     run("endpoint", "add", "日本語" * 20, "--slug", "a-rather-long-slug")
     post(program, "/catch/orders/" + "x" * 200, b"", headers="X-GitHub-Event: 検査\r\n".encode())
@@ -79,6 +80,7 @@ def test_tables_fit_their_terminal(program: Program, run: Run) -> None:
             assert columns < 120 or words[0] != "endpoint" or rows[-1].endswith("/catch/a-rather-long-slug")
 
 
+@pytest.mark.slow
 def test_the_title_is_among_the_last_to_go(program: Program, run: Run) -> None:
     def columns_at(width: int) -> list[str]:
         _, screen = on_terminal("requests", "--data-dir", str(program.folder), columns=width, NO_COLOR="1")

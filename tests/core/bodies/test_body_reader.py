@@ -243,6 +243,7 @@ def test_a_long_text_is_shown_in_parts_that_end_at_line_ends(
     assert "\n".join([*shown, ""]).encode() == body
 
 
+@pytest.mark.slow
 def test_the_first_part_of_a_longer_body_is_formatted_and_its_end_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.bodies.body_reader.CHUNK", 16_000)
     monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 28_000)

@@ -65,6 +65,7 @@ def test_nothing_is_changed_left_out_or_hidden(name: str, text: str) -> None:
     assert texts(writer(BY_NAME[name]), text) == texts(plain_text.write, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " "])
 def test_long_text_is_whole_across_its_pieces(ending: str) -> None:
     text = f"var a = '\U0001f600';{ending}" * (2 * PIECE // 16)

@@ -103,6 +103,7 @@ def test_the_longest_row_tells_how_many_columns_there_are() -> None:
     assert read('a,b\n"1,2,3,4",2\n' + "1,2\n" * 500 + '"1",2,3\n').columns == 3
 
 
+@pytest.mark.slow
 def test_endless_rows_and_quotes_are_cut() -> None:
     began = time.thread_time()
     assert max(len(row) for row in map(read("x" * (3 * ROW_MAX), piece=ROW_MAX // 2).row_text, range(3))) <= ROW_MAX

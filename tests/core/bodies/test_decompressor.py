@@ -169,6 +169,7 @@ def test_padding_of_an_inner_coding_is_not_unpacked_without_end() -> None:
     assert unpacker.error == HOLLOW
 
 
+@pytest.mark.slow
 def test_brotli_that_unpacks_to_much_at_once_is_refused_where_that_takes_too_long() -> None:
     for size, at_once in ((0, 0), (10, 10), (100_000, 100_000), (64 * 1024 * 1024, 4 * 1024 * 1024)):
         packed = zeros_brotli(size) if size > 1024 * 1024 else brotli.compress(bytes(size))

@@ -62,6 +62,7 @@ def test_the_declared_charset_is_what_the_escapes_stand_for() -> None:
     assert texts(form.write, "a=%C3%A9", "application/x-www-form-urlencoded; charset=utf-16") == ["a = é"]
 
 
+@pytest.mark.slow
 def test_a_field_of_any_length_is_shown() -> None:
     began = time.thread_time()
     value = [{"key": number} for number in range(10_000)]

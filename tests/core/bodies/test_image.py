@@ -77,5 +77,6 @@ def test_pixels_beyond_the_limit_are_not_unpacked() -> None:
     assert png_damage(built(b"", header=(60_000, 60_000, 8, 6, 0, 0, 0)), MANY) is None
 
 
+@pytest.mark.slow
 def test_a_bomb_is_unpacked_only_as_far_as_its_rows_go() -> None:
     assert png_damage(built(b"\0ab\0cd" + bytes(200_000_000)), MANY) is None

@@ -30,6 +30,7 @@ def tokens(text: str) -> list[str]:
     return re.findall(r'"(?:[^"\\]|\\.)*"|[^\s",:{}\[\]]+|[{}\[\],:]', text)
 
 
+@pytest.mark.slow
 @given(values, st.sampled_from([None, 0, 3]), st.booleans())
 def test_the_value_and_each_token_stay(value: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
@@ -41,6 +42,7 @@ def test_the_value_and_each_token_stay(value: object, indent: int | None, ascii_
         assert json.loads(shown) == value
 
 
+@pytest.mark.slow
 @given(values, st.data())
 def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(value: object, data: st.DataObject) -> None:
     text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
@@ -50,6 +52,7 @@ def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(value: object, data:
     assert tokens(joined(lines)) == [escape(token) for token in tokens(cut)]
 
 
+@pytest.mark.slow
 @given(values, st.sampled_from([None, 0, 3]), st.booleans(), st.sampled_from(["", "\n", " \r\n"]))
 def test_text_to_edit_is_indented_without_a_fold_or_an_escape(
     value: object, indent: int | None, ascii_only: bool, end: str
@@ -118,6 +121,7 @@ def test_it_agrees_with_the_standard_library(text: str) -> None:
         assert formatter.error is None
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_quick_and_its_indentation_bounded() -> None:
     began = time.thread_time()
     lines, formatter = format_text("[" * 100_000 + "]" * 100_000)

@@ -66,6 +66,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values, st.booleans(), st.sampled_from([None, 2]))
 def test_a_tree_says_what_the_text_says(value: Any, ascii_only: bool, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)

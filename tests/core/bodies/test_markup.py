@@ -157,6 +157,7 @@ def test_an_entity_bomb_stays_as_it_was_written() -> None:
     assert not out.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [xml_write, html_write])
 def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(write: Write) -> None:
     deep, _ = formatted(write, "<u1>" * 25_000 + "</u1>" * 25_000)

@@ -137,6 +137,7 @@ def test_multipart_within_multipart_to_a_bound() -> None:
     assert sum(line.lstrip().startswith("Part ") for line in lines) == 3
 
 
+@pytest.mark.slow
 def test_large_and_many_parts_stay_bounded() -> None:
     began = time.thread_time()
     large, _ = formatted_bytes(WRITE, b"--b\r\n\r\n" + b"x" * (2 * SHOWN_MAX) + b"\r\n--b--", TYPE)
@@ -209,6 +210,7 @@ def test_a_part_is_shown_by_what_its_file_is_called() -> None:
         assert ("literal", "select") in last.runs()
 
 
+@pytest.mark.slow
 def test_a_step_ends_when_its_parts_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of small parts, each slow to colour, are not all waited for."""
     monkeypatch.setattr("app.core.bodies.body_reader.STEP_SECONDS", 0.01)

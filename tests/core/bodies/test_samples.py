@@ -73,6 +73,7 @@ def test_each_sample_is_shown(
         assert NOT_VALID in shown.told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_a_folder_of_samples_is_listed_at_the_end(tmp_path: Path, processes: str) -> None:
     """Also when the tests run in another process; one that is not as its name says fails."""

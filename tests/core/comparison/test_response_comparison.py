@@ -110,6 +110,7 @@ def test_ignored_json_paths_are_not_compared() -> None:
     assert json_texts(first, second, "id", "data.*.id", "$..timestamp", "not a path") == ["data[0].name: “a” → “b”"]
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

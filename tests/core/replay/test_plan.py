@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import chain, islice, pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def rates(faults: Faults, seed: int = 1) -> Counter[str]:
     return counts
 
 
+@pytest.mark.slow
 def test_faults_are_as_frequent_as_wanted() -> None:
     # Five standard deviations of 20,000 draws at 0.3 are 0.016.
     counts = rates(Faults(drop=0.3))
@@ -228,6 +230,7 @@ def test_captures_are_read_as_they_are_needed() -> None:
     assert read <= 11
 
 
+@pytest.mark.slow
 def test_thousands_of_captures_take_no_more_memory_than_a_few() -> None:
     wanted = spec(faults=Faults(duplicate=0.1, swap=0.1), pace=OriginalGaps(longest_gap_ms=5))
 

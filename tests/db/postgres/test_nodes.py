@@ -55,6 +55,7 @@ async def test_what_one_captures_the_other_lists_and_counts(
     assert await other.captures.body(first) == BODY
 
 
+@pytest.mark.slow
 async def test_all_see_every_request_once_in_the_order_of_their_numbers(
     store: Store, other: Store, endpoint: Endpoint, events: list[Event], others: list[Event]
 ) -> None:

@@ -59,6 +59,7 @@ async def test_a_tail_that_ends_on_a_part_adds_no_empty_one(store: Store, endpoi
     assert query(place, "SELECT count(*) FROM loose_body") == [(0,)]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(1, PART_SIZE // 3) | st.just(PART_SIZE), min_size=1, max_size=9),

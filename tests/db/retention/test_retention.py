@@ -7,6 +7,7 @@ import time
 from statistics import median
 
 import msgspec
+import pytest
 from peewee import Database
 
 from app.core.clock import DAY_US, now_us
@@ -155,6 +156,7 @@ async def test_bodies_answers_and_deliveries_go_too(open_store: OpenStore, place
     assert kept_bytes(place) == recount_bytes(place)
 
 
+@pytest.mark.slow
 async def test_captures_keep_their_pace_while_many_expired_go(open_store: OpenStore) -> None:
     store = await open_store()
     made = await store.endpoints.create(factories.draft(retention_days=1))
@@ -188,6 +190,7 @@ async def test_captures_keep_their_pace_while_many_expired_go(open_store: OpenSt
     await store.close()
 
 
+@pytest.mark.slow
 async def test_stopping_in_the_middle_keeps_the_numbers_right(open_store: OpenStore, place: Place) -> None:
     store = await open_store(clock=lambda: NOW)
     made = await store.endpoints.create(factories.draft(retention_days=1))

@@ -239,6 +239,7 @@ async def test_a_search_given_up_leaves_the_readers_to_others(
     assert await search(store, "absent") == []
 
 
+@pytest.mark.slow
 async def test_a_body_is_searched_to_its_end(store: Store, endpoint: Endpoint) -> None:
     packed = gzip.compress(b"first " + readable_bytes(3 * PART_SIZE) + b" last", mtime=0)
     await add(store, endpoint.id, packed, headers=(("Content-Encoding", "gzip"),))
@@ -326,6 +327,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.slow
 async def test_the_index_loses_nothing(
     store: Store, endpoint: Endpoint, many: list[Capture], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,7 @@ GROUPS = count()
 EXAMPLES = 150
 
 
+@pytest.mark.slow
 @example([("", (("x", " ab "),), b"", "")], [filtered("header", HeaderTest(name="x", operator="=", value="ab"))])
 @example([("", (), b'{"a": "\\u212aelv"}', "")], [filtered("json", JsonTest(path=("a",), operator="~", value="kel"))])
 @example([("", (), b'{"\\u0061b": 1}', "")], [filtered("json", JsonTest(path=("ab",), operator="exists"))])
@@ -334,6 +335,7 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
     return capture.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_found_with_the_index_and_without_is_the_same(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, small_index: None, seed: int

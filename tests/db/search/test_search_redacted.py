@@ -18,6 +18,8 @@ from tests.db.helpers import add
 from tests.db.search.index import indexed, without_index
 from tests.db.search.test_search import search
 
+pytestmark = pytest.mark.slow
+
 SECRETS = {"hunter7xQ": 8675309, "battery1Z": 1234567}
 """As words and as numbers; with few digits, for the index has terms for those."""
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"

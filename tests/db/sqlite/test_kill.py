@@ -14,6 +14,8 @@ from app.db.sqlite.store import Store
 from tests.db.helpers import kept_bytes, query, recount, recount_bytes
 from tests.support import until
 
+pytestmark = pytest.mark.slow
+
 ADDER = """
 import asyncio, sys
 from pathlib import Path

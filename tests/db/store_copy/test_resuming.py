@@ -65,6 +65,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_copy, "ROWS", ROWS)
 
 
+@pytest.mark.slow
 async def test_after_a_kill(place: Place, target: Place) -> None:
     await original_at(place)
     before = contents(place)

@@ -107,6 +107,7 @@ def proxy(hookline: Hookline) -> Iterator[FlakyProxy]:
     flaky.close()
 
 
+@pytest.mark.slow
 def test_a_broken_stream_goes_on_where_it_was(
     hookline: Hookline, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

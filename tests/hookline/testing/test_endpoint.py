@@ -89,6 +89,7 @@ def test_more_endpoints_than_the_free_plan_allows(hookline: Hookline) -> None:
     assert len({hookline.endpoint().url for _ in range(12)}) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_none_is_missed_among_many(endpoint: HooklineEndpoint) -> None:
     """From four senders at once, while each is waited for."""
@@ -221,6 +222,7 @@ def test_responses_in_turn_are_given_in_turn_however_fast_requests_are_repeated(
     assert send(endpoint.url).status_code == 201
 
 
+@pytest.mark.slow
 def test_many_failures_in_turn_pause_nothing(endpoint: HooklineEndpoint) -> None:
     endpoint.respond_in_turn(*[Response(500)] * 15, Response(200))
     assert [send(endpoint.url).status_code for _ in range(16)] == [500] * 15 + [200]
@@ -310,6 +312,7 @@ def test_what_https_needs_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         HttpsPort("http://127.0.0.1:9", tmp_path / "ca.pem")
 
 
+@pytest.mark.slow
 def test_messages_are_short_whatever_came(endpoint: HooklineEndpoint) -> None:
     long = "x" * 1_000_000
     for number in range(5):

@@ -12,6 +12,8 @@ from hookline.instance import Instance
 from hookline.testing import Hookline
 from tests.hookline.sending import send
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[Instance]:

@@ -24,7 +24,7 @@ SHOP = ROOT / "docs" / "examples" / "shop"
 README, PAGE = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/local-api.md"))
 LIMIT_S = 170.0
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.slow]
 
 PLUGINS = "pytest-qt", "schemathesis", "hypothesispytest", "asyncio", "timeout"
 """Of this environment, not of the project's."""

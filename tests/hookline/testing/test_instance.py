@@ -50,6 +50,7 @@ def wait_for_end(data: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_processes_share_one_that_ends_with_the_last_of_them_however_they_end(tmp_path: Path) -> None:
     with held(tmp_path) as (first, data), held(tmp_path) as (second, same):
         assert data == same
@@ -91,6 +92,7 @@ def test_who_has_started_it_may_stop_first(tmp_path: Path) -> None:
     assert not second.data_dir.exists()
 
 
+@pytest.mark.slow
 def test_one_that_has_crashed_is_started_anew(tmp_path: Path) -> None:
     first = Instance(tmp_path)
     os.kill(first.client.status().pid, signal.SIGTERM)

@@ -12,6 +12,8 @@ from app.server.api.routes import PREFIX, Route
 from tests.server.api.conftest import TOKEN, Desk
 from tests.server.capture.support import Rig, Sender
 
+pytestmark = pytest.mark.slow
+
 VALUES = {"slug": "orders", "number": "1"}
 ID = "0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"
 NOT_FOUND = b'{"error":"not_found"}\n'

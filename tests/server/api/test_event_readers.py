@@ -8,12 +8,15 @@ import random
 from itertools import pairwise
 
 import httpx
+import pytest
 
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, Endpoint
 from tests import factories
 from tests.server.api.conftest import Desk
 from tests.server.api.event_stream import events
+
+pytestmark = pytest.mark.slow
 
 READERS, WAITERS = 10, 2
 REQUESTS, LATE = 300, 6

@@ -79,6 +79,7 @@ def test_examples_of_bodies_are_valid(routes: tuple[Route, ...]) -> None:
             validator()(schema).validate(dict(route.body.example))
 
 
+@pytest.mark.slow
 def test_every_schema_is_one(routes: tuple[Route, ...]) -> None:
     for schema in document(routes)["components"]["schemas"].values():
         validator().check_schema(schema)

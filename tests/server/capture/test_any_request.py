@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ TAILS = st.text([chr(n) for n in range(0x21, 0x7F)], max_size=40)
 HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     method=st.sampled_from(METHODS),

@@ -8,6 +8,8 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer, ServedConnection
@@ -157,6 +159,7 @@ def cuts(data: bytes, places: list[int]) -> list[bytes]:
     return [data[begin:end] for begin, end in pairwise(edges)]
 
 
+@pytest.mark.slow
 async def test_every_cut_of_a_short_request_gives_the_same() -> None:
     for number, raw in enumerate((*GOOD, *REFUSED, *MALFORMED)):
         if len(raw) > 300:
@@ -167,6 +170,7 @@ async def test_every_cut_of_a_short_request_gives_the_same() -> None:
             assert await judged(cuts(data, [place]), None) == whole, data[:place]
 
 
+@pytest.mark.slow
 async def test_sequences_are_judged_the_same_in_one_packet_by_bytes_and_cut_at_random() -> None:
     rng = random.Random(20261122)
     for case in range(150):

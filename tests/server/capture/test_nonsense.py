@@ -113,6 +113,7 @@ WHOLE = st.sampled_from([request(body=b"abc"), request("HEAD"), request(path="/x
 BYTES = st.lists(st.one_of(FRAGMENTS, FRAGMENTS, WHOLE, st.binary(max_size=40)), max_size=14)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=BYTES, apart=st.booleans())
 def test_random_bytes_never_hurt(own_loop: OwnLoop, pieces: list[bytes], apart: bool) -> None:

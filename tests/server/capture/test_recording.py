@@ -211,6 +211,7 @@ async def test_a_large_chunked_body_is_kept_whole(rig: Rig) -> None:
     assert rig.sink.last_body == block * 30
 
 
+@pytest.mark.slow
 async def test_a_slow_store_makes_the_sender_wait_instead_of_filling_memory(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
     total = 40 * PART_SIZE

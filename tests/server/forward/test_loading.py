@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 SEND = """
 import asyncio, sys
@@ -28,6 +30,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_the_first_connection_finds_all_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", SEND], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

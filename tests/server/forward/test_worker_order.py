@@ -139,6 +139,7 @@ async def test_a_request_deleted_while_the_one_before_is_sent_is_not_sent(stage:
     assert [received.line.split()[1] for received in place.received] == ["/0", "/3"]
 
 
+@pytest.mark.slow
 async def test_the_queue_is_read_ahead_and_nothing_is_sent_twice(stage: Stage, queue: Queue) -> None:
     for parallel in (None, 1, 8):
         async with target() as place:

@@ -14,6 +14,8 @@ import pytest
 
 from tests.tunnels import is_running
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import asyncio, json, os, sys

@@ -178,6 +178,7 @@ class TestMouse:
 
 
 class TestFinding:
+    @pytest.mark.slow
     async def test_commands_run_with_the_keyboard_where_it_was(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             await with_requests(desk, window)
@@ -251,6 +252,7 @@ class TestFinding:
             palette.field.setText("already in use")
             assert texts(palette) == ["Search all requests for “already in use”"]
 
+    @pytest.mark.slow
     async def test_each_setting_is_found_and_shown(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):
             keys = shown_settings(window.services)
@@ -265,6 +267,7 @@ class TestFinding:
                 dialog.reject()
                 await until(lambda: not window.findChildren(SettingsDialog))
 
+    @pytest.mark.slow
     async def test_a_backup_begins_there_and_diagnostics_are_copied(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):
             for name in ("Back up…", "Restore a backup…"):
@@ -447,6 +450,7 @@ class TestLook:
             assert told.child(0).text(QAccessible.Text.Name) == "New endpoint, Endpoint, Ctrl+N"
             assert palette.field.accessibleName()
 
+    @pytest.mark.slow
     async def test_many_endpoints_make_no_more_widgets(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
             palette = await press_open(window)

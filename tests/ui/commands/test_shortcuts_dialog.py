@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
@@ -34,6 +35,7 @@ async def with_requests(desk: Desk, window: MainWindow) -> None:
 
 
 class TestOpening:
+    @pytest.mark.slow
     async def test_keys_open_it_outside_of_text_and_esc_closes_it(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await with_requests(desk, window)

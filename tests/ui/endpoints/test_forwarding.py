@@ -62,6 +62,7 @@ async def test_what_expires_waits_no_longer(desk: Desk, monkeypatch: pytest.Monk
 
 
 class TestPage:
+    @pytest.mark.slow
     async def test_a_target_paused_by_failures_is_resumed_with_one_click(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await endpoint_with(desk, A)
         window.show_endpoint(endpoint.id)
@@ -112,6 +113,7 @@ class TestPage:
         await desk.store.targets.update(target.id, TargetDraft(url=A, active=False))
         await until(lambda: pause.reason == "All targets are switched off.")
 
+    @pytest.mark.slow
     @pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
     async def test_the_key_and_the_palette_open_the_dialog(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await endpoint_with(desk, A)
@@ -139,6 +141,7 @@ class TestPage:
 
 
 class TestForm:
+    @pytest.mark.slow
     async def test_the_first_target_follows_what_the_dialog_saved(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await endpoint_with(desk, A, B)
         window.endpoint_actions.edit(endpoint)

@@ -12,6 +12,8 @@ from app.ui.theme.metrics import SPACE_3
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
+pytestmark = pytest.mark.slow
+
 ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},\n'
 
 

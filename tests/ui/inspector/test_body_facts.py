@@ -35,6 +35,7 @@ async def test_the_place_where_json_is_broken_is_marked(shown: PageDesk) -> None
     assert body.notices.isHidden()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content_type", "sent", "line"),
     [
@@ -74,6 +75,7 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
     assert position_of_column([Line("")], 1) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_the_charset_of_a_text_is_told(shown: PageDesk) -> None:
     for content_type, sent, told in (
         (

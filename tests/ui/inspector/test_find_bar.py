@@ -48,6 +48,7 @@ async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
     assert not bar.isVisible()
 
 
+@pytest.mark.slow
 async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> None:
     await open_body(shown, b"a needle\n" * 40_000, "text/plain")
     shown.detail.open_find()

@@ -20,6 +20,8 @@ from app.ui.inspector.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
+pytestmark = pytest.mark.slow
+
 LINE = b'{"name": "nothing to see", "number": 12345678},\n'
 FAR = b"".join((LINE * 12_000, b'{"a": "Needle 1"},\n', LINE * 3_000, b'{"a": "NEEDLE 2"},\n', LINE * 9_000))
 LAST = b'{"a": "needle 3"}'

@@ -191,6 +191,7 @@ async def test_the_columns_of_a_form_fill_the_width_until_the_user_resizes_them(
     assert header.sectionSize(0) < view.viewport().width() / 2
 
 
+@pytest.mark.slow
 async def test_a_form_of_many_fields_and_one_with_too_many(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
     many = "&".join(f"field{number}={number}" for number in range(10_000))
     table = await open_form(shown, many.encode())
@@ -263,6 +264,7 @@ async def test_the_same_cell_is_current_when_the_first_row_becomes_a_header_or_n
     assert clipboard() == "1"
 
 
+@pytest.mark.slow
 async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = b"id,name,amount\n" + b"".join(b"%d,Name %d,%d.50\n" % (at, at, at) for at in range(30_000))
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
@@ -181,6 +182,7 @@ async def test_a_column_keeps_the_width_it_was_dragged_to_while_another_tab_is_s
     assert (table.columnWidth(0), table.rowHeight(2)) == (dragged, high)
 
 
+@pytest.mark.slow
 async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: PageDesk) -> None:
     table = await open_headers(shown, ("Cookie", COOKIE.replace(" ", "").replace(";", "")))
     began = time.thread_time()

@@ -112,6 +112,7 @@ async def test_hex_in_a_part_is_not_wrapped_in_a_narrow_window(tmp_path: Path, w
         assert {block.layout().lineCount() for block in rows} == {1}
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=60).filter(lambda data: b"--b" not in data), min_size=1, max_size=5))
 def test_a_part_has_the_bytes_that_were_sent(contents: list[bytes]) -> None:
     async def read() -> list[bytes]:
@@ -191,6 +192,7 @@ async def test_find_stays_in_the_part_that_the_keyboard_is_in(shown: PageDesk) -
     assert shown.detail.body.stack.currentWidget() is view
 
 
+@pytest.mark.slow
 async def test_the_keyboard_stays_in_the_parts_of_the_next_request(shown: PageDesk) -> None:
     view = await open_cards(shown, BODY)
     await activate(shown.page)
@@ -300,6 +302,7 @@ async def test_every_button_has_a_name_of_its_own(shown: PageDesk) -> None:
     assert names[-3:] == ["Open part 2.1", "Copy part 2.1", "Save part 2.1 as…"]
 
 
+@pytest.mark.slow
 async def test_what_is_broken_is_told_and_shown(shown: PageDesk) -> None:
     for body, content_type, notice, remark in (
         (part(b"whole") + part(b"half")[:-3], TYPE, "The closing boundary is missing.", "The body ends before"),

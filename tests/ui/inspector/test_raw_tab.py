@@ -90,6 +90,7 @@ async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     await until(lambda: notice(shown.detail.view.raw) == "Copied the request.")
 
 
+@pytest.mark.slow
 async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
     monkeypatch.setattr("app.ui.inspector.body.body_loader.READ", 100_000)

@@ -116,6 +116,7 @@ def test_what_qt_itself_would_open(watched: Watched, qapp: QApplication) -> None
     assert isinstance(browser.document(), QTextDocument)
 
 
+@pytest.mark.slow
 @linux
 def test_no_file_and_no_server_is_touched(watched: Watched) -> None:
     for kind, body in (("svg", svg_of(watched)), ("html", html_of(watched))):
@@ -185,6 +186,7 @@ def test_the_packaged_program_draws_by_itself(monkeypatch: pytest.MonkeyPatch) -
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="blue"/></svg>'
 
 
+@pytest.mark.slow
 def test_a_drawing_has_its_own_size_on_any_screen() -> None:
     for ratio in (1.0, 1.5, 2.0):
         image = drawn(DrawRequest(kind="svg", content_type="", width=0, ratio=ratio), SVG, 60).image
@@ -199,6 +201,7 @@ def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+@pytest.mark.slow
 async def test_drawings_and_pages_are_previewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with in_time(monkeypatch):
         async with open_page(tmp_path) as shown:

@@ -80,6 +80,7 @@ async def test_one_endless_line_does_not_stall_the_window(shown: PageDesk) -> No
     assert code.find_words(["x" * 4_001])[0]
 
 
+@pytest.mark.slow
 async def test_a_huge_body_shows_its_beginning_at_once_and_hex_reaches_its_end(shown: PageDesk) -> None:
     size = 100 * 1024 * 1024
     captures = shown.desk.store.captures

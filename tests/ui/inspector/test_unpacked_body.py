@@ -16,6 +16,8 @@ from tests.codings import packed_zstd
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,

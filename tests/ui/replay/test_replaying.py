@@ -225,6 +225,7 @@ async def test_the_editor_shows_where_input_is_wrong_and_why_nothing_was_sent(tm
         editor.reject()
 
 
+@pytest.mark.slow
 async def test_the_editor_leads_to_the_form_for_many_and_asks_before_edits_are_lost(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, _):
         await open_body(shown, b"{}", "application/json")

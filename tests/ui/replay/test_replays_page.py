@@ -173,6 +173,7 @@ async def test_what_it_ran_with_names_pace_faults_and_seed(tmp_path: Path) -> No
         assert "50 % duplicated (seed 7)" in plan
 
 
+@pytest.mark.slow
 async def test_enter_on_a_failure_opens_the_request_with_its_deliveries(tmp_path: Path) -> None:
     async with room(tmp_path) as made:
         captures = await made.captures(3)
@@ -470,6 +471,7 @@ async def test_the_sidebar_counts_those_that_go_on_and_marks_the_worst(tmp_path:
         await until(lambda: row.state is State.NONE)
 
 
+@pytest.mark.slow
 async def test_a_fast_replay_refreshes_the_page_a_few_times_a_second(tmp_path: Path) -> None:
     async with room(tmp_path, dead=False) as made:
         await made.captures(20)

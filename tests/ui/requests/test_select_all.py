@@ -235,6 +235,7 @@ async def test_of_a_filtered_list_all_that_match_are_meant(shown: PageDesk) -> N
     await until(lambda: total(shown) == 50)
 
 
+@pytest.mark.slow
 async def test_all_are_starred_and_all_stars_taken(shown: PageDesk) -> None:
     await filled(shown, 450)
     await select_everything(shown)

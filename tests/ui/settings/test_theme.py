@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -43,6 +44,7 @@ async def test_it_goes_back_when_the_changes_are_discarded(desk: Desk, window: M
     assert desk.settings.theme == "system"
 
 
+@pytest.mark.slow
 async def test_one_chosen_elsewhere_is_used_and_shown(desk: Desk, window: MainWindow) -> None:
     dialog = open_settings(window)
     field = dialog.form["theme"]

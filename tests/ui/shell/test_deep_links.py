@@ -112,6 +112,7 @@ async def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request
         assert [one.id for one in window.requests.list.selected()] == [linked.id]
 
 
+@pytest.mark.slow
 async def test_a_link_closes_what_only_shows_something(tmp_path: Path) -> None:
     async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
         link = EndpointLink(slug=desk.store.endpoints.all()[0].slug)

@@ -129,6 +129,7 @@ class TestKeys:
             assert not row.isChecked()
             assert window.pages.currentWidget() is window.tunnel.page
 
+    @pytest.mark.slow
     async def test_everything_to_press_has_a_name(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (_, window):
             window.dialogs.open_settings()
@@ -220,6 +221,7 @@ class TestWindow:
             assert desk.messages.waiting() == ()
 
 
+@pytest.mark.slow
 async def test_two_hundred_endpoints_hold_nothing_up(tmp_path: Path) -> None:
     async with open_desk(tmp_path, plan=Plan.PRO) as desk:
         for _ in range(200):

@@ -69,6 +69,7 @@ async def test_tab_leads_to_nothing_that_is_scrolled_out_of_view(tmp_path: Path)
         assert not row.visibleRegion().isEmpty()
 
 
+@pytest.mark.slow
 async def test_the_facts_of_a_body_lose_words_and_not_letters(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
@@ -197,6 +198,7 @@ async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk
     assert header.edit.text() == "Edit"
 
 
+@pytest.mark.slow
 async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path) -> None:
     """With a request open and with figures of some length. A page that is not shown widens the others too."""
 
@@ -257,6 +259,7 @@ async def test_without_requests_the_whole_width_says_how_to_send_the_first(
         assert page.detail.isVisible() is not single
 
 
+@pytest.mark.slow
 async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(desk: Desk, window: MainWindow) -> None:
     """The chart, the description, the facts; with a notice of the window and one of the endpoint. In a higher window
     all comes back.

@@ -288,6 +288,7 @@ class TestOrder:
             await settle()
             assert ids_of(desk) == [b, c, a, d]
 
+    @pytest.mark.slow
     async def test_a_row_that_is_dragged_to_the_edge_scrolls_the_others_and_is_dropped_at_the_end(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -368,6 +369,7 @@ async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(desk: Desk
 
 
 class TestMany:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("each_font")
     async def test_what_is_chosen_is_in_view_and_the_foot_too(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
@@ -43,6 +44,7 @@ def check(window: MainWindow) -> None:
         assert interface.text(QAccessible.Text.Name), stop
 
 
+@pytest.mark.slow
 async def test_of_each_page(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=2) as (desk, window):
         await desk.capture(desk.store.endpoints.all()[0])
@@ -85,6 +87,7 @@ async def test_of_a_replay(tmp_path: Path) -> None:
         check(window)
 
 
+@pytest.mark.slow
 async def test_of_each_tab_of_a_request(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint = desk.store.endpoints.all()[0]

@@ -38,6 +38,7 @@ def refuse(desk: Desk) -> None:
     desk.refused.add(Refusal(at=1, source_address="::1", source_port=1, status=404, reason="No endpoint", target="/x"))
 
 
+@pytest.mark.slow
 async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=2) as desk:
         endpoint, without_requests = desk.store.endpoints.all()
@@ -62,6 +63,7 @@ async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_pa
             assert window.requests.splitter.sizes() == put
 
 
+@pytest.mark.slow
 async def test_a_start_makes_the_page_it_shows_and_no_other_and_keeps_the_dividers_of_all(tmp_path: Path) -> None:
     late = DashboardPage, DeliveriesPage, RefusedPage, ReplaysPage, TunnelPage
     more = Palette, EmptyTimeRange
@@ -163,6 +165,7 @@ async def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read
             assert desk.store.captures.counts(endpoint.id).unread == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_all", [False, True], ids=["of an endpoint", "of all"])
 async def test_the_last_request_is_open_again_and_as_unread_as_it_was(tmp_path: Path, of_all: bool) -> None:
     async with open_desk(tmp_path, endpoints=2) as desk:
@@ -244,6 +247,7 @@ async def test_a_program_that_is_killed_has_stored_its_sizes(tmp_path: Path, mon
             assert stored("frame") == width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_all", [False, True], ids=["of an endpoint", "of all"])
 async def test_the_filter_of_the_last_page_is_in_force_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_all: bool
@@ -329,6 +333,7 @@ async def test_the_keyboard_is_in_the_list_that_is_shown_again(tmp_path: Path, o
             assert rows.currentIndex().row() == 1
 
 
+@pytest.mark.slow
 async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: Desk) -> None:
     async with shown_over(desk) as window:
         assert QApplication.focusWidget() is window.dashboard.empty.button

@@ -63,6 +63,7 @@ async def test_a_list_that_could_not_be_read_is_there_once_it_can(tmp_path: Path
         assert [one.key for one in desk.messages.waiting()] == ["address"]
 
 
+@pytest.mark.slow
 async def test_what_is_typed_meanwhile_stays(tmp_path: Path, database: Database) -> None:
     async with open_team_desk(tmp_path, database.url) as desk, shown_over(desk) as window:
         second = desk.store.endpoints.all()[1]

@@ -133,6 +133,7 @@ async def test_switches_stand_still(reader: Readers) -> None:
     assert reader.desk.store.endpoints.all()[0].active
 
 
+@pytest.mark.slow
 async def test_forms_show_and_do_not_save(reader: Readers) -> None:
     window = reader.window
     window.endpoint_actions.edit(reader.endpoint)

@@ -57,6 +57,7 @@ class TestChoosing:
             assert pane_of(page, "ngrok").kind.text() == "Same URL each time"
             assert not pane_of(page, "ngrok").warning.isVisible()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("installed", [True, False])
     @pytest.mark.usefixtures("each_font")
     async def test_what_is_said_of_a_program_is_never_cut_off(self, tmp_path: Path, installed: bool) -> None:

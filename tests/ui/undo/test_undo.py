@@ -211,6 +211,7 @@ async def test_what_comes_after_a_delete_of_several_changes_nothing_of_what_is_o
         assert desk.store.captures.counts(endpoint.id).unread == 6
 
 
+@pytest.mark.slow
 async def test_a_filtered_list_is_put_back_and_another_list_is_read_again(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 6)
@@ -291,6 +292,7 @@ async def test_what_was_opened_since_stays_open(tmp_path: Path) -> None:
         assert page.list.current() in page.list.selected()
 
 
+@pytest.mark.slow
 async def test_one_that_was_marked_unread_is_unread_when_it_is_back(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, _ = await fill(desk, window, 2)
@@ -623,6 +625,7 @@ async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(
         assert len(captures) == 6
 
 
+@pytest.mark.slow
 async def test_undone_at_once_the_endpoints_page_is_shown_as_it_was(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, _ = await fill(desk, window, 6)
@@ -816,6 +819,7 @@ async def test_what_expires_stays_deleted_where_the_list_is_being_read_as_it_com
         await until(lambda: rows(window) == before[:-1])
 
 
+@pytest.mark.slow
 async def test_a_request_in_its_own_window_is_back_in_it(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 2)

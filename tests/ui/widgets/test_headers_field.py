@@ -422,6 +422,7 @@ class TestNames:
         assert cell.accessibleName() == "Value of header 2"
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -173,6 +173,7 @@ SETTINGS = [
 
 
 class TestInTheForm:
+    @pytest.mark.slow
     async def test_out_of_range_is_shown_and_saves_nothing(self, window: QWidget, desk: Desk) -> None:
         for path, typed, message in FORM:
             dialog = open_dialog(desk, window)
@@ -217,6 +218,7 @@ class TestInTheForm:
 
 
 class TestInTheSettings:
+    @pytest.mark.slow
     async def test_out_of_range_is_shown_and_saves_nothing(self, window: QWidget, desk: Desk) -> None:
         for key, typed, message in SETTINGS:
             dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)

@@ -114,6 +114,7 @@ class TestForm:
         await until(lambda: not isValid(dialog))
         assert desk.store.endpoints.all() == ()
 
+    @pytest.mark.slow
     async def test_without_a_change_it_closes_unasked(self, window: QWidget, desk: Desk) -> None:
         for leave in WAYS:
             made = await desk.endpoint(name="Orders", retention_days=30)
@@ -127,6 +128,7 @@ class TestForm:
                 await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
             assert questions(window) == [], leave
 
+    @pytest.mark.slow
     async def test_every_field_counts_and_so_does_what_is_wrong(self, window: QWidget, desk: Desk) -> None:
         made = await desk.endpoint(name="Orders")
         for change in (
@@ -208,6 +210,7 @@ class TestSettings:
         await until(lambda: not isValid(dialog))
         assert desk.settings == Settings(theme="dark", port=9000)
 
+    @pytest.mark.slow
     async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, desk: Desk) -> None:
         for change in (
             lambda dialog: dialog.form["port"].lineEdit().setText(""),

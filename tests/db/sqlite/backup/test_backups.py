@@ -426,6 +426,7 @@ async def test_a_kill_leaves_the_last_backup(tmp_path: Path, target: Path, step:
     assert len(stored(target / "a.db")) == 33
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 async def test_the_part_that_a_killed_backup_left_is_removed_by_the_next_start_or_backup(
     tmp_path: Path, target: Path

@@ -441,6 +441,7 @@ for count in range(1, 1000):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is neither fork nor SIGKILL")
 async def test_a_kill_at_any_moment_leaves_the_old_database_or_the_new(
     data: Path, backup: Path, tmp_path: Path

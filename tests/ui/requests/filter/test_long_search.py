@@ -36,6 +36,7 @@ async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
     await until(lambda: shown.feed.search.progress.searched > 5)
 
 
+@pytest.mark.slow
 async def test_it_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
     await shown.add(b"needle", received_at=now_us() - HOUR)
     await shown.fill(ROWS)
@@ -87,6 +88,7 @@ async def test_it_says_how_many_it_could_not_search(tmp_path: Path, monkeypatch:
         assert page.footer.text() == "2 of 2 match"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_line", [True, False])
 async def test_esc_stops_it_and_enter_goes_on(in_line: bool, monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
     await shown.add(b"needle", received_at=now_us() - HOUR)
@@ -121,6 +123,7 @@ async def test_what_arrived_before_it_was_stopped_is_found(monkeypatch: pytest.M
     assert shown.page.filter.search_status.stopped
 
 
+@pytest.mark.slow
 async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
     monkeypatch: pytest.MonkeyPatch, shown: PageDesk
 ) -> None:

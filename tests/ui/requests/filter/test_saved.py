@@ -32,6 +32,7 @@ async def save_as(shown: PageDesk, name: str, confirm: str = "Save") -> None:
     await until(lambda: not shown.page.findChildren(NameDialog))
 
 
+@pytest.mark.slow
 async def test_save_choose_replace_and_delete(tmp_path: Path) -> None:
     async def first() -> None:
         async with open_page(tmp_path) as shown:

@@ -90,6 +90,7 @@ async def unreadable(*_: object, **__: object) -> list[Summary]:
     raise StorageUnavailableError("The stored requests cannot be read.")
 
 
+@pytest.mark.slow
 async def test_bursts_become_few_insertions(shown: PageDesk) -> None:
     inserted: list[int] = []
     shown.model.rowsInserted.connect(lambda parent, first, last: inserted.append(last - first + 1))
@@ -124,6 +125,7 @@ async def test_a_reader_who_scrolled_away_is_not_disturbed(shown: PageDesk) -> N
     await until(lambda: shown.model.rowCount() == 163)
 
 
+@pytest.mark.slow
 async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +160,7 @@ async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
         assert shown.ids()[0] == captures[-1].id
 
 
+@pytest.mark.slow
 async def test_a_reader_at_the_top_holds_few_rows_however_many_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +207,7 @@ async def test_home_and_end_reach_the_newest_and_the_oldest_stored(shown: PageDe
     assert [one.id for one in shown.list.selected()] == [captures[-1].id]
 
 
+@pytest.mark.slow
 async def test_what_is_removed_marked_forwarded_and_purged_shows(tmp_path: Path) -> None:
     async with open_page(tmp_path, retention_days=1) as shown:
         old = await shown.add(received_at=1_000_000)

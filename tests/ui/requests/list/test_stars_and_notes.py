@@ -113,6 +113,7 @@ async def test_a_list_of_the_starred_and_the_noted_follows(shown: PageDesk) -> N
     assert shown.model.summary(0).note == "look"
 
 
+@pytest.mark.slow
 async def test_what_is_marked_while_it_is_being_read_shows(shown: PageDesk) -> None:
     made = await shown.fill(20)
     star, page = shown.desk.store.captures.star, shown.page

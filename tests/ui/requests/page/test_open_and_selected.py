@@ -80,6 +80,7 @@ async def write_note(window: MainWindow, text: str, at: int) -> None:
     note.text.setTextCursor(cursor)
 
 
+@pytest.mark.slow
 async def test_two_thousand_requests_change_nothing_of_what_is_open(tmp_path: Path) -> None:
     async with shown_window(tmp_path, endpoints=1) as (desk, window):
         endpoint = desk.store.endpoints.all()[0]

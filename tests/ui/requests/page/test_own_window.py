@@ -18,7 +18,7 @@ from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
 
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+pytestmark = [pytest.mark.qt_log_ignore("This plugin does not support"), pytest.mark.slow]
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 

@@ -147,6 +147,7 @@ async def test_a_wider_page_shows_both_again(narrow: PageDesk) -> None:
     assert shows(narrow) == "request"
 
 
+@pytest.mark.slow
 async def test_the_window_comes_back_to_the_request_and_keeps_the_divider(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=1) as desk:
         (endpoint,) = desk.store.endpoints.all()
