@@ -227,6 +227,8 @@ class RequestFeed(QObject):
         self.arrived.emit(relevant)
         if self.query is None:
             self._add(relevant)
+            if not self.paused:
+                self._all.captured(relevant)
         else:
             self.search.queue(item.id for item in relevant)
             self._throttle.call()

@@ -67,6 +67,8 @@ class Pager(QObject):
         """Whether the next older or newer page is being read."""
         self._missing: str | None = None
         """The oldest request known to be missing among the rows, until the newest page has been read."""
+        self._late: list[Summary] = []
+        """What arrived while a page is read, which may have been read without it."""
         self._model, self._captures = model, captures
         self._jump = Latest(self, tasks, "list: jump")
         self._next_page = Latest(self, tasks, "list: next page")
@@ -98,15 +100,23 @@ class Pager(QObject):
         """Read the page below the last row, unless that is in progress."""
         key = self._model.oldest_key()
         if not (self.busy or self._model.at_tail or key is None):
-            self.busy = True
-            self._next_page.run(partial(self._read_older, key))
+            self._read_next(partial(self._read_older, key))
 
     def newer(self) -> None:
         """Read the page above the first row, unless that is in progress."""
         key = self._model.newest_key()
         if not (self.busy or self._model.at_head or key is None):
-            self.busy = True
-            self._next_page.run(partial(self._read_newer, key))
+            self._read_next(partial(self._read_newer, key))
+
+    def captured(self, newest_first: Iterable[Summary]) -> None:
+        """These belong to the page that is being read if they are among its requests."""
+        if self.busy:
+            self._late.extend(newest_first)
+
+    def _read_next(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.busy = True
+        self._late.clear()
+        self._next_page.run(read)
 
     def _jump_by(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.give_up()
@@ -168,12 +178,14 @@ class Pager(QObject):
             page, ended = self._cut(await self._captures.page(self.endpoint_id, before=key, limit=PAGE))
         self._model.at_tail = ended
         self._model.add_older(page)
+        self._model.take_between(self._late)
 
     async def _read_newer(self, key: PageKey) -> None:
         with unless_cancelled(self._page_read):
             page, ended = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
         self._model.at_head = ended
         self._model.add_newer(page)
+        self._model.take_between(self._late)
         if self._model.at_head:
             self.reached_newest.emit()
 

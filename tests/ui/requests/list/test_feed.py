@@ -581,6 +581,25 @@ async def test_what_is_stored_late_below_the_loaded_rows_is_listed_when_they_are
     assert shown.ids() == [*(one.id for one in reversed(sent)), late.id]
 
 
+@pytest.mark.parametrize("direction", ["older", "newer"])
+async def test_what_is_stored_late_while_its_page_is_read_is_listed(shown: PageDesk, direction: str) -> None:
+    sent, pager = await shown.fill(3 * PAGE), shown.feed.pager
+    await shown.reload()
+    if direction == "newer":
+        shown.feed.tail()
+        await until(lambda: shown.ids()[-1:] == [sent[0].id] and not pager.jumping)
+    listed = {*shown.ids(), *(one.id for one in sent[PAGE : 2 * PAGE])}
+
+    async def stored_late() -> None:
+        listed.add((await shown.add(received_at=sent[PAGE + 50].received_at)).id)
+        await until(lambda: shown.page.footer.text().startswith("601 requests"))
+
+    happened = while_read(shown.desk.store.captures, "page", stored_late)
+    getattr(pager, direction)()
+    await until(lambda: happened() and not pager.busy and shown.model.rowCount() > PAGE)
+    assert shown.ids() == sorted(listed, reverse=True)
+
+
 async def test_what_arrives_while_all_are_marked_read_stays_unread(shown: PageDesk) -> None:
     captures = shown.desk.store.captures
     await shown.fill(2)
