@@ -110,7 +110,7 @@ class Pager(QObject):
 
     def captured(self, newest_first: Iterable[Summary]) -> None:
         """These belong to the page that is being read if they are among its requests."""
-        if self.busy:
+        if self.busy or self.jumping:
             self._late.extend(newest_first)
 
     def _read_next(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -121,6 +121,7 @@ class Pager(QObject):
     def _jump_by(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.give_up()
         self.jumping = True
+        self._late.clear()
         self._jump.run(partial(self._run, read))
 
     async def _run(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -164,6 +165,7 @@ class Pager(QObject):
         page, ended = self._cut(await self._captures.page(self.endpoint_id, after=after, limit=PAGE))
         self.jumping = False
         self._model.reset(page, at_head=ended, at_tail=True)
+        self._model.take_between(self._late)
         self.loaded.emit()
 
     async def _read_around(self, key: PageKey) -> None:

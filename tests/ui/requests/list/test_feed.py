@@ -600,6 +600,20 @@ async def test_what_is_stored_late_while_its_page_is_read_is_listed(shown: PageD
     assert shown.ids() == sorted(listed, reverse=True)
 
 
+async def test_what_is_stored_late_while_the_oldest_are_read_is_listed(shown: PageDesk) -> None:
+    sent, late = await shown.fill(2 * PAGE), list[str]()
+    await shown.reload()
+
+    async def stored_late() -> None:
+        late.append((await shown.add(received_at=sent[50].received_at)).id)
+        await until(lambda: shown.page.footer.text().startswith("401 requests"))
+
+    happened = while_read(shown.desk.store.captures, "page", stored_late)
+    shown.feed.tail()
+    await until(lambda: happened() and not shown.feed.pager.jumping)
+    assert shown.ids() == sorted([*late, *(one.id for one in sent[:PAGE])], reverse=True)
+
+
 async def test_what_arrives_while_all_are_marked_read_stays_unread(shown: PageDesk) -> None:
     captures = shown.desk.store.captures
     await shown.fill(2)
