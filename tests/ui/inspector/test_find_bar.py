@@ -105,7 +105,37 @@ async def test_what_waited_for_a_body_waits_no_more_if_its_view_cannot_be_search
     go_on.set()
     await until(lambda: isinstance(shown.detail.body.stack.currentWidget(), PartsView))
     assert not bar.searching
-    assert bar.count.text() == "No matches"
+    assert bar.count.text() == "This view cannot be searched"
+
+
+async def test_text_that_is_not_shown_is_not_searched(shown: PageDesk) -> None:
+    await open_body(shown, b"<svg><!-- a needle --></svg>", "image/svg+xml")
+    pane = shown.detail.body
+    bar = pane.find_bar
+    shown.detail.open_find()
+    bar.field.setText("needle")
+    await until(lambda: bar.count.text() == "1 of 1")
+    pane.views.activated.emit("preview")
+    await until(lambda: pane.stack.currentWidget() is pane.image)
+    for text in ("needle", "nothing like it"):
+        bar.field.setText(text)
+        assert bar.count.text() == "This view cannot be searched"
+        assert not pane.code.extraSelections()
+        assert not bar.next.isEnabled()
+    bar.field.setText("needle")
+    pane.views.activated.emit("text")
+    await until(lambda: bar.count.text() == "1 of 1")
+
+
+async def test_a_tree_that_cannot_be_shown_is_not_said_to_have_no_match(shown: PageDesk) -> None:
+    await open_body(shown, b'{"needle": ' + b"[" * 3_000 + b"]" * 3_000 + b"}", "application/json")
+    pane = shown.detail.body
+    shown.detail.open_find()
+    pane.find_bar.field.setText("needle")
+    await until(lambda: pane.find_bar.count.text() == "1 of 1")
+    pane.views.activated.emit("tree")
+    await until(lambda: pane.stack.currentWidget() is pane.tree and bool(pane.tree.reason.text()))
+    assert pane.find_bar.count.text() == "This view cannot be searched"
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

@@ -14,7 +14,7 @@ from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code_view import CodeView
-from app.ui.inspector.body.find_bar import FilterMarks, FindBar, Finder, ScanningFinder
+from app.ui.inspector.body.find_bar import UNSEARCHABLE, FilterMarks, FindBar, Finder, ScanningFinder
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -203,6 +203,9 @@ class TreeFinder(Finder):
         self._latest = Latest(self, tasks, "tree: find")
         self._nodes: list[int] = []
 
+    def status_text(self) -> str:
+        return UNSEARCHABLE if self._tree.reason.text() else super().status_text()
+
     def search(self, needle: str) -> None:
         """Find this text."""
         self.clear()
@@ -260,6 +263,7 @@ class BodyFind(QObject):
         self.bar = FindBar(self.words, theme, parent)
         self._lines = LinesFinder(code, loader, self.words, tasks, self)
         self._finders: dict[QWidget, Finder] = {code: self._lines}
+        self.bar.use(self._lines)
         self.bar.hex.clicked.connect(self._open_hex)
 
     def can_search(self, page: QWidget | None) -> bool:
@@ -270,14 +274,11 @@ class BodyFind(QObject):
 
     def view_changed(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
         """This view is shown, with the output of `reader`."""
-        finder, before = self._finder(page), self.bar.finder
+        finder = self._finder(page)
         if finder is self._lines:
             self.words.written = encodings_of(content_type, (view.name for view in reader.views))
             self.words.mark(move=not reader.start_offset)
-        if finder is not None:
-            self.bar.use(finder)
-        elif before is not None and not before.total:
-            before.stop()  # It may have waited for this body.
+        self.bar.use(finder)
 
     def extended(self) -> None:
         """More lines are shown."""

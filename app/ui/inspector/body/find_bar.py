@@ -30,6 +30,7 @@ PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
 PROGRESS_EVERY = 4 * 1024 * 1024
 """Bytes between progress updates."""
+UNSEARCHABLE = "This view cannot be searched"
 
 
 class FilterMarks:
@@ -127,9 +128,9 @@ class FindBar(QFrame):
         self.words_changed.emit(words)
         self.words.set_words(words)
 
-    def use(self, finder: Finder) -> None:
-        """This view is shown, or shows other content: search in it."""
-        if self.finder is finder:
+    def use(self, finder: Finder | None) -> None:
+        """This view is shown, or shows other content: search in it. None: it cannot be searched."""
+        if finder is not None and self.finder is finder:
             if not self.isHidden():
                 finder.view_changed()
             return
@@ -137,7 +138,9 @@ class FindBar(QFrame):
             self.finder.changed.disconnect(self.show_state)
             self.finder.clear()
         self.finder = finder
-        finder.changed.connect(self.show_state)
+        if finder is not None:
+            finder.changed.connect(self.show_state)
+        self.show_state()
         self.search()
 
     def start(self) -> None:
@@ -192,12 +195,10 @@ class FindBar(QFrame):
     def show_state(self) -> None:
         """Show the finder's state."""
         finder = self.finder
-        if finder is None:
-            return
-        self.count.setText(finder.status_text())
-        self.hex.setVisible(finder.not_in_view and bool(self.field.text()))
+        self.count.setText(finder.status_text() if finder is not None else UNSEARCHABLE)
+        self.hex.setVisible(finder is not None and finder.not_in_view and bool(self.field.text()))
         for button in (self.back, self.next):
-            button.setEnabled(finder.total > 0)
+            button.setEnabled(finder is not None and finder.total > 0)
 
     def _move(self, step: int) -> None:
         if self.isHidden():
