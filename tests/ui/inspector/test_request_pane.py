@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import os
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +25,7 @@ from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.text import clock_time, day_text, full_time
 from app.db import captures as captures_module
 from app.ui.inspector.body.body_export import SaveError, write_body
-from app.ui.inspector.body.body_source import of_capture
+from app.ui.inspector.body.body_source import of_bytes, of_capture
 from app.ui.inspector.request_pane import NOT_STORED
 from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.replay.request_editors import load_request
@@ -194,6 +195,9 @@ async def test_a_body_is_saved_and_copied_as_it_was_sent(tmp_path: Path, shown: 
     target.write_text("before")
     await write_body(of_capture(sent, shown.desk.store.captures), target)
     assert target.read_bytes() == body
+    bodies = [bytes([which]) * 3 * PART_SIZE for which in range(2)]
+    await asyncio.gather(*(write_body(of_bytes(body, "saved.bin"), target) for body in bodies))
+    assert target.read_bytes() in bodies
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
     (tmp_path / "link.bin").symlink_to(target)
     with pytest.raises(SaveError, match="that is a symbolic link"):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import mimetypes
-import os
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO
 
 from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
@@ -59,7 +59,8 @@ async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path
 
 async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
     """Write a temporary file and then replace the target, so that an existing file is kept if this fails."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # The name is random, because two saves to one path may run at once.
+    beside = path.with_name(f".{path.name}.{token_hex(4)}.part")
     try:
         if kind := await in_thread(kind_unless_file, path):
             raise SaveError(f"The {what} could not be saved as {path}: that is {kind}. Choose another name.")
