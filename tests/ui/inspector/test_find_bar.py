@@ -84,6 +84,10 @@ async def test_what_is_still_read_is_not_said_to_have_no_match(
     bar.field.setText("needle")
     assert isinstance(bar.finder, finder)
     assert bar.count.text() == "Loading…"
+    QTest.keyClick(bar.field, Qt.Key.Key_Escape)  # Nothing is searched yet that it could stop.
+    assert (bar.isHidden(), bar.searching) == (True, False)
+    shown.detail.open_find()
+    assert bar.count.text() == "Loading…"
     go_on.set()
     await until(lambda: bar.count.text() == ("Could not read the rest" if fails else "1 of 4"))
     await until(lambda: bar.count.text() == "1 of 4")

@@ -283,6 +283,7 @@ async def test_esc_stops_and_another_body_ends_a_search(shown: PageDesk) -> None
     assert (body.find_bar.searching, body.find_bar.count.text()) == (True, "Searching…")
     QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
     assert (body.find_bar.isVisible(), body.find_bar.searching) == (True, False)
+    assert body.find_bar.count.text() == "No matches so far"
     await settle()
     body.find_bar.field.setText("nowhere else")
     await shows(body, "No matches")

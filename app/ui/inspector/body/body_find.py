@@ -14,7 +14,7 @@ from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code_view import CodeView
-from app.ui.inspector.body.find_bar import UNSEARCHABLE, FilterMarks, FindBar, Finder, ScanningFinder
+from app.ui.inspector.body.find_bar import LOADING, UNSEARCHABLE, FilterMarks, FindBar, Finder, ScanningFinder
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -212,10 +212,10 @@ class TreeFinder(Finder):
         self.needle = needle
         tree = self._tree.view.nodes.tree
         if needle and tree is not None:
-            self.busy, self.progress = True, "Searching…"
+            self.busy, self.more, self.progress = True, True, "Searching…"
             self._latest.run(lambda: self._search(tree, needle))
         elif needle and not self._tree.reason.text():
-            self.busy, self.progress = True, "Loading…"
+            self.busy, self.progress = True, LOADING
         self.changed.emit()
 
     def step(self, by: int) -> None:
@@ -235,12 +235,13 @@ class TreeFinder(Finder):
     def clear(self) -> None:
         """Clear the search."""
         self._latest.stop()
-        self.needle, self._nodes, self.total, self.current, self.busy, self.steps = "", [], 0, 0, False, 0
+        self.needle, self._nodes, self.busy, self.more = "", [], False, False
+        self.total = self.current = self.steps = 0
 
     async def _search(self, tree: JsonTree, needle: str) -> None:
         pattern = pattern_of([needle], ("json",))
         found = await in_thread(tree.find, pattern) if pattern is not None else []
-        self._nodes, self.total, self.busy = found, len(found), False
+        self._nodes, self.total, self.busy, self.more = found, len(found), False, False
         self.current = 0
         self.step(self.steps)
         self.changed.emit()

@@ -30,6 +30,7 @@ PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
 PROGRESS_EVERY = 4 * 1024 * 1024
 """Bytes between progress updates."""
+LOADING = "Loading…"
 UNSEARCHABLE = "This view cannot be searched"
 
 
@@ -182,8 +183,9 @@ class FindBar(QFrame):
             self.finder.clear()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.finder is not None and self.finder.busy:
-            self.finder.stop()
+        finder = self.finder
+        if event.key() == Qt.Key.Key_Escape and finder is not None and finder.busy and finder.progress != LOADING:
+            finder.stop()
         elif event.key() == Qt.Key.Key_Escape:
             self.leave()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -232,7 +234,7 @@ class Finder(QObject):
             return ""
         if self.total:
             return f"{self.current + 1:,} of {self.total:,}{'+' if self.more else ''}"
-        return self.progress if self.busy else "No matches"
+        return self.progress if self.busy else "No matches so far" if self.more else "No matches"
 
     def search(self, needle: str) -> None:
         """Find all matches of this text, and go to the first one."""
@@ -318,7 +320,7 @@ class ScanningFinder(Finder):
     def await_body(self) -> None:
         """Say that the body is being read: `view_changed` is called once it is there."""
         if self._loader.source is not None:
-            self.busy, self.progress = True, "Loading…"
+            self.busy, self.progress = True, LOADING
 
     def waits(self) -> bool:
         """Whether there is something to do once the body has been read."""
@@ -340,7 +342,7 @@ class ScanningFinder(Finder):
 
     def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run this instead of the current search, again after an error. Enter tries again at once."""
-        self.busy, self._failed = True, False
+        self.busy, self.more, self._failed = True, True, False
         self.progress = "Searching…"
 
         async def attempt() -> None:
