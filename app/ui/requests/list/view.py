@@ -106,6 +106,8 @@ class Jumps(QObject):
 
     @Slot()
     def _run_pending(self) -> None:
+        if not (self._model.rowCount() or self._model.at_tail):
+            return  # They could not be read, and are read again.
         action, self._when_loaded = self._when_loaded, None
         if action is not None:
             action()

@@ -471,6 +471,21 @@ async def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPat
     assert [one.id for one in shown.list.selected()] == shown.ids()[1:]
 
 
+async def test_a_jump_that_could_not_be_read_at_first_still_selects_its_request(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    sent = await shown.fill(PAGE + 20)
+    await shown.reload()
+    shown.list.select_row(0)
+    await until(lambda: shown.page.request.summary is not None)
+    fail_once(shown, "page")
+    shown.page.go_to(sent[0])
+    await until(lambda: shown.model.row_of(sent[0].id) is not None and not shown.desk.tasks.running())
+    assert [one.id for one in shown.list.selected()] == [sent[0].id]
+    assert shown.detail.capture_id == sent[0].id
+
+
 def fail_once(shown: PageDesk, name: str, before: Callable[..., object] = lambda **_: None) -> None:
     """The next such read of stored requests fails."""
     captures = shown.desk.store.captures
