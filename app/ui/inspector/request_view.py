@@ -113,10 +113,10 @@ class RequestView(QWidget):
         self.deliveries.show_capture(capture)
         if capture.delivery is DeliveryState.NONE:
             self.tabs.set_count(DELIVERIES, 0)
+        self.body.show_source(source)
         tab = self._tab_of_request(capture, bool(query)) if wanted is None else wanted
         self.tabs.show_request(tab, query=bool(query))
         self._show_tab(self.tabs.currentIndex())
-        self.body.show_source(source)
         self.tokens.show_tokens(capture, source)
         self.damaged_bar.say([])
         self._latest_check.run(partial(self._check, source))
@@ -223,7 +223,11 @@ class RequestView(QWidget):
     @Slot(int)
     def _show_tab(self, tab: int) -> None:
         self._fill(tab)
-        self._pages.setCurrentWidget(getattr(self, PAGES[tab]))
+        page, focus = getattr(self, PAGES[tab]), self.window().focusWidget()
+        inside = page is not self._pages.currentWidget() and self._pages.isAncestorOf(focus)
+        self._pages.setCurrentWidget(page)
+        if inside:
+            self.take_focus()
 
     def _fill(self, tab: int) -> None:
         capture, source = self._capture, self._source

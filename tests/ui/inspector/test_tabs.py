@@ -106,6 +106,19 @@ async def test_a_tab_is_chosen_with_the_keyboard_or_the_left_button(shown: PageD
         assert tabs.currentIndex() == HEADERS
 
 
+@pytest.mark.parametrize("opened", ["with the focus", "by a link"])
+@pytest.mark.parametrize("body", [b"", b"{}"])
+async def test_the_focus_goes_from_the_query_to_the_text(shown: PageDesk, body: bytes, opened: str) -> None:
+    await open_body(shown, body, "application/json", target="/catch/x?a=1")
+    shown.detail.tabs.setCurrentIndex(QUERY)
+    shown.detail.take_focus()
+    assert shown.page.focusWidget() is shown.detail.view.query
+    sent = await shown.add(b"hello", content_type="text/plain")
+    shown.detail.show_request(sent.id, focus=opened == "with the focus")
+    await until(lambda: shown.detail.body.code.toPlainText() == "hello")
+    assert shown.page.focusWidget() is shown.detail.body.code
+
+
 async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> None:
     await open_body(shown, b"{}", "application/json", target="/catch/x?a=1")
     for tab in (BODY, HEADERS, QUERY, RAW, INFO):

@@ -180,6 +180,8 @@ class BodyPane(SourcePane):
             self.nothing.title.setText(self.empty)
             self._show_empty_state(self.nothing)
             return
+        if isinstance(self.stack.currentWidget(), EmptyState):
+            self.stack.setCurrentWidget(self.code)  # What it says is about the previous body.
         self._start()
 
     def stop(self) -> None:
@@ -233,11 +235,11 @@ class BodyPane(SourcePane):
         """The previous body must not stay below another request's header."""
         if self.loader.reader is None:
             self._free_views()
-            self.code.set_lines([])
-            self.body_find.words.forget()
             self._show_empty_state(self.unread)
 
     def _show_empty_state(self, page: EmptyState) -> None:
+        self.code.set_lines([])
+        self.body_find.words.forget()
         self.facts.set_wordings(("",))
         self.notices.say([])
         self.rest.hide()
