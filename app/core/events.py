@@ -132,8 +132,8 @@ class TargetChanged(Event, frozen=True):
 
 
 class DeliveriesQueued(Event, frozen=True):
-    """Deliveries to these targets were queued again by the user; `shown` is what the rows of their requests show, by
-    id."""
+    """Deliveries to these targets were queued again, by the user or unsent; `shown` is what the rows of their requests
+    show, by id."""
 
     target_ids: tuple[int, ...]
     shown: Mapping[str, DeliveryState]

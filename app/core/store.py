@@ -471,7 +471,7 @@ class DeliveryRepository(Protocol):
         ...
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
-        """Undo `begin` of deliveries that were not sent."""
+        """Undo `begin` of deliveries that were not sent. Publishes DeliveriesQueued."""
         ...
 
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:

@@ -129,12 +129,16 @@ class Deliveries(Part):
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
-        query = query.returning(DeliveryModel.target_id)
+        query = query.returning(DeliveryModel.seq)
 
-        def job(database: Database) -> set[int | None]:
-            return {number for (number,) in query.tuples().execute(database)}
+        def job(database: Database) -> list[_QueuedAgain]:
+            return _read_queued(database, [seq for (seq,) in query.tuples().execute(database)])
 
-        await self._writer.run(job, self._removed_targets.check)
+        def after(queued: list[_QueuedAgain]) -> None:
+            self._tell_queued(queued)
+            self._removed_targets.check(one.target_id for one in queued)
+
+        await self._writer.run(job, after)
 
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:
         values = attempt.number, attempt.url, now_us(), delivery.id
@@ -256,15 +260,15 @@ class Deliveries(Part):
             seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
             return _queue_again(database, seqs)
 
-        def after(queued: list[_QueuedAgain]) -> None:
-            if queued:
-                targets = tuple(dict.fromkeys(one.target_id for one in queued))
-                shown = {one.capture_id: one.shown for one in queued}
-                self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
-
-        while queued := await self._writer.between(job, batch, after):
+        while queued := await self._writer.between(job, batch, self._tell_queued):
             reached, total = queued[-1].seq, total + len(queued)
         return total
+
+    def _tell_queued(self, queued: Sequence[_QueuedAgain]) -> None:
+        if queued:
+            targets = tuple(dict.fromkeys(one.target_id for one in queued))
+            shown = {one.capture_id: one.shown for one in queued}
+            self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
 
     async def send_now(self, delivery: Delivery) -> None:
         waits = (DeliveryModel.state == "queued") & DeliveryModel.sending_at.is_null()
@@ -439,10 +443,14 @@ class _QueuedAgain(NamedTuple):
 
 def _queue_again(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:
     """Queue these deliveries."""
-    chosen = DeliveryModel.seq.in_(sql_list(seqs))
     fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
-    DeliveryModel.update(**fresh).where(chosen).execute(database)
+    DeliveryModel.update(**fresh).where(DeliveryModel.seq.in_(sql_list(seqs))).execute(database)
+    return _read_queued(database, seqs)
+
+
+def _read_queued(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:
     query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id, CaptureModel.seq)
-    rows = list(query.join(CaptureModel).where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))
+    query = query.join(CaptureModel).where(DeliveryModel.seq.in_(sql_list(seqs)))
+    rows = list(query.order_by(DeliveryModel.seq).tuples().execute(database))
     shown = delivery_results.show_worst(database, {row[-1] for row in rows})
     return [_QueuedAgain(seq, target_id, name, shown[capture_seq]) for seq, target_id, name, capture_seq in rows]

@@ -218,7 +218,7 @@ async def test_a_removed_endpoint_has_nothing_queued(store: Store, endpoint: End
 
 
 async def test_the_next_delivery_begins_with_the_commit_that_finishes_one(
-    store: Store, endpoint: Endpoint, place: Place
+    store: Store, endpoint: Endpoint, events: list[Event], place: Place
 ) -> None:
     await queue(store, endpoint, 2)
     first, second = (one.delivery for one in await queued(store, endpoint))
@@ -229,6 +229,8 @@ async def test_the_next_delivery_begins_with_the_commit_that_finishes_one(
     assert query(place, "SELECT id FROM delivery WHERE sending_at IS NOT NULL") == [(second.id,)]
     await store.deliveries.release([second.id])
     assert query(place, "SELECT id FROM delivery WHERE sending_at IS NOT NULL") == []
+    queued_again = DeliveriesQueued(target_ids=(endpoint.targets[0].id,), shown={second.capture_id: QUEUED})
+    assert of_kind(events, DeliveriesQueued) == [queued_again]
     assert not await store.deliveries.finish(done, [], then_begin=first.id), "it has ended"
 
 
