@@ -15,7 +15,7 @@ from operator import itemgetter
 from peewee import Database
 
 from app.core.deletion import Deletion, Mark
-from app.core.errors import HooklineError, StorageUnavailableError
+from app.core.errors import HooklineError, NotAllowedError, StorageUnavailableError
 from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
@@ -243,11 +243,12 @@ class Trash(Part):
         self._worker.wake()
 
     async def _show_failed(self) -> None:
-        """Nobody else can restore what these have hidden, so it is tried until it is stored."""
+        """Nobody else can restore what these have hidden, so it is tried until it is stored or refused."""
         while self._failed:
             number, endpoint_ids = next(iter(self._failed.items()))
             try:
-                await self._show_again(number, endpoint_ids)
+                with contextlib.suppress(NotAllowedError):  # they have hidden nothing, or the role was taken since
+                    await self._show_again(number, endpoint_ids)
                 del self._failed[number]
             except StorageUnavailableError:
                 await asyncio.sleep(RETRY_S)

@@ -17,7 +17,7 @@ from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.deletion import Deletion, Mark
-from app.core.errors import HooklineError
+from app.core.errors import HooklineError, NotAllowedError
 from app.core.events import DeletionPurged, DeletionUndone, Event, Subscriptions
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup
@@ -202,13 +202,13 @@ class PendingDelete(QObject):
         waits_again = False
         try:
             await self._trash.purge(one.deletion)
-        except HooklineError:
-            waits_again = self._trash.can_undo(one.deletion)  # such as while the database is not reachable
-            if waits_again:
+        except HooklineError as error:
+            if not self._trash.can_undo(one.deletion):
+                self._restore(one)
+            elif not isinstance(error, NotAllowedError):  # such as while the database is not reachable
+                waits_again = True
                 one.finishing, one.remaining_ms = False, DELAY_MS
                 self._count_down()
-            else:
-                self._restore(one)
             raise
         finally:
             self._finishing.pop(one.number, None)

@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.deletion import Deletion, MarkedIds
-from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_numbers
@@ -780,6 +780,20 @@ async def test_what_the_store_refuses_to_delete_is_shown_as_it_was(
         assert desk.store.endpoints.capturing(endpoint.slug).active
         assert not window.undo_bar.isVisible()
         assert not window.undo_bar.command.isEnabled()
+
+
+async def test_what_a_role_may_not_delete_any_more_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 3)
+        await delete_row(window, 0)
+        refused = AsyncMock(side_effect=NotAllowedError("You may only read."))
+        for name in ("_purge_requests", "_show_again"):
+            monkeypatch.setattr(desk.store.trash, name, refused)
+        await let_time_run_out(window)
+        assert [one.text for one in desk.messages.waiting()] == ["You may only read."]
+        assert not window.undo_bar.isVisible()
 
 
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
