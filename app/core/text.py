@@ -34,6 +34,11 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, each once."""
+    return frozenset(text.split())
+
+
 def unsent_text(count: int, where: str = "") -> str:
     """That this many requests were deleted before they were sent, to `where`."""
     were, they = ("was", "it was") if count == 1 else ("were", "they were")

@@ -7,6 +7,7 @@ from datetime import timedelta, tzinfo
 from typing import NamedTuple
 
 from app.core.clock import EPOCH
+from app.core.text import word_set
 
 UNITS = {10: "seconds", 13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
 """By the number of digits of a time between 2001 and 2100."""
@@ -18,15 +19,11 @@ _NUMBER = re.compile(r"([1-9][0-9]{9}|[1-9][0-9]{12}|[1-9][0-9]{15}|[1-9][0-9]{1
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NAMES_TIME = _words(
+_NAMES_TIME = word_set(
     "at ts time timestamp date datetime epoch created updated modified deleted expires expired expiry expiration exp"
     " iat nbf since until start end started ended issued now when seen sent received effective canceled finished"
 )
-_NAMES_OTHER = _words(
+_NAMES_OTHER = word_set(
     "id ids phone tel mobile fax zip number no num sku ean gtin isbn upc barcode amount price total balance size count"
     " bytes length account iban card serial code version seq sequence hash nonce customer order user key pin"
 )

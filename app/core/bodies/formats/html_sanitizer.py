@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 
 from app.core.bodies.formats.markup import html_fit
+from app.core.text import word_set
 
 TEXT_MAX = 1024 * 1024
 """Maximum characters of a page."""
@@ -18,25 +19,21 @@ DEEPEST, DEEPEST_TABLE = 60, 8
 """Maximum nesting, of elements and of tables. Deeper content is shown in the element around it."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ALLOWED_ELEMENTS = _words(
+_ALLOWED_ELEMENTS = word_set(
     "p div span br hr h1 h2 h3 h4 h5 h6 b strong i em u s strike del ins small big sub sup code pre kbd samp tt var"
     " cite blockquote ul ol li dl dt dd table thead tbody tfoot tr td th caption center font"
 )
-_AS_DIV = _words(
+_AS_DIV = word_set(
     "address section article header footer main nav aside figure figcaption form fieldset body details summary"
 )
-_AS_SPAN = _words("label abbr mark time q dfn")
-_EMPTY = _words("br hr")
-_RAW = _words(
+_AS_SPAN = word_set("label abbr mark time q dfn")
+_EMPTY = word_set("br hr")
+_RAW = word_set(
     "script style title textarea noscript iframe object template svg math audio video canvas select button head applet"
     " frameset noframes xmp plaintext"
 )
 """The content of these is not shown."""
-_COUNTED = _words(
+_COUNTED = word_set(
     "script style iframe object svg audio video canvas embed applet form input button select textarea link"
 )
 _COLOUR = r"(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,20}|rgba?\([\d.,%\s]{1,40}\))"

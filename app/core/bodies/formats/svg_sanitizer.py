@@ -12,7 +12,7 @@ from html import escape
 from xml.parsers import expat
 
 from app.core.bodies.formats.image import image_kind, image_size, png_damage
-from app.core.text import count_of
+from app.core.text import count_of, word_set
 
 BYTES_MAX = 2 * 1024 * 1024
 SHAPES_MAX = 20_000
@@ -29,16 +29,12 @@ SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ELEMENTS = _words(
+_ELEMENTS = word_set(
     "svg g a defs symbol use path rect circle ellipse line polyline polygon text tspan linearGradient radialGradient"
     " stop style switch image"
 )
 _SILENT = frozenset({"title", "desc", "metadata"})
-_ATTRIBUTES = _words(
+_ATTRIBUTES = word_set(
     "id class style x y x1 x2 y1 y2 cx cy r rx ry fx fy width height d points transform preserveAspectRatio offset"
     " dx dy gradientUnits gradientTransform spreadMethod text-anchor font-family font-size font-style font-weight fill"
     " fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap stroke-linejoin stroke-miterlimit"
