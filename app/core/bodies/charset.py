@@ -76,13 +76,13 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
     declared, written = declared_charset(content_type), charset_in_text(head)
     for name in filter(None, (declared, written)):
         known = _python_name(name)
-        if known and not _is_ascii_after_all(head, known) and _decodes(head, known, complete):
+        if known and not _is_ascii_after_all(head, known) and decodes(head, known, complete):
             wrong = (
                 f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
             )
             source = "declared" if name == declared else "named in the text"
             return Charset(known, note=wrong, label=_display_name(name), source=source)
-    if _decodes(head, "utf-8", complete):
+    if decodes(head, "utf-8", complete):
         note = f"Declared as {declared}, which is wrong; read as UTF-8." if declared else None
         return Charset("utf-8", note=note, label="UTF-8", source="detected")
     wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
@@ -115,7 +115,8 @@ def _python_name(name: str) -> str | None:
     return found if is_text else None
 
 
-def _decodes(head: bytes, name: str, complete: bool) -> bool:
+def decodes(head: bytes, name: str, complete: bool) -> bool:
+    """Whether `head` is text in this charset; unless `complete`, it can end within a character."""
     try:
         codecs.getincrementaldecoder(name)("strict").decode(head, complete)
     except UnicodeError:

@@ -17,6 +17,9 @@ Span = tuple[int, int, Kind]
 """Start, end (in characters of the line) and kind; plain text has no span."""
 
 _HIDDEN = re.compile(r"\\[^\\]+")
+INDENT = 2
+DEEPEST_INDENT = 40
+"""Levels beyond this are not indented further; nesting has no limit."""
 WIDTH = 2_000
 """Maximum characters of a display line. Longer lines are folded, because widgets are slow with them."""
 
@@ -88,20 +91,22 @@ class LineBuilder:
         for escaped, displayed in pieces(text):
             self._append_folded("control" if escaped else kind, displayed)
 
-    def end_line(self, indent: int = 0) -> None:
-        """Finish the line; the next begins with `indent` spaces."""
+    def end_line(self, depth: int = 0) -> None:
+        """Finish the line; the next is indented by this many levels."""
         self._finish(folded=False)
-        if indent:
-            self._append_folded("text", " " * indent)
+        self.indent(depth)
 
-    def add_lines(self, lines: Iterable[Line], indent: int) -> None:
-        """Append lines of another builder, after the current line, with `indent` spaces before each; the last one goes
-        on."""
+    def indent(self, depth: int) -> None:
+        """Begin a line at this level."""
+        self._append_folded("text", " " * (INDENT * min(depth, DEEPEST_INDENT)))
+
+    def add_lines(self, lines: Iterable[Line]) -> None:
+        """Append lines of another builder, after the current line, indented by one level; the last one goes on."""
         for line in lines:
             if not line.folded:
                 if not self.empty:
                     self.end_line()
-                self._append_folded("text", " " * indent)
+                self.indent(1)
             for kind, text in line.runs():
                 self._append_folded(kind, text)
 
@@ -200,13 +205,13 @@ def written(write: Write, content: Content) -> Formatted:
     return out
 
 
-def write_indented(write: Write, content: Content, out: Formatted, indent: int) -> Iterator[None]:
+def write_indented(write: Write, content: Content, out: Formatted) -> Iterator[None]:
     """Write a content within another one."""
     inner = Formatted()
     for _ in write(content, inner):
-        out.add_lines(inner.take(), indent)
+        out.add_lines(inner.take())
         yield
-    out.add_lines(inner.take(), indent)
+    out.add_lines(inner.take())
 
 
 def position_at(text: str, at: int) -> Position:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from app.core.bodies.formatter import Content, Formatted, LineBuilder, Write
+from app.core.bodies.formatter import Formatted
+from app.core.text import count_of
 
-INDENT = 2
-DEEPEST_INDENT = 40
-"""Levels beyond this are not indented further."""
 HEX_MAX = 64
 """Bytes of a value shown in hexadecimal; the hex view shows all of them."""
 
@@ -49,49 +47,37 @@ class ByteReader:
         self.at += count
 
 
-Parse = Callable[[ByteReader, LineBuilder], Iterator[None]]
-
-
-def writer(name: str, parse: Parse, *, sure: bool) -> Write:
-    """`sure`: the content type named the format. A truncated body of a declared format is shown as far as it goes, with
-    a line that says so; for a guessed format it is an error. After an error nothing more is written.
+def until_invalid(
+    steps: Iterator[None], name: str, reader: ByteReader, out: Formatted, *, complete: bool, sure: bool
+) -> Iterator[None]:
+    """Take the `steps` that write what `reader` reads, up to its end or an error. `sure`: the content type named the
+    format. A truncated body of a declared format is shown as far as it goes, with a line that says so; for a guessed
+    format it is an error.
     """
-
-    def write(content: Content, out: Formatted) -> Iterator[None]:
-        reader, remark = ByteReader(content.data), ""
-        try:
-            yield from parse(reader, out)
-        except TruncatedError:
-            if not content.complete:
-                remark = "The body goes on. See it in Hex."
-            elif sure:
-                remark = "The body ends in the middle of a value."
-            else:
-                out.error = _not_valid(name, reader, "it ends too early")
-        except InvalidError as error:
-            out.error = _not_valid(name, reader, str(error))
-        if out.error:
-            remark = "The rest is not valid. See it in Hex."
-        if remark:
-            if not out.empty:
-                out.end_line()
-            out.add("control", f"⋯ {remark}")
+    remark = why = ""
+    try:
+        yield from steps
+    except TruncatedError:
+        if not complete:
+            remark = "The body goes on. See it in Hex."
+        elif sure:
+            remark = "The body ends in the middle of a value."
+        else:
+            why = "it ends too early"
+    except InvalidError as error:
+        why = str(error)
+    if why:
+        out.error = f"Not valid {name} at byte {reader.at:,}: {why}."
+        remark = "The rest is not valid. See it in Hex."
+    if remark:
         if not out.empty:
             out.end_line()
-        yield
-
-    return write
-
-
-def _not_valid(name: str, reader: ByteReader, why: str) -> str:
-    return f"Not valid {name} at byte {reader.at:,}: {why}."
-
-
-def indent(depth: int) -> int:
-    """Spaces before a line at this depth."""
-    return INDENT * min(depth, DEEPEST_INDENT)
+        out.add("control", f"⋯ {remark}")
+    if not out.empty:
+        out.end_line()
+    yield
 
 
 def sized(count: int) -> str:
     """`1 byte`, `1,200 bytes`."""
-    return "1 byte" if count == 1 else f"{count:,} bytes"
+    return count_of(count, "byte")

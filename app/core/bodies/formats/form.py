@@ -15,8 +15,6 @@ from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
 from app.core.bodies.media_types import FORM
 
-INDENT = 2
-
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
 _STRAY = re.compile("([\udc80-\udcff]+)")
 _LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
@@ -41,17 +39,16 @@ def _write_field(field: str, codec: str, out: Formatted) -> Iterator[None]:
     decoded = "".join(text for _, text in runs)
     if equals and is_json_text(decoded):
         out.add("punctuation", " =")
-        for _ in write_indented(json.write, Content(decoded), out, INDENT):
-            yield
+        yield from write_indented(json.write, Content(decoded), out)
     elif equals:
         several = "\n" in decoded
         out.add("punctuation", " = " if value and not several else " =")
         if several:
-            out.end_line(INDENT)
+            out.end_line(1)
         for kind, text in runs:
             for number, part in enumerate(text.split("\n")):
                 if number:
-                    out.end_line(INDENT)
+                    out.end_line(1)
                     yield
                 out.add(kind, part.removesuffix("\r"))
     out.end_line()

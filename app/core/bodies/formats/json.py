@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from enum import IntEnum
+from enum import StrEnum
 from typing import cast
 
 import msgspec
@@ -27,31 +27,17 @@ _TOKEN = re.compile(
 """`open` is a string that is not closed."""
 
 
-class Expect(IntEnum):
-    """The grammar: which token is allowed next."""
+class Expect(StrEnum):
+    """The grammar: which token is allowed next, in words."""
 
-    VALUE = 0
-    VALUE_OR_END = 1
-    KEY = 2
-    KEY_OR_END = 3
-    COLON = 4
-    COMMA_OR_END = 5
-    NOTHING = 6
+    VALUE = "a value"
+    VALUE_OR_END = "a value or ]"
+    KEY = "a name in quotes"
+    KEY_OR_END = "a name in quotes or }"
+    COLON = "a colon"
+    COMMA_OR_END = "a comma or the end of the list or object"
+    NOTHING = "the end of the text"
 
-
-_WORDS = {
-    Expect.VALUE: "a value was expected",
-    Expect.VALUE_OR_END: "a value or ] was expected",
-    Expect.KEY: "a name in quotes was expected",
-    Expect.KEY_OR_END: "a name in quotes or } was expected",
-    Expect.COLON: "a colon was expected",
-    Expect.COMMA_OR_END: "a comma or the end of the list or object was expected",
-    Expect.NOTHING: "the end of the text was expected",
-}
-
-INDENT = 2
-DEEPEST_INDENT = 40
-"""Levels beyond this are not indented further; nesting has no limit."""
 
 _VALUES = (Expect.VALUE, Expect.VALUE_OR_END)
 _KEYS = (Expect.KEY, Expect.KEY_OR_END)
@@ -98,7 +84,7 @@ def tokens(text: str, *, many: bool = False) -> Iterator[tuple[Kind, int, int]]:
             raise JsonError(at, _wrong_in_string(text[at : at + 1]))
     at = _end_of_space(text, at)
     if at < len(text):
-        raise JsonError(at, _WORDS[expect])
+        raise JsonError(at, f"{expect} was expected")
     if expect is not Expect.NOTHING:
         raise JsonError(at, "the text ends too early")
 
@@ -148,12 +134,12 @@ def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterat
             if sign in "]}":
                 depth -= 1
                 if not fresh:
-                    out.end_line(_indent(depth))
+                    out.end_line(depth)
             elif sign not in ":," and (fresh or (shown and not depth)):
-                out.end_line(_indent(depth))
+                out.end_line(depth)
             out.add(kind, ": " if sign == ":" else text[start:end])
             if sign == ",":
-                out.end_line(_indent(depth))
+                out.end_line(depth)
             fresh = sign in "[{"
             depth += fresh
             shown = end
@@ -172,15 +158,8 @@ def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterat
 class _Unbroken(Formatted):
     """The text as it is, with nothing escaped and no line folded."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-
     def add(self, kind: Kind, text: str) -> None:
-        self.parts.append(text)
-
-    def end_line(self, indent: int = 0) -> None:
-        self.parts.append("\n" + " " * indent)
+        self._append("text", text)
 
 
 def indented(text: str) -> tuple[str, str | None]:
@@ -190,11 +169,7 @@ def indented(text: str) -> tuple[str, str | None]:
         pass
     if out.error is not None:
         return text, out.error
-    return "".join(out.parts).rstrip("\n") + text[len(text.rstrip()) :], None
-
-
-def _indent(depth: int) -> int:
-    return INDENT * min(depth, DEEPEST_INDENT)
+    return "\n".join(line.text for line in out.take()).rstrip("\n") + text[len(text.rstrip()) :], None
 
 
 _raw = msgspec.json.Decoder(msgspec.Raw)

@@ -14,10 +14,8 @@ from typing import Literal, NamedTuple
 
 from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write, position_at
 from app.core.bodies.media_types import is_xml
+from app.core.text import word_set
 
-INDENT = 2
-_DEEPEST_INDENT = 40
-"""Levels beyond this are not indented further; nesting has no limit."""
 _SPACE = " \t\r\n\f"
 _SPACES = re.compile(f"[{_SPACE}]+")
 _INK = re.compile(f"[^{_SPACE}]")
@@ -102,13 +100,29 @@ class _Flow:
         self._verbatim -= element.verbatim
 
     def text(self, piece: str, *, fills: bool = False) -> Iterator[None]:
-        """Text that `fills` its element is shown even if it is only white space."""
+        """Text that `fills` its element is shown even if it is only white space. Text with line breaks is indented line
+        by line; there can be millions of lines without text."""
         if self._verbatim:
             yield from self.verbatim("text", piece)
-        elif "\n" in piece:
-            yield from self._lines_of(piece)
-        else:
-            self._short(piece, fills)
+            return
+        several = "\n" in piece
+        if not several and not piece.strip(_SPACE):
+            if self._last == "text" or (fills and self._last == "open"):
+                self.write("text", piece)
+            return
+        self._broken = self._broken or self._last == "block" or (several and self._last == "open")
+        at = 0
+        while ink := _INK.search(piece, at):
+            self._broken = self._broken or piece.rfind("\n", at, ink.start()) >= 0
+            begin = ink.start() if self._broken else at
+            end = piece.find("\n", ink.start())
+            at = end if end >= 0 else len(piece)
+            if self._broken:
+                self._new_line()
+            self._put("text", piece[begin:at].rstrip(_SPACE) if end >= 0 else piece[begin:])
+            self._last = "text"
+            yield
+        self._broken = self._broken or piece.find("\n", at) >= 0
 
     def verbatim(self, kind: Kind, piece: str, *, entities: bool = True) -> Iterator[None]:
         """Text whose line breaks are kept."""
@@ -123,7 +137,7 @@ class _Flow:
 
     def new_row(self, depth: int = 0) -> None:
         """Always begins a new line."""
-        self.lines.end_line(INDENT * min(depth, _DEEPEST_INDENT))
+        self.lines.end_line(depth)
         self._row += 1
         self._blank = True
 
@@ -131,39 +145,9 @@ class _Flow:
         if not self._blank:
             self.lines.end_line()
 
-    def _short(self, piece: str, fills: bool) -> None:
-        if not piece.strip(_SPACE):
-            if self._last == "text" or (fills and self._last == "open"):
-                self.write("text", piece)
-            return
-        if self._last == "block" or self._broken:
-            self._new_line()
-            piece = piece.lstrip(_SPACE)
-        self._put("text", piece)
-        self._last = "text"
-
-    def _lines_of(self, piece: str) -> Iterator[None]:
-        """Puts each line of the text on a line of its own, indented. There can be millions of lines without text."""
-        self._broken = self._broken or self._last != "text"
-        at = 0
-        while ink := _INK.search(piece, at):
-            self._broken = self._broken or piece.rfind("\n", at, ink.start()) >= 0
-            begin = ink.start() if self._broken else at
-            end = piece.find("\n", ink.start())
-            at = end if end >= 0 else len(piece)
-            if self._broken:
-                self._new_line()
-            self._put("text", piece[begin:at].rstrip(_SPACE) if end >= 0 else piece[begin:])
-            self._last = "text"
-            yield
-        self._broken = self._broken or piece.find("\n", at) >= 0
-
     def _put(self, kind: Kind, text: str) -> None:
-        if kind != "text" or "&" not in text:
-            self.write(kind, text)
-            return
-        for number, part in enumerate(_ENTITY.split(text)):
-            self.write("literal" if number % 2 else "text", part)
+        for number, part in enumerate(_ENTITY.split(text) if kind == "text" and "&" in text else (text,)):
+            self.write("literal" if number % 2 else kind, part)
 
     def _new_line(self) -> None:
         self._broken = False
@@ -172,8 +156,9 @@ class _Flow:
 
 
 _NAME = re.compile(rf"[A-Za-z_:\u0080-\U0010ffff][^{_SPACE}/><]*")
-_WORD = re.compile(rf"[^{_SPACE}=>\"'/<]+")
-_VALUE = re.compile(rf"[^{_SPACE}>]+")
+_IN_TAG = re.compile(rf"([{_SPACE}]*)(/?>|[^{_SPACE}=>\"'/<]+|[^{_SPACE}])")
+_AFTER_EQUALS = re.compile(rf"([{_SPACE}]*)(/?>|=|\"[^\"]*\"?|'[^']*'?|[^{_SPACE}>]+)")
+"""White space, and the end of a tag or the next piece of an attribute."""
 _BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
 _OUTSIDE = re.compile(r"[\[>]")
 _SUBSET = re.compile(r"[\"'\]>]|<!--")
@@ -181,11 +166,9 @@ _SUBSET = re.compile(r"[\"'\]>]|<!--")
 
 @dataclass(frozen=True)
 class _Dialect:
-    """The differences between XML and HTML. With `folds_case` names are in lower case."""
+    """The differences between XML, which is `strict`, and HTML, whose names are in lower case."""
 
     strict: bool
-    folds_case: bool
-    instruction_end: str
     void: frozenset[str] = frozenset()
     raw: frozenset[str] = frozenset()
     verbatim: frozenset[str] = frozenset()
@@ -196,11 +179,7 @@ class _Dialect:
 
 def _writer(dialect: _Dialect) -> Write:
     """Never fails: markup that is not well-formed is shown as it is, and a note has the first such place."""
-
-    def write(content: Content, out: Formatted) -> Iterator[None]:
-        yield from _Markup(content, dialect, out).write()
-
-    return write
+    return lambda content, out: _Markup(content, dialect, out).write()
 
 
 class _Markup:
@@ -269,7 +248,7 @@ class _Markup:
         elif text.startswith("<!", at):
             yield from self._span("<!", ">", "literal", "a declaration")
         elif text.startswith("<?", at):
-            yield from self._span("<?", self._dialect.instruction_end, "literal", "an instruction")
+            yield from self._span("<?", "?>" if self._dialect.strict else ">", "literal", "an instruction")
         elif name := _NAME.match(text, at + 2 if text.startswith("</", at) else at + 1):
             yield from self._tag(name.group())
         else:
@@ -280,7 +259,7 @@ class _Markup:
 
     def _tag(self, written: str) -> Iterator[None]:
         dialect, flow, begin = self._dialect, self._flow, self._at
-        name = written.lower() if dialect.folds_case else written
+        name = written if dialect.strict else written.lower()
         closing = self._text.startswith("</", begin)
         self._begin_tag(name, written, closing)
         end = self._attributes()
@@ -321,41 +300,32 @@ class _Markup:
         text, strict, flow = self._text, self._dialect.strict, self._flow
         space = equals = bare = False
         """`equals`: a value follows; `bare`: the attribute before has none."""
-        while self._at < len(text):
-            at = self._at
-            spaces = _SPACES.match(text, at)
-            if spaces:
-                space, self._at = True, spaces.end()
-                continue
-            first = text[at]
-            end = ">" if first == ">" else "/>" if text.startswith("/>", at) else ""
-            if end or (first == "<" and strict):
-                if not end:
-                    self._report("a < within a tag", at)
+        while match := (_AFTER_EQUALS if equals else _IN_TAG).match(text, self._at):
+            piece, at, self._at = match[2], match.start(2), match.end()
+            space = space or at > match.start()
+            if strict and piece[0] == "<":
+                self._report("a < within a tag", at)
+                piece, self._at = "", at
+            if piece in ("", ">", "/>"):
                 if strict and bare:
                     self._report("an attribute without a value", at)
-                self._at += len(end)
-                return f" {end}" if space and end == "/>" else end
-            if first == "=":
-                self._at += 1
+                return f" {piece}" if space and piece == "/>" else piece
+            if piece == "=":
                 flow.write("punctuation", "=")
                 equals, bare, space = True, False, False
-            elif first in "\"'" and equals:
-                stop = text.find(first, at + 1) + 1
-                self._at = stop or len(text)
-                flow.write("string", text[at : self._at])
-                if not stop:
+            elif equals and piece[0] in "\"'":
+                flow.write("string", piece)
+                if piece[0] not in piece[1:]:
                     self._report_end("an attribute's value")
                     return ""
                 equals = False
             else:
-                word = (_VALUE if equals else _WORD).match(text, at)
-                self._at = word.end() if word else at + 1
                 if strict and (equals or bare):
                     self._report("a value without quotes" if equals else "an attribute without a value", at)
                 flow.write("text", " " if space else "")
-                flow.write("string" if equals else "number", text[at : self._at])
+                flow.write("string" if equals else "number", piece)
                 bare, equals, space = not equals, False, False
+        self._at = len(text)
         self._report_end("a tag")
         return ""
 
@@ -395,7 +365,7 @@ class _Markup:
                 end = text.find(closing, at)
                 at = end + len(closing) if end >= 0 else len(text)
                 continue
-            yield from flow.verbatim("literal", text[begin:at], entities=False)
+            yield from flow.verbatim("literal", text[begin:at])
             begin = at
             if mark == ">" and not subset:
                 flow.ended(inline=False)
@@ -408,40 +378,34 @@ class _Markup:
                 if at < len(text):
                     flow.new_row(1)
         self._at = len(text)
-        yield from flow.verbatim("literal", text[begin:], entities=False)
+        yield from flow.verbatim("literal", text[begin:])
         self._report_end("a declaration")
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PARAGRAPH_ENDS = _names(
+_PARAGRAPH_ENDS = word_set(
     "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav"
     " ol p pre section table ul"
 )
 _HTML = _Dialect(
     strict=False,
-    folds_case=True,
-    instruction_end=">",
-    void=_names("area base br col embed hr img input link meta param source track wbr"),
-    raw=_names("script style textarea"),
-    verbatim=_names("script style textarea pre"),
-    inline=_names(
+    void=word_set("area base br col embed hr img input link meta param source track wbr"),
+    raw=word_set("script style textarea"),
+    verbatim=word_set("script style textarea pre"),
+    inline=word_set(
         "a abbr acronym b bdi bdo big br button cite code del dfn em font i img input ins kbd label mark q s samp"
         " select small span strike strong sub sup time tt u var wbr"
     ),
     closes={
-        **{name: frozenset({"p"}) for name in _PARAGRAPH_ENDS},
-        "li": _names("li"),
-        "dt": _names("dt dd"),
-        "dd": _names("dt dd"),
-        "td": _names("td th"),
-        "th": _names("td th"),
-        "tr": _names("td th tr"),
-        "tbody": _names("td th tr thead tbody"),
-        "tfoot": _names("td th tr tbody"),
-        "option": _names("option"),
+        **dict.fromkeys(_PARAGRAPH_ENDS, word_set("p")),
+        "li": word_set("li"),
+        "dt": word_set("dt dd"),
+        "dd": word_set("dt dd"),
+        "td": word_set("td th"),
+        "th": word_set("td th"),
+        "tr": word_set("td th tr"),
+        "tbody": word_set("td th tr thead tbody"),
+        "tfoot": word_set("td th tr tbody"),
+        "option": word_set("option"),
     },
 )
 # A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
@@ -465,7 +429,7 @@ def html_fit(media_type: str, head: bytes) -> float:
     return 0.96 if _is_html(start) else 0.0
 
 
-_XML = _Dialect(strict=True, folds_case=False, instruction_end="?>")
+_XML = _Dialect(strict=True)
 _ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
 
 xml_write = _writer(_XML)

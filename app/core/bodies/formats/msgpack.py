@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import struct
 from collections.abc import Iterator
 from datetime import timedelta
 
-from app.core.bodies.formats import binary
-from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized
-from app.core.bodies.formatter import HEAD, Content, Formatted, Kind, LineBuilder, Write, written
+from app.core.bodies.charset import decodes
+from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, sized, until_invalid
+from app.core.bodies.formatter import HEAD, Content, Formatted, Kind, LineBuilder, written
 from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack, media_type
 from app.core.clock import EPOCH
 
 DEEPEST = 200_000
 """Maximum levels of nesting."""
-_NUMBERS = {
-    0xCC: ">B",
-    0xCD: ">H",
-    0xCE: ">I",
-    0xCF: ">Q",
-    0xD0: ">b",
-    0xD1: ">h",
-    0xD2: ">i",
-    0xD3: ">q",
-    0xCA: ">f",
-    0xCB: ">d",
-}
-_SIZED = {
-    0xC4: ("bin", 1),
-    0xC5: ("bin", 2),
-    0xC6: ("bin", 4),
-    0xC7: ("ext", 1),
-    0xC8: ("ext", 2),
-    0xC9: ("ext", 4),
-    0xD9: ("str", 1),
-    0xDA: ("str", 2),
-    0xDB: ("str", 4),
-    0xDC: ("array", 2),
-    0xDD: ("array", 4),
-    0xDE: ("map", 2),
-    0xDF: ("map", 4),
-}
-_FIXEXT = {0xD4: 1, 0xD5: 2, 0xD6: 4, 0xD7: 8, 0xD8: 16}
+_NUMBERS = dict(zip(range(0xCA, 0xD4), (">f", ">d", ">B", ">H", ">I", ">Q", ">b", ">h", ">i", ">q"), strict=True))
+_KINDS = ((0xC4, "bin", 1), (0xC7, "ext", 1), (0xD9, "str", 1), (0xDC, "array", 2), (0xDE, "map", 2))
+"""The first of the bytes that begin a value of this kind, and the bytes of the length after it. It doubles, up to 4."""
+_SIZED = {first + n: (kind, width << n) for first, kind, width in _KINDS for n in range(3) if width << n <= 4}
 _WORDS = {0xC0: "null", 0xC2: "false", 0xC3: "true"}
 _BAD = re.compile("[\udc80-\udcff]")
 
@@ -78,8 +53,6 @@ class MessagePack:
         elif head in _NUMBERS:
             code = _NUMBERS[head]
             self._add("number", _number(code, self._reader.read(struct.calcsize(code))))
-        elif head in _FIXEXT:
-            self._extension(_FIXEXT[head])
         else:
             self._sized(head)
 
@@ -88,6 +61,8 @@ class MessagePack:
         if head < 0xC0:
             kind = "map" if head < 0x90 else "array" if head < 0xA0 else "str"
             size = head & (31 if kind == "str" else 15)
+        elif 0xD4 <= head <= 0xD8:
+            kind, size = "ext", 1 << head - 0xD4
         elif head in _SIZED:
             kind, width = _SIZED[head]
             size = int.from_bytes(self._reader.read(width), "big")
@@ -111,7 +86,7 @@ class MessagePack:
             raise InvalidError(f"it is nested deeper than {DEEPEST:,} levels")
         self._lines.add("punctuation", signs[0])
         self._open.append([is_map, size * 2 if is_map else size])
-        self._lines.end_line(indent(len(self._open)))
+        self._lines.end_line(len(self._open))
 
     def _add(self, kind: Kind, text: str) -> None:
         self._lines.add("key" if self._is_key_next() else kind, text)
@@ -132,10 +107,10 @@ class MessagePack:
                 return
             if top[1]:
                 self._lines.add("punctuation", ",")
-                self._lines.end_line(indent(len(self._open)))
+                self._lines.end_line(len(self._open))
                 return
             self._open.pop()
-            self._lines.end_line(indent(len(self._open)))
+            self._lines.end_line(len(self._open))
             self._lines.add("punctuation", "}" if top[0] else "]")
 
     def _string(self, size: int) -> None:
@@ -166,14 +141,10 @@ class MessagePack:
         self._end_value()
 
 
-def writer(*, sure: bool) -> Write:
-    return binary.writer(
-        "MessagePack", lambda reader, lines: MessagePack(reader, lines, single=not sure).write(), sure=sure
-    )
-
-
 def write(content: Content, out: Formatted) -> Iterator[None]:
-    yield from writer(sure=is_msgpack(media_type(content.content_type)))(content, out)
+    sure, reader = is_msgpack(media_type(content.content_type)), ByteReader(content.data)
+    steps = MessagePack(reader, out, single=not sure).write()
+    return until_invalid(steps, "MessagePack", reader, out, complete=content.complete, sure=sure)
 
 
 def is_container(head: int) -> bool:
@@ -187,18 +158,10 @@ def fit(kind: str, head: bytes) -> float:
         return 1.0
     if kind not in GENERIC_BINARY or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
         return 0.0
-    if _is_text(head):
+    if decodes(head, "utf-8", complete=False):
         return 0.0
-    sample = written(writer(sure=False), Content(data=head, complete=len(head) < HEAD))
+    sample = written(write, Content(data=head, complete=len(head) < HEAD))
     return 0.0 if sample.error else 0.6
-
-
-def _is_text(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _number(code: str, data: bytes) -> str:

@@ -200,8 +200,6 @@ HEX_ROW = 8
 """Sixteen would wrap beside the list in a window of 1280 pixels."""
 DEEPEST = 3
 """Maximum levels of multipart within multipart; deeper ones are shown as text."""
-INDENT = 2
-
 
 Ranked = Callable[[str, bytes], Sequence[View]]
 """The views for a part, given its media type and first bytes, best first."""
@@ -209,11 +207,7 @@ Ranked = Callable[[str, bytes], Sequence[View]]
 
 def writer(ranked: Ranked, depth: int = 1) -> Write:
     """Notes name what is wrong with the boundaries; a body without any is an error."""
-
-    def write(content: Content, out: Formatted) -> Iterator[None]:
-        yield from _Multipart(content, out, ranked, depth).write()
-
-    return write
+    return lambda content, out: _Multipart(content, out, ranked, depth).write()
 
 
 def content_lines(part: Part, data: bytes, size: int, ranked: Ranked, *, complete: bool, depth: int = 1) -> list[Line]:
@@ -293,13 +287,11 @@ class _Multipart:
         self._write_head(part, f"more than {size_text(size)}" if goes_on else size_text(size))
         content, was_encoded = decode(part.encoding, data, complete=complete)
         if was_encoded is False:
-            self._add_line(
-                "punctuation", f"{' ' * INDENT}Its headers say {part.encoding}, but it is not; shown as sent."
-            )
+            self._add_note(f"Its headers say {part.encoding}, but it is not; shown as sent.")
         if content:
             self._out.end_line()
             lines = content_lines(part, content, size, self._ranked, complete=complete, depth=self._depth)
-            self._out.add_lines(lines, INDENT)
+            self._out.add_lines(lines)
             self._out.end_line()
         if not complete:
             self._add_note(f"The first {size_text(SHOWN_MAX)} of {size_text(size)} are shown.")
@@ -333,7 +325,7 @@ class _Multipart:
         self._begun = True
 
     def _add_note(self, text: str) -> None:
-        self._add_line("punctuation", " " * INDENT + text)
+        self._add_line("punctuation", f"  {text}")
 
     def _add_line(self, kind: Kind, text: str) -> None:
         self._out.add(kind, text)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from app.core.bodies.decompressor import decompress_message
-from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized, writer
+from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, sized, until_invalid
 from app.core.bodies.formatter import HEAD, Content, Formatted, LineBuilder
 from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf, media_type
 
@@ -161,7 +161,7 @@ class Protobuf:
                 yield from self._compressed(size)
             elif flags & _TRAILERS and size <= FIELD_MAX:
                 for text in filter(None, self._reader.read(size).decode("latin-1").split("\r\n")):
-                    self._lines.end_line(indent(1))
+                    self._lines.end_line(1)
                     self._lines.add("string", text)
                 self._lines.end_line()
             else:
@@ -205,7 +205,7 @@ class Protobuf:
         return number, wire, value
 
     def _close(self, depth: int) -> None:
-        self._lines.add("text", " " * indent(depth))
+        self._lines.indent(depth)
         self._lines.add("punctuation", "}")
         self._lines.end_line()
 
@@ -245,8 +245,7 @@ class Protobuf:
             self._lines.add("string", '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
 
     def _write_label(self, number: int, label: str, depth: int, size: str = "") -> None:
-        if depth:
-            self._lines.add("text", " " * indent(depth))
+        self._lines.indent(depth)
         self._lines.add("key", str(number))
         self._lines.add("punctuation", ": ")
         brace = label.endswith("{")
@@ -261,21 +260,12 @@ class Protobuf:
             self._lines.add("literal", " …")
 
 
-def _parse(reader: ByteReader, lines: LineBuilder) -> Iterator[None]:
-    yield from Protobuf(reader, lines).fields()
-
-
-def _parse_grpc(reader: ByteReader, lines: LineBuilder) -> Iterator[None]:
-    yield from Protobuf(reader, lines).frames()
-
-
-_WRITE_GRPC = writer("gRPC", _parse_grpc, sure=True)
-_WRITERS = {sure: writer("protobuf", _parse, sure=sure) for sure in (True, False)}
-
-
 def write(content: Content, out: Formatted) -> Iterator[None]:
-    kind = media_type(content.content_type)
-    yield from (_WRITE_GRPC if kind in GRPC else _WRITERS[is_protobuf(kind)])(content, out)
+    kind, reader = media_type(content.content_type), ByteReader(content.data)
+    body = Protobuf(reader, out)
+    if kind in GRPC:
+        return until_invalid(body.frames(), "gRPC", reader, out, complete=content.complete, sure=True)
+    return until_invalid(body.fields(), "protobuf", reader, out, complete=content.complete, sure=is_protobuf(kind))
 
 
 def fit(kind: str, start: bytes) -> float:
