@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any
 
 import brotli
 
@@ -28,35 +29,6 @@ inner coding may unpack to terabytes that never become content."""
 HOLLOW = "The compressed body holds almost nothing."
 
 
-class Stage(Protocol):
-    """The decoder of one coding. `error` says what is wrong, in a sentence."""
-
-    error: str | None
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether `read` returns nothing more before more is fed, or ever."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Whether the data may end here."""
-        ...
-
-    @property
-    def trailing(self) -> int:
-        """Bytes so far after the end of the data; they are not decoded."""
-        ...
-
-    def feed(self, data: bytes) -> None:
-        """The next piece of the compressed data."""
-        ...
-
-    def read(self, limit: int) -> bytes:
-        """At most `limit` decoded bytes; can be empty although `needs_input` is false: then call it again."""
-        ...
-
-
 WINDOW_LOG = 23
 """The largest window, as a power of two: RFC 9659 allows senders 8 MiB."""
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
@@ -66,73 +38,109 @@ _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _STEP = 16 * 1024
 
 
-class ZstdStage:
-    """Any number of frames. Bytes after them that are not a frame are not decoded."""
+class MemberStage(ABC):
+    """Any number of members or frames, each with an engine of its own; bytes after them that begin none are not
+    decoded. `error` says what is wrong, in a sentence."""
+
+    first_least = next_least = 2
+    """Bytes that show whether the first member begins, or another."""
+    keeps_input = False
+    """Whether the engine keeps what it was given while it holds back output."""
 
     def __init__(self) -> None:
-        self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+        self._engine: Any = None
         self._pending, self._at = b"", 0
-        self._more = self._started = self._finished = False
-        self._frames = self._content = self._trailing = 0
+        self._more = self._finished = False
+        self._members = self._content = self._trailing = 0
         self.error: str | None = None
 
     @property
     def needs_input(self) -> bool:
-        # Four bytes show whether another frame begins.
-        minimum = 4 if self._engine.eof else 1
-        return self.error is not None or not (self._more or self._remaining >= minimum)
+        """Whether `read` returns nothing more before more is fed, or ever."""
+        least = 1 if self._engine is not None else self.next_least if self._members else self.first_least
+        return self.error is not None or not (self._more or self._remaining >= least)
 
     @property
     def ended(self) -> bool:
-        return self._engine.eof or not (self._started or self._remaining)
+        """Whether the data may end here."""
+        return self._engine is None and (self._members > 0 or not self._remaining)
 
     @property
     def trailing(self) -> int:
-        return self._trailing + (self._remaining if self._engine.eof else 0)
+        """Bytes so far after the end of the data."""
+        return self._trailing + (self._remaining if self._engine is None and self._members else 0)
 
     @property
     def _remaining(self) -> int:
         return len(self._pending) - self._at
 
     def feed(self, data: bytes) -> None:
+        """The next piece of the compressed data."""
         if self._finished:
             self._trailing += len(data)
         else:
             self._pending, self._at = self._pending[self._at :] + data, 0
 
     def read(self, limit: int) -> bytes:
+        """At most `limit` decoded bytes; can be empty although `needs_input` is false: then call it again."""
         if self.needs_input:
             return b""
-        if self._engine.eof:
-            return self._next_frame()
-        data = b"" if self._more else self._pending[self._at : self._at + _STEP]
-        self._started = True
+        if self._engine is None:
+            self._begin()
+            return b""
+        data = b"" if self._more and self.keeps_input else self._pending[self._at : self._at + _STEP]
         try:
-            output: bytes = self._engine.decompress(data, limit)
-        except zstd.ZstdError as error:
-            self.error = f"The body does not match its Content-Encoding: {_zstd_reason(error)}."
+            output = self._unpack(data, limit)
+        except (zlib.error, zstd.ZstdError) as error:
+            self.error = self._reason(error)
             return b""
         self._at += len(data)
         self._content += len(output)
         if self._engine.eof:
             self._at -= len(self._engine.unused_data)
-            self._more = False
-        else:
-            self._more = not self._engine.needs_input
+            self._members += 1
+            self._engine, self._more = None, False
         return output
 
-    def _next_frame(self) -> bytes:
-        self._frames += 1
-        if is_hollow(self._frames, self._content):
+    @abstractmethod
+    def _begin(self) -> None:
+        """Make the engine of the next member, or call `_finish` if none follows."""
+
+    @abstractmethod
+    def _unpack(self, data: bytes, limit: int) -> bytes:
+        """At most `limit` bytes; then `_more` says whether the engine holds back others."""
+
+    @abstractmethod
+    def _reason(self, error: Exception) -> str: ...
+
+    def _finish(self) -> None:
+        self._finished, self._trailing = True, self._remaining
+        self._pending, self._at = b"", 0
+
+
+class ZstdStage(MemberStage):
+    first_least, next_least = 1, 4
+    keeps_input = True
+
+    def _begin(self) -> None:
+        start = self._pending[self._at : self._at + 4]
+        if is_hollow(self._members, self._content):
             self.error = HOLLOW
-            return b""
-        magic = self._pending[self._at : self._at + 4]
-        if magic[1:] == (_ZSTD_MAGIC if magic[0] == 0x28 else _ZSTD_SKIPPABLE):
+        elif not self._members or start[1:] == (_ZSTD_MAGIC if start[0] == 0x28 else _ZSTD_SKIPPABLE):
             self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
         else:
-            self._finished, self._trailing = True, self._remaining
-            self._pending, self._at = b"", 0
-        return b""
+            self._finish()
+
+    def _unpack(self, data: bytes, limit: int) -> bytes:
+        output: bytes = self._engine.decompress(data, limit)
+        self._more = not self._engine.needs_input
+        return output
+
+    def _reason(self, error: Exception) -> str:
+        why = "it is not Zstandard data"
+        if "memory" in str(error).lower() or "window" in str(error).lower():
+            why = "its Zstandard data needs more than the allowed 8 MiB of memory"
+        return f"The body does not match its Content-Encoding: {why}."
 
 
 def is_hollow(members: int, content: int) -> bool:
@@ -140,80 +148,24 @@ def is_hollow(members: int, content: int) -> bool:
     return members > MEMBERS_MAX + content // CONTENT_LEAST
 
 
-def _zstd_reason(error: Exception) -> str:
-    text = str(error)
-    if "memory" in text.lower() or "window" in text.lower():
-        return "its Zstandard data needs more than the allowed 8 MiB of memory"
-    return "it is not Zstandard data"
-
-
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_PADDING = re.compile(rb"[^\0]")
 
 
-class InflateStage:
+class InflateStage(MemberStage):
     """gzip with any number of members, or deflate with or without a zlib wrapper."""
 
     def __init__(self, name: str) -> None:
-        self._is_gzip = name != "deflate"
-        self._engine: zlib._Decompress | None = None
-        self._pending, self._at = b"", 0
-        self._more = self._recognised = self._finished = False
-        self._members = self._content = self._trailing = 0
-        self.error: str | None = None
-
-    @property
-    def needs_input(self) -> bool:
-        # Two bytes show a zlib wrapper, or the start of another gzip member.
-        minimum = 2 if self._engine is None else 1
-        return self.error is not None or not (self._more or self._remaining >= minimum)
-
-    @property
-    def ended(self) -> bool:
-        return self._engine is None and (self._members > 0 or not self._remaining)
+        super().__init__()
+        self._name, self._is_gzip, self._recognised = name, name == "gzip", False
 
     @property
     def trailing(self) -> int:
         is_padding = self._is_gzip and self._pending.endswith(b"\0")
-        return self._trailing + (self._remaining if self._members and self.ended and not is_padding else 0)
+        return self._trailing if is_padding else super().trailing
 
-    def feed(self, data: bytes) -> None:
-        if self._finished:
-            self._trailing += len(data)
-        else:
-            self._pending, self._at = self._pending[self._at :] + data, 0
-
-    def read(self, limit: int) -> bytes:
-        if self.needs_input:
-            return b""
-        if self._engine is None:
-            self._begin_member()
-            return b""
-        data = self._pending[self._at : self._at + _STEP]
-        try:
-            output = self._engine.decompress(data, limit)
-        except zlib.error:
-            self.error = self._reason()
-            return b""
-        self._recognised = self._recognised or bool(output)
-        self._content += len(output)
-        ended = self._engine.eof
-        self._at += len(data) - len(self._engine.unused_data if ended else self._engine.unconsumed_tail)
-        # After all input is consumed, zlib can still hold back output if the limit was reached.
-        self._more = len(output) == limit and not ended
-        if ended:
-            self._engine = None
-            self._members += 1
-            if is_hollow(self._members, self._content):
-                self.error = HOLLOW
-        return output
-
-    @property
-    def _remaining(self) -> int:
-        return len(self._pending) - self._at
-
-    def _begin_member(self) -> None:
+    def _begin(self) -> None:
         if self._members and self._is_gzip:
             found = _NO_PADDING.search(self._pending, self._at)
             self._at = found.start() if found else len(self._pending)
@@ -221,20 +173,25 @@ class InflateStage:
                 return
         start = self._pending[self._at : self._at + 2]
         if self._members and not (self._is_gzip and start == _GZIP_MAGIC):
-            self._finished, self._trailing = True, self._remaining
-            self._pending, self._at = b"", 0
-        elif self._is_gzip:
-            self._recognised = start == _GZIP_MAGIC
-            self._engine = zlib.decompressobj(_GZIP)
+            self._finish()
         else:
-            self._recognised = has_zlib_wrapper(start)
-            self._engine = zlib.decompressobj(_ZLIB if self._recognised else _RAW)
+            self._recognised = start == _GZIP_MAGIC if self._is_gzip else has_zlib_wrapper(start)
+            self._engine = zlib.decompressobj(_GZIP if self._is_gzip else _ZLIB if self._recognised else _RAW)
 
-    def _reason(self) -> str:
-        name = "gzip" if self._is_gzip else "deflate"
+    def _unpack(self, data: bytes, limit: int) -> bytes:
+        output: bytes = self._engine.decompress(data, limit)
+        self._recognised = self._recognised or bool(output)
+        self._at -= len(self._engine.unconsumed_tail) if not self._engine.eof else 0
+        # After all input is consumed, zlib can still hold back output if the limit was reached.
+        self._more = len(output) == limit
+        if self._engine.eof and is_hollow(self._members + 1, self._content + len(output)):
+            self.error = HOLLOW
+        return output
+
+    def _reason(self, error: Exception) -> str:
         if self._recognised:
-            return f"The body's {name} data is damaged."
-        return f"The body does not match its Content-Encoding: it is not {name} data."
+            return f"The body's {self._name} data is damaged."
+        return f"The body does not match its Content-Encoding: it is not {self._name} data."
 
 
 def has_zlib_wrapper(start: bytes) -> bool:
@@ -329,7 +286,7 @@ class BrotliStage:
         return output
 
 
-_STAGES: dict[str, Callable[[int | None], Stage]] = {
+_STAGES: dict[str, Callable[[int | None], MemberStage | BrotliStage]] = {
     "gzip": lambda _: InflateStage("gzip"),
     "x-gzip": lambda _: InflateStage("gzip"),
     "deflate": lambda _: InflateStage("deflate"),
