@@ -35,48 +35,27 @@ def part_lines(part: multipart.Part, data: bytes, size: int, *, complete: bool) 
     return multipart.content_lines(part, data, size, _ranked_for_part, complete=complete)
 
 
-NDJSON = View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many)
-JSON = View("json", "JSON", "pretty", json.fit, json.write)
-TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
-JWT = View("jwt", "JWT", "pretty", jwt.fit, jwt.write)
-MSGPACK = View("msgpack", "MessagePack", "pretty", msgpack.fit, msgpack.write, reads_bytes=True)
-PROTOBUF = View("protobuf", "Protobuf", "pretty", protobuf.fit, protobuf.write, reads_bytes=True)
-XML = View("xml", "XML", "pretty", markup.xml_fit, markup.xml_write)
-HTML = View("html", "HTML", "pretty", markup.html_fit, markup.html_write)
-FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
-CSV_TABLE = View("csv-table", "CSV", "table", csv.fit, None)
-FORM = View("form", "Form", "pretty", form.fit, form.write)
-PARTS = View("parts", "Multipart", "parts", multipart.cards_fit, None)
-MULTIPART = View(
-    "multipart", "Multipart", "pretty", multipart.fit, multipart.writer(_ranked_for_part), reads_bytes=True
-)
 TEXT = View("text", "Text", "text", text.fit, text.write)
-HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
-IMAGE = View("image", "Image", "preview", image.fit, None)
-PAGE = View("page", "HTML", "preview", html_sanitizer.fit, None)
-DRAWING = View("drawing", "SVG", "preview", svg_sanitizer.fit, None)
-
 VIEWS = (
-    *(
-        NDJSON,
-        JSON,
-        TREE,
-        XML,
-        HTML,
-        FORM_TABLE,
-        FORM,
-        CSV_TABLE,
-        PARTS,
-        MULTIPART,
-        JWT,
-        MSGPACK,
-        PROTOBUF,
-        IMAGE,
-        DRAWING,
-        PAGE,
-    ),
+    View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many),
+    View("json", "JSON", "pretty", json.fit, json.write),
+    View("tree", "JSON tree", "tree", json_tree.fit, None),
+    View("xml", "XML", "pretty", markup.xml_fit, markup.xml_write),
+    View("html", "HTML", "pretty", markup.html_fit, markup.html_write),
+    View("form-table", "Form", "table", form.fit, None),
+    View("form", "Form", "pretty", form.fit, form.write),
+    View("csv-table", "CSV", "table", csv.fit, None),
+    View("parts", "Multipart", "parts", multipart.cards_fit, None),
+    View("multipart", "Multipart", "pretty", multipart.fit, multipart.writer(_ranked_for_part), reads_bytes=True),
+    View("jwt", "JWT", "pretty", jwt.fit, jwt.write),
+    View("msgpack", "MessagePack", "pretty", msgpack.fit, msgpack.write, reads_bytes=True),
+    View("protobuf", "Protobuf", "pretty", protobuf.fit, protobuf.write, reads_bytes=True),
+    View("image", "Image", "preview", image.fit, None),
+    View("drawing", "SVG", "preview", svg_sanitizer.fit, None),
+    View("page", "HTML", "preview", html_sanitizer.fit, None),
     *(View(each.name, each.title, "pretty", each.fit, code.writer(each)) for each in LANGUAGES),
-    *(TEXT, HEX),
+    TEXT,
+    View("hex", "Hex", "hex", hex_dump.fit, None),
 )
 
 
