@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
+from pygments.token import string_to_tokentype
 
 from app.core.bodies.formats.languages import Language
 from app.core.bodies.formatter import Content, Formatted, Kind, Write
@@ -22,34 +22,18 @@ MATCH_MAX = 4_096
 _SHORTER = {"IniLexer": 512}
 """For lexers with nested repetition, which take a third of a second for `MATCH_MAX` characters."""
 
-_KINDS: dict[Any, Kind] = {
-    Token: "text",
-    Comment: "punctuation",
-    Generic.Deleted: "number",
-    Generic.Emph: "literal",
-    Generic.Heading: "key",
-    Generic.Inserted: "string",
-    Generic.Strong: "literal",
-    Generic.Subheading: "key",
-    Keyword: "literal",
-    Literal.Date: "number",
-    Name.Attribute: "key",
-    Name.Class: "key",
-    Name.Decorator: "literal",
-    Name.Function: "key",
-    Name.Label: "key",
-    Name.Namespace: "key",
-    Name.Property: "key",
-    Name.Tag: "key",
-    Name.Variable: "key",
-    Number: "number",
-    Operator: "punctuation",
-    Operator.Word: "literal",
-    Punctuation: "punctuation",
-    String: "string",
-    String.Escape: "literal",
-    String.Interpol: "literal",
+_TOKENS: dict[Kind, str] = {
+    "text": "Token",
+    "key": (
+        "Generic.Heading Generic.Subheading Name.Attribute Name.Class Name.Function Name.Label Name.Namespace"
+        " Name.Property Name.Tag Name.Variable"
+    ),
+    "string": "String Generic.Inserted",
+    "number": "Number Generic.Deleted Literal.Date",
+    "literal": "Keyword Generic.Emph Generic.Strong Name.Decorator Operator.Word String.Escape String.Interpol",
+    "punctuation": "Comment Operator Punctuation",
 }
+_KINDS: dict[Any, Kind] = {string_to_tokentype(name): kind for kind, names in _TOKENS.items() for name in names.split()}
 Match = Callable[..., Any]
 
 
