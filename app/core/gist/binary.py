@@ -6,8 +6,9 @@ import re
 
 import msgspec
 
+from app.core.bodies.formats.binary import InvalidError, TruncatedError
 from app.core.bodies.formats.image import image_kind, image_name, image_size
-from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
+from app.core.bodies.formats.protobuf import END, START, VARINT, head, varint
 from app.core.bodies.media_types import type_hint
 from app.core.gist.words import names, with_detail
 from app.core.text import count_of, dimensions_text, size_text
@@ -112,9 +113,9 @@ def _numbers(data: bytes) -> list[int]:
             number, wire, at, size = head(data, at)
             if wire == VARINT:
                 at = varint(data, at)[1]
-        except ShortError:
+        except TruncatedError:
             break
-        except WireError:
+        except InvalidError:
             return []
         if wire not in (START, END):
             at += size

@@ -15,28 +15,20 @@ VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 _MAX_NUMBER = (1 << 29) - 1
 
 
-class ShortError(Exception):
-    """The bytes end within a field."""
-
-
-class WireError(Exception):
-    """The bytes are not a field; `str()` says why."""
-
-
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and the offset after it."""
+    """The number at `at`, and the offset after it. Raises TruncatedError or InvalidError."""
     result = shift = 0
     for position in range(at, min(len(data), at + 10)):
         byte = data[position]
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             if result >> 64:
-                raise WireError("a number has more than 64 bits")
+                raise InvalidError("a number has more than 64 bits")
             return result, position + 1
         shift += 7
     if len(data) - at >= 10:
-        raise WireError("a number has more than ten bytes")
-    raise ShortError
+        raise InvalidError("a number has more than ten bytes")
+    raise TruncatedError
 
 
 def head(data: bytes, at: int) -> tuple[int, int, int, int]:
@@ -47,7 +39,7 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
     key, at = varint(data, at)
     number, wire = key >> 3, key & 7
     if not 0 < number <= _MAX_NUMBER:
-        raise WireError(f"field {number} does not exist")
+        raise InvalidError(f"field {number} does not exist")
     if wire in (VARINT, START, END):
         return number, wire, at, 0
     if wire == LENGTH:
@@ -55,7 +47,7 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
         return number, wire, at, size
     if wire in (FIXED64, FIXED32):
         return number, wire, at, 8 if wire == FIXED64 else 4
-    raise WireError(f"wire type {wire} does not exist")
+    raise InvalidError(f"wire type {wire} does not exist")
 
 
 def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) -> bool:
@@ -69,9 +61,9 @@ def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) ->
             number, wire, at, size = head(data, at)
             if wire == VARINT:
                 at = varint(data, at)[1]
-        except ShortError:
+        except TruncatedError:
             return cut
-        except WireError:
+        except InvalidError:
             return False
         if wire == START:
             groups.append(number)
@@ -191,14 +183,14 @@ class Protobuf:
         try:
             number, wire, at, size = head(known, 0)
             value, after = varint(known, at) if wire == VARINT else (size, at)
-        except WireError as error:
+        except InvalidError:
             reader.skip(1)
-            raise InvalidError(str(error)) from None
-        except ShortError:
+            raise
+        except TruncatedError:
             reader.skip(len(known))
             if end is not None and reader.at >= end:
                 raise InvalidError(_PAST_END) from None
-            raise TruncatedError from None
+            raise
         reader.skip(after)
         if end is not None and reader.at + size > end:
             raise InvalidError(_PAST_END)
