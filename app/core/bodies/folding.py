@@ -33,9 +33,12 @@ class Folds:
         self._open: list[list[int]] = []  # line, indent, indent of its items, number of items
         self._openers: dict[int, str] = {}
         self._count = 0
+        # Of each outermost folded region the first line and its row, the last line, and how many lines are hidden up to
+        # there; these begin with 0.
         self._starts: list[int] = []
+        self._rows: list[int] = []
         self._ends: list[int] = []
-        self._hidden: list[int] = []
+        self._hidden = [0]
 
     def add(self, lines: Iterable[Line]) -> None:
         for number, line in enumerate(lines, self._count):
@@ -68,22 +71,13 @@ class Folds:
 
     def row_of(self, line: int) -> int:
         """The row of the line, or of the one it is folded under."""
-        at = bisect_right(self._starts, line) - 1
-        if at < 0:
-            return line
-        if line <= self._ends[at]:
-            return self._starts[at] - (self._hidden[at - 1] if at else 0)
-        return line - self._hidden[at]
+        count = bisect_right(self._starts, line)
+        if count and line <= self._ends[count - 1]:
+            return self._rows[count - 1]
+        return line - self._hidden[count]
 
     def line_of(self, row: int) -> int:
-        low, high = 0, len(self._starts)
-        while low < high:
-            middle = (low + high) // 2
-            if self._starts[middle] - (self._hidden[middle - 1] if middle else 0) < row:
-                low = middle + 1
-            else:
-                high = middle
-        return row + (self._hidden[low - 1] if low else 0)
+        return row + self._hidden[bisect_left(self._rows, row)]
 
     def hidden_by(self, line: int) -> int | None:
         """The outermost line it is folded under; None if it is visible."""
@@ -130,10 +124,11 @@ class Folds:
             self.regions[start] = Region(end, items, opener, closed)
 
     def _settle(self) -> None:
-        self._starts, self._ends, self._hidden = [], [], []
+        self._starts, self._rows, self._ends, self._hidden = [], [], [], [0]
         for start in sorted(self.folded):
             if not self._ends or start > self._ends[-1]:
                 end = self.regions[start].end
                 self._starts.append(start)
+                self._rows.append(start - self._hidden[-1])
                 self._ends.append(end)
-                self._hidden.append((self._hidden[-1] if self._hidden else 0) + end - start)
+                self._hidden.append(self._hidden[-1] + end - start)
