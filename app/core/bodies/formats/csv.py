@@ -49,22 +49,15 @@ class RowSplitter:
         ends = self._ends if '"' in text else _LINE_ENDS
         starts = array("I", [0])
         at, length = 0, len(text)
-        while at < length:
-            match = ends.search(text, at)
-            if match is not None and match.group() == "\r" and match.end() == length and not final:
-                match = None  # a line feed may follow
-            elif match is not None and match[1] is not None:
-                if final or length - starts[-1] > ROW_MAX:
-                    at = match.start() + 1  # never closed: plain text
-                    continue
-                match = None
-            elif match is not None and match.group()[0] == '"':
+        while match := ends.search(text, at):
+            if match[1] is not None and (final or length - starts[-1] > ROW_MAX):
+                at = match.start() + 1  # never closed: plain text
+            elif match[1] is not None or (match.group() == "\r" and match.end() == length and not final):
+                break  # the end of the quotes, or a line feed, may follow
+            else:
                 at = match.end()
-                continue
-            if match is None:
-                break
-            at = match.end()
-            starts.append(at)
+                if match.group()[0] != '"':
+                    starts.append(at)
         while length - starts[-1] > ROW_MAX and not final:
             starts.append(starts[-1] + ROW_MAX)
         if final and starts[-1] < length:
@@ -127,12 +120,10 @@ def cells(row_text: str, delimiter: str, columns_max: int = 0) -> list[str]:
     found: list[str] = []
     at = 0
     while True:
-        if columns_max and len(found) == columns_max - 1 and delimiter in row_text[at:]:
-            quoted = _QUOTED.match(row_text, at)
-            if quoted is None or quoted.end() < len(row_text):
-                return [*found, row_text[at:]]
         quoted = _QUOTED.match(row_text, at)
         start = quoted.end() if quoted else at
+        if columns_max and len(found) == columns_max - 1 and start < len(row_text) and delimiter in row_text[at:]:
+            return [*found, row_text[at:]]
         end = row_text.find(delimiter, start)
         rest = row_text[start : end if end >= 0 else len(row_text)]
         found.append((quoted[1].replace('""', '"') if quoted else "") + rest)
@@ -150,8 +141,8 @@ def delimiter_of(sample: str, content_type: str, *, complete: bool = True) -> st
 
 def has_header(rows: Rows, content_type: str) -> bool:
     """Whether the first row names the columns: as the type declares, or if its cells are distinct and not numbers."""
-    declared = _header_parameter(content_type)
-    if declared is not None:
+    declared = str(media_types.parameter(content_type, "header")).lower()  # RFC 4180
+    if declared in ("present", "absent"):
         return declared == "present"
     if len(rows) < 2:
         return False
@@ -169,7 +160,7 @@ def fit(kind: str, head: bytes) -> float:
     if kind not in media_types.GENERIC_TEXT:
         return 0.0
     sample = head.decode("utf-8", "replace")
-    share, columns = max((_regular(sample, delimiter, False) for delimiter in DELIMITERS), default=(0.0, 0))
+    share, columns = max(_regular(sample, delimiter, False) for delimiter in DELIMITERS)
     return 0.3 if share == 1.0 and columns >= 3 and sample.count("\n") >= 2 else 0.0
 
 
@@ -183,12 +174,6 @@ def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
     counts = Counter(len(cells(rows.row_text(at), delimiter)) for at in range(min(len(rows), _SAMPLE_ROWS)))
     columns, times = counts.most_common(1)[0]
     return (times / counts.total(), columns) if columns > 1 else (0.0, 0)
-
-
-def _header_parameter(content_type: str) -> str | None:
-    """`present` or `absent`, as RFC 4180 has it."""
-    value = media_types.parameter(content_type, "header")
-    return value.lower() if isinstance(value, str) and value.lower() in ("present", "absent") else None
 
 
 PIECE = 256 * 1024

@@ -69,9 +69,9 @@ _STYLES = {
 _ALLOWED = {name: re.compile(values, re.IGNORECASE) for name, values in _VALUES.items()}
 _DECLARED = {name: re.compile(values, re.IGNORECASE) for name, values in _STYLES.items()}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
-_ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""")
-_GAP = re.compile(r"[\s/]*")
-_MARKS = re.compile(r"<(?:!--|[!?/A-Za-z])")
+_ATTRIBUTE = re.compile(r"""[\s/]*(?:(>)|["'=]|([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?)""")
+"""Or the end of a tag, or a stray quote or equals sign."""
+_MARKS = re.compile(r"<(?:!--|[!?/]|([A-Za-z][A-Za-z0-9:-]*))")
 
 
 class PageError(Exception):
@@ -127,9 +127,10 @@ class _HtmlSanitizer:
             elif mark[1] == "/":
                 self._end_tag()
             else:
-                self._start_tag()
+                self._at = match.end()
+                self._start_tag(match[1].lower())
         while self._open:
-            self.parts.append(f"</{self._open.pop()}>")
+            self._close()
 
     def _write(self, text: str) -> None:
         self.parts.append(escape(unescape(text)))
@@ -154,11 +155,7 @@ class _HtmlSanitizer:
         self.parts.append(f"</{name}>")
         return name
 
-    def _start_tag(self) -> None:
-        match = _NAME.match(self._text, self._at + 1)
-        assert match is not None  # `_MARKS` requires a letter there
-        name = match.group().lower()
-        self._at = match.end()
+    def _start_tag(self, name: str) -> None:
         attributes = self._attributes()
         if attributes is None:
             return
@@ -191,19 +188,14 @@ class _HtmlSanitizer:
     def _attributes(self) -> dict[str, str] | None:
         """Up to the end of the tag; None if the text ends before it."""
         found: dict[str, str] = {}
-        while self._at < len(self._text):
-            gap = _GAP.match(self._text, self._at)
-            self._at = gap.end() if gap else self._at
-            if self._text.startswith(">", self._at):
-                self._at += 1
-                return found
-            match = _ATTRIBUTE.match(self._text, self._at)
-            if match is None:
-                self._at += 1  # a stray quote or equals sign
-                continue
-            value = next((part for part in match.groups()[1:] if part is not None), "")
-            found.setdefault(match[1].lower(), unescape(value))
+        while match := _ATTRIBUTE.match(self._text, self._at):
             self._at = match.end()
+            end, name, *values = match.groups()
+            if end:
+                return found
+            if name:
+                found.setdefault(name.lower(), unescape(next(filter(None, values), "")))
+        self._at = len(self._text)
         return None
 
     def _skip_content(self, name: str) -> None:

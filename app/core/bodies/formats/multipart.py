@@ -63,16 +63,12 @@ def first_boundary(text: str) -> str | None:
 def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
     """The boundary to use for a body that begins with `text`, and a note if it is not the declared one."""
     declared, first = declared_boundary(content_type), first_boundary(text)
-    if declared and (f"--{declared}" in text or first is None):
-        return declared, None
-    if first is None:
+    if first is None or (declared and f"--{declared}" in text):
         return declared or "", None
+    why = "No boundary is declared"
     if declared:
-        return (
-            first,
-            f"The declared boundary {as_text(declared)[:80]} does not occur in the body; the first line is used.",
-        )
-    return first, "No boundary is declared; the first line is used."
+        why = f"The declared boundary {as_text(declared)[:80]} does not occur in the body"
+    return first, f"{why}; the first line is used."
 
 
 def split(data: bytes, boundary: str) -> Iterator[Section]:

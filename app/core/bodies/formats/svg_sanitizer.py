@@ -126,18 +126,20 @@ class _SvgSanitizer:
         raise DrawingError("This SVG declares entities, which previews do not support.")
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
+        if self._skipping:
+            self._skipping += 1
+            return
         space, _, name = qualified.rpartition(" ")
-        allowed = space in (SVG, "") and name in _ELEMENTS
-        picture = _png(attributes) if allowed and name == "image" and not self._skipping else None
+        is_svg = space in (SVG, "")
+        picture = _png(attributes) if is_svg and name == "image" else None
         if picture is not None:
             width, height = image_size("png", picture) or (0, 0)
             self._pixels += width * height
-        if name == "image" and (picture is None or self._pixels > IMAGE_PIXELS):
-            allowed = False
-        if self._skipping or not allowed:
-            if not self._skipping and name not in _SILENT and space in (SVG, ""):
+        is_bad_image = name == "image" and (picture is None or self._pixels > IMAGE_PIXELS)
+        if not is_svg or name not in _ELEMENTS or is_bad_image:
+            if is_svg and name not in _SILENT:
                 self._removed.setdefault(name[:40])
-            self._skipping += 1
+            self._skipping = 1
             return
         if not self._names and name != "svg":
             raise DrawingError("This is not an SVG.")
@@ -174,15 +176,11 @@ class _SvgSanitizer:
         if len(box) != 4 or not (0 < box[2] <= LENGTH_MAX and 0 < box[3] <= LENGTH_MAX):
             box = []
         width, height = _length(attributes.get("width", "")), _length(attributes.get("height", ""))
-        if width is None or height is None:
-            shape = (box[2], box[3]) if box else DEFAULT_SIZE
-            width, height = (
-                (width, width * shape[1] / shape[0])
-                if width
-                else (height * shape[0] / shape[1], height)
-                if height
-                else shape
-            )
+        shape = (box[2], box[3]) if box else DEFAULT_SIZE
+        if width is None:
+            width, height = shape if height is None else (height * shape[0] / shape[1], height)
+        elif height is None:
+            height = width * shape[1] / shape[0]
         self._size = (width, height)
         box = box or [0.0, 0.0, width, height]
         formatted = " ".join(f"{number:g}" for number in box)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 
 from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write
 from app.core.bodies.media_types import FORM
@@ -80,12 +81,9 @@ def raw_writer(head: bytes) -> Write:
 
 def _lines(data: bytes) -> Iterator[str]:
     """Each line without its end; bytes that are not UTF-8 as `surrogateescape` has them."""
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", at)
-        line = data[at:] if end < 0 else data[at:end].removesuffix(b"\r")
-        yield line.decode("utf-8", "surrogateescape")
-        at = len(data) if end < 0 else end + 1
+    for line in BytesIO(data):
+        shown = line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
+        yield shown.decode("utf-8", "surrogateescape")
 
 
 def _add(out: LineBuilder, kind: Kind, text: str) -> None:
