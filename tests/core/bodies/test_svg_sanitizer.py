@@ -114,6 +114,7 @@ def laughs(levels: int) -> str:
         (b"<html/>", "not an SVG"),
         (svg("<g>" * 40 + "</g>" * 40), "nested"),
         (svg("<rect/>" * (SHAPES_MAX + 1)), "shapes"),
+        (svg(f'<g><g id="a">{"<rect/>" * 10_000}</g><g><use href="#a"/><g><use href="#a"/></g></g></g>'), "shapes"),
         (svg(laughs(9)), "shapes"),
         (svg('<g id="a"><use xlink:href="#b"/></g><g id="b"><use xlink:href="#a"/></g>'), "endlessly"),
         (b'<!DOCTYPE svg [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>' + svg("<text>&b;</text>"), "entities"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from xml.parsers import expat
 
@@ -69,12 +69,6 @@ class Drawing:
     removed: tuple[str, ...]
 
 
-@dataclass
-class _Node:
-    children: list[int] = field(default_factory=list)
-    used: str = ""
-
-
 def is_svg(head: bytes) -> bool:
     """Whether data with this beginning is a drawing."""
     return _SVG_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
@@ -98,7 +92,9 @@ class _SvgSanitizer:
         self._names: list[str] = []
         self._skipping = 0
         self._removed: dict[str, None] = {}
-        self._nodes: list[_Node] = [_Node()]
+        # By number of an element: the elements within it, and what it draws too.
+        self._children: list[list[int]] = [[]]
+        self._used: dict[int, str] = {}
         self._open: list[int] = [0]
         self._ids: dict[str, int] = {}
         self._style: list[str] | None = None
@@ -145,7 +141,7 @@ class _SvgSanitizer:
             raise DrawingError("This is not an SVG.")
         if len(self._names) >= DEEPEST:
             raise DrawingError(f"This SVG is nested deeper than {DEEPEST} levels, too deep for a preview.")
-        if len(self._nodes) > SHAPES_MAX:
+        if len(self._children) > SHAPES_MAX:
             raise _too_many()
         self._add_node(name, attributes)
         if name == "style":
@@ -165,11 +161,14 @@ class _SvgSanitizer:
 
     def _add_node(self, name: str, attributes: dict[str, str]) -> None:
         """Add the element and what it references, for counting shapes."""
-        node = len(self._nodes)
-        self._nodes.append(_Node(used=_reference(attributes)[1:] if name == "use" else ""))
-        self._nodes[self._open[-1]].children.append(node)
+        node = len(self._children)
+        self._children.append([])
+        self._children[self._open[-1]].append(node)
         self._open.append(node)
-        self._ids.setdefault(attributes.get("id", ""), node)
+        if name == "use":
+            self._used[node] = _reference(attributes)[1:]
+        if attributes.get("id"):
+            self._ids.setdefault(attributes["id"], node)
 
     def _root(self, attributes: dict[str, str]) -> None:
         box = [float(part) for part in _NUMBER.findall(attributes.get("viewBox", ""))]
@@ -225,32 +224,28 @@ class _SvgSanitizer:
 
     def _count_shapes(self) -> int:
         """The number of elements drawn. `use` elements may form a cycle, which is an error."""
-        sizes: dict[int, int] = {}
-        unfinished = {0: 1}
-        todo = [(0, iter(self._parts_of(0)))]
-        while todo:
-            node, parts = todo[-1]
-            part = next(parts, None)
-            if part is None:
-                todo.pop()
-                sizes[node] = unfinished.pop(node)
-                if todo:
-                    unfinished[todo[-1][0]] += sizes[node]
-            elif part in unfinished:
+        counts, finished = {0: 1}, set[int]()
+        path = [(0, self._parts_of(0))]
+        while path:
+            node, parts = path[-1]
+            if not parts:
+                finished.add(node)
+                path.pop()
+            elif parts[-1] in finished:
+                counts[node] += counts[parts.pop()]
+                if counts[node] > SHAPES_MAX:
+                    raise _too_many()
+            elif parts[-1] in counts:
                 raise DrawingError("This SVG refers to itself endlessly.")
-            elif part in sizes:
-                unfinished[node] += sizes[part]
             else:
-                unfinished[part] = 1
-                todo.append((part, iter(self._parts_of(part))))
-            if unfinished.get(node, 0) > SHAPES_MAX:
-                raise _too_many()
-        return sizes[0]
+                counts[parts[-1]] = 1
+                path.append((parts[-1], self._parts_of(parts[-1])))
+        return counts[0]
 
     def _parts_of(self, node: int) -> list[int]:
-        found = self._nodes[node]
-        used = self._ids.get(found.used) if found.used else None
-        return found.children if used is None else [*found.children, used]
+        """What is drawn within it, last first."""
+        used = self._ids.get(self._used.get(node, ""))
+        return [*([] if used is None else [used]), *reversed(self._children[node])]
 
 
 def _too_many() -> DrawingError:
