@@ -61,10 +61,8 @@ def image_size(kind: str, data: bytes) -> tuple[int, int] | None:
     if kind == "gif" and len(data) >= 10:
         return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
     if kind == "bmp" and len(data) >= 26:
-        if int.from_bytes(data[14:18], "little") == 12:
-            return int.from_bytes(data[18:20], "little"), int.from_bytes(data[20:22], "little")
-        height = int.from_bytes(data[22:26], "little", signed=True)
-        return int.from_bytes(data[18:22], "little"), abs(height)
+        width, height = struct.unpack_from("<HH" if data[14:18] == b"\x0c\0\0\0" else "<Ii", data, 18)
+        return width, abs(height)
     if kind == "webp":
         return _webp(data)
     return _jpeg(data) if kind == "jpeg" else None

@@ -12,36 +12,6 @@ from app.core.bodies.media_types import GENERIC_TEXT, TEXT_LANGUAGES, text_langu
 
 _OFTEN_JSON = frozenset({"javascript", "yaml"})
 """JSON is sent with these types too; the others can begin with a bracket that is not JSON's."""
-_LEXERS = {
-    "javascript": "pygments.lexers.javascript.JavascriptLexer",
-    "typescript": "pygments.lexers.javascript.TypeScriptLexer",
-    "css": "pygments.lexers.css.CssLexer",
-    "yaml": "pygments.lexers.data.YamlLexer",
-    "toml": "pygments.lexers.configs.TOMLLexer",
-    "ini": "pygments.lexers.configs.IniLexer",
-    "properties": "pygments.lexers.configs.PropertiesLexer",
-    "graphql": "pygments.lexers.graphql.GraphQLLexer",
-    "sql": "pygments.lexers.sql.SqlLexer",
-    "markdown": "pygments.lexers.markup.MarkdownLexer",
-    "python": "pygments.lexers.python.PythonLexer",
-    "shell": "pygments.lexers.shell.BashLexer",
-    "diff": "pygments.lexers.diff.DiffLexer",
-    "csv": "app.core.bodies.formats.csv_lexer.CsvLexer",
-    "tsv": "app.core.bodies.formats.csv_lexer.CsvLexer",
-}
-_START_PATTERNS = {
-    "javascript": rb"#![^\r\n]*\bnode\b",
-    "yaml": rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
-    "ini": rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
-    "graphql": rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
-    "sql": (
-        rb"(?:\s|--[^\n]*\n)*"
-        rb"(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b"
-    ),
-    "python": rb"#![^\r\n]*\bpython",
-    "shell": rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
-    "diff": rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
-}
 
 
 @dataclass(frozen=True)
@@ -62,13 +32,40 @@ class Language:
         return 0.92 if media_type in GENERIC_TEXT and self.start_pattern and self.start_pattern.match(head) else 0.0
 
 
-def _language(name: str, title: str) -> Language:
-    module, _, cls = _LEXERS[name].rpartition(".")
-    pattern = _START_PATTERNS.get(name)
-    return Language(name, title, (module, cls), re.compile(pattern) if pattern else None)
+_TITLES = {each.name: each.title for each in TEXT_LANGUAGES}
 
 
-LANGUAGES = tuple(_language(each.name, each.title) for each in TEXT_LANGUAGES if each.name in _LEXERS)
+def _language(name: str, lexer: str, start_pattern: bytes | None = None) -> Language:
+    module, _, cls = lexer.rpartition(".")
+    return Language(name, _TITLES[name], (module, cls), re.compile(start_pattern) if start_pattern else None)
+
+
+LANGUAGES = (
+    _language("javascript", "pygments.lexers.javascript.JavascriptLexer", rb"#![^\r\n]*\bnode\b"),
+    _language("typescript", "pygments.lexers.javascript.TypeScriptLexer"),
+    _language("css", "pygments.lexers.css.CssLexer"),
+    _language("yaml", "pygments.lexers.data.YamlLexer", rb"%YAML |---[ \t]*\r?\n[\w\"'-]"),
+    _language("toml", "pygments.lexers.configs.TOMLLexer"),
+    _language("ini", "pygments.lexers.configs.IniLexer", rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*="),
+    _language("properties", "pygments.lexers.configs.PropertiesLexer"),
+    _language(
+        "graphql",
+        "pygments.lexers.graphql.GraphQLLexer",
+        rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
+    ),
+    _language(
+        "sql",
+        "pygments.lexers.sql.SqlLexer",
+        rb"(?:\s|--[^\n]*\n)*"
+        rb"(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
+    ),
+    _language("markdown", "pygments.lexers.markup.MarkdownLexer"),
+    _language("python", "pygments.lexers.python.PythonLexer", rb"#![^\r\n]*\bpython"),
+    _language("shell", "pygments.lexers.shell.BashLexer", rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b"),
+    _language("diff", "pygments.lexers.diff.DiffLexer", rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ "),
+    _language("csv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+    _language("tsv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+)
 
 _BY_ENDING = {ending: each.types[0] for each in TEXT_LANGUAGES for ending in each.endings}
 # Not the system's table: a body must look the same on every computer.

@@ -102,17 +102,12 @@ class Protobuf:
     def __init__(self, reader: ByteReader, lines: LineBuilder) -> None:
         self._reader, self._lines = reader, lines
 
-    def fields(self, end: int | None = None, depth: int = 0) -> Iterator[None]:
-        """Write the fields up to the offset `end`, or to the end of the body."""
+    def fields(self, end: int | None = None, depth: int = 0, messages: int = 0) -> Iterator[None]:
+        """Write the fields up to the offset `end`, or to the end of the body, which are within so many messages."""
         groups: list[int] = []
-        messages: list[int] = []  # the end of each message within a message
-        while messages or (self._reader.left if end is None else self._reader.at < end):
-            level = depth + len(groups) + len(messages)
-            if messages and self._reader.at == messages[-1]:
-                messages.pop()
-                self._close(level - 1)
-                continue
-            number, wire, size = self._head(messages[-1] if messages else end)
+        while self._reader.left if end is None else self._reader.at < end:
+            level = depth + len(groups)
+            number, wire, size = self._head(end)
             if wire == START and not messages:
                 self._write_label(number, "group {", level)
                 self._lines.end_line()
@@ -130,11 +125,12 @@ class Protobuf:
                 self._lines.end_line()
             else:
                 value = size if wire == VARINT else self._reader.read(size)
-                if wire == LENGTH and _is_nested(value, len(messages)):
+                if wire == LENGTH and _is_nested(value, messages):
                     self._write_label(number, "message {", level, sized(size))
                     self._lines.end_line()
-                    messages.append(self._reader.at)
                     self._reader.at -= size
+                    yield from self.fields(self._reader.at + size, level + 1, messages + 1)
+                    self._close(level)
                 else:
                     self._write_leaf(number, wire, value, level)
             yield
