@@ -113,14 +113,15 @@ class _Flow:
         self._broken = self._broken or self._last == "block" or (several and self._last == "open")
         at = 0
         while ink := _INK.search(piece, at):
-            self._broken = self._broken or piece.rfind("\n", at, ink.start()) >= 0
+            self._broken = self._broken or (several and piece.rfind("\n", at, ink.start()) >= 0)
             begin = ink.start() if self._broken else at
-            end = piece.find("\n", ink.start())
-            at = end if end >= 0 else len(piece)
+            at = piece.find("\n", ink.start()) if several else -1
             if self._broken:
                 self._new_line()
-            self._put("text", piece[begin:at].rstrip(_SPACE) if end >= 0 else piece[begin:])
+            self._put("text", piece[begin:at].rstrip(_SPACE) if at >= 0 else piece[begin:])
             self._last = "text"
+            if at < 0:
+                return
             yield
         self._broken = self._broken or piece.find("\n", at) >= 0
 
@@ -301,8 +302,9 @@ class _Markup:
         space = equals = bare = False
         """`equals`: a value follows; `bare`: the attribute before has none."""
         while match := (_AFTER_EQUALS if equals else _IN_TAG).match(text, self._at):
-            piece, at, self._at = match[2], match.start(2), match.end()
-            space = space or at > match.start()
+            spaces, piece = match.groups()
+            at, self._at = self._at + len(spaces), match.end()
+            space = space or bool(spaces)
             if strict and piece[0] == "<":
                 self._report("a < within a tag", at)
                 piece, self._at = "", at
