@@ -74,17 +74,13 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
         if head.startswith(mark):
             return Charset(name, len(mark), label=_display_name(name), source="from its byte order mark")
     declared, written = declared_charset(content_type), charset_in_text(head)
-    for name in filter(None, (declared, written)):
+    for name in filter(None, (declared, written, "UTF-8")):
         known = _python_name(name)
         if known and not _is_ascii_after_all(head, known) and decodes(head, known, complete):
-            wrong = (
-                f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
-            )
-            source = "declared" if name == declared else "named in the text"
-            return Charset(known, note=wrong, label=_display_name(name), source=source)
-    if decodes(head, "utf-8", complete):
-        note = f"Declared as {declared}, which is wrong; read as UTF-8." if declared else None
-        return Charset("utf-8", note=note, label="UTF-8", source="detected")
+            is_other = declared and name != declared
+            note = f"Declared as {declared}, which is wrong; read as {name}." if is_other else None
+            source = "declared" if name == declared else "named in the text" if name == written else "detected"
+            return Charset(known, note=note, label=_display_name(name), source=source)
     wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
     return Charset("latin-1", note=f"{wrong}; read as Latin-1.", label="Latin-1", source="guessed")
 

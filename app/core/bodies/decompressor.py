@@ -50,7 +50,7 @@ class MemberStage(ABC):
     def __init__(self) -> None:
         self._engine: Any = None
         self._pending, self._at = b"", 0
-        self._more = self._finished = False
+        self._more = False
         self._members = self._content = self._trailing = 0
         self.error: str | None = None
 
@@ -76,7 +76,7 @@ class MemberStage(ABC):
 
     def feed(self, data: bytes) -> None:
         """The next piece of the compressed data."""
-        if self._finished:
+        if self._trailing:
             self._trailing += len(data)
         else:
             self._pending, self._at = self._pending[self._at :] + data, 0
@@ -114,8 +114,7 @@ class MemberStage(ABC):
     def _reason(self, error: Exception) -> str: ...
 
     def _finish(self) -> None:
-        self._finished, self._trailing = True, self._remaining
-        self._pending, self._at = b"", 0
+        self._trailing, self._pending, self._at = self._remaining, b"", 0
 
 
 class ZstdStage(MemberStage):

@@ -61,10 +61,5 @@ def describe(moment: UnixTime, zone: tzinfo | None = None) -> str:
     local = utc.astimezone(zone)
     digits = 19 if not moment.us % 1_000_000 else 23 if not moment.us % 1_000 else 26
     offset = f"{local:%z}"
-    return "\n".join(
-        (
-            f"Unix time in {moment.unit}",
-            f"{f'{local:%Y-%m-%d %H:%M:%S.%f}'[:digits]} local time (UTC{offset[:3]}:{offset[3:5]})",
-            f"{f'{utc:%Y-%m-%d %H:%M:%S.%f}'[:digits]} UTC",
-        )
-    )
+    here, there = (f"{each:%Y-%m-%d %H:%M:%S.%f}"[:digits] for each in (local, utc))
+    return f"Unix time in {moment.unit}\n{here} local time (UTC{offset[:3]}:{offset[3:5]})\n{there} UTC"

@@ -16,7 +16,6 @@ from app.core.bodies.media_types import is_json, text_language
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
 _STRING = r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
-_SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(
     rf'[ \t\r\n]*(?:(?P<string>{_STRING}")'
     r"|(?P<punctuation>[{}\[\],:])"
@@ -82,7 +81,7 @@ def tokens(text: str, *, many: bool = False) -> Iterator[tuple[Kind, int, int]]:
         at = end
         if match.lastgroup == "open":
             raise JsonError(at, _wrong_in_string(text[at : at + 1]))
-    at = _end_of_space(text, at)
+    at = len(text) - len(text[at:].lstrip(" \t\r\n"))
     if at < len(text):
         raise JsonError(at, f"{expect} was expected")
     if expect is not Expect.NOTHING:
@@ -107,12 +106,6 @@ def _wrong_in_string(following: str) -> str:
     if not following:
         return "a string is not closed"
     return "an invalid escape in a string" if following == "\\" else "a control character in a string"
-
-
-def _end_of_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    assert match is not None  # It matches the empty string too.
-    return match.end()
 
 
 def write(content: Content, out: Formatted) -> Iterator[None]:

@@ -103,11 +103,10 @@ class JsonTree:
 
     def summary(self, node: int) -> str:
         """At most 1,000 characters of a plain value; the number of members or items of any other."""
-        start, end = self._spans[node]
         if node not in self._children:
-            return self._text[start : min(end, start + 1_000)] + ("…" if end - start > 1_000 else "")
+            return self.beginning(node, 1_000) + ("…" if self.length(node) > 1_000 else "")
         count = len(self._children[node])
-        return f"{{{count_of(count, 'member')}}}" if self._text[start] == "{" else f"[{count_of(count, 'item')}]"
+        return f"{{{count_of(count, 'member')}}}" if self.kind(node) == "object" else f"[{count_of(count, 'item')}]"
 
     def kind(self, node: int) -> str:
         """`object`, `array`, `string`, `number` or `literal`."""

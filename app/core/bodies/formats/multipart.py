@@ -267,9 +267,8 @@ class _Multipart:
         if not data:
             return
         self._begin_block()
-        self._add_line(
-            "punctuation", f"{'After the last part' if after else 'Before the first part'} (not in any part)"
-        )
+        where = "After the last part" if after else "Before the first part"
+        self._add_line("punctuation", f"{where} (not in any part)")
         for line in data.decode("latin-1").split("\n"):
             self._add_line("text", as_text(line.removesuffix("\r")))
             yield

@@ -103,7 +103,7 @@ class Protobuf:
         self._reader, self._lines = reader, lines
 
     def fields(self, end: int | None = None, depth: int = 0, messages: int = 0) -> Iterator[None]:
-        """Write the fields up to the offset `end`, or to the end of the body, which are within so many messages."""
+        """Write the fields up to the offset `end`, or to the end of the body; they are within so many messages."""
         groups: list[int] = []
         while self._reader.left if end is None else self._reader.at < end:
             level = depth + len(groups)
@@ -218,9 +218,8 @@ class Protobuf:
         real = struct.unpack("<f" if len(data) == 4 else "<d", data)[0]
         self._lines.add("number", str(unsigned))
         float_text = f"{real:.9g}" if len(data) == 4 else repr(real)
-        self._lines.add(
-            "text", f"  signed {signed}, float {float_text}" if signed != unsigned else f"  float {float_text}"
-        )
+        also_signed = f"signed {signed}, " if signed != unsigned else ""
+        self._lines.add("text", f"  {also_signed}float {float_text}")
 
     def _write_bytes(self, number: int, data: bytes, depth: int) -> None:
         text = as_text(data, plain=False)

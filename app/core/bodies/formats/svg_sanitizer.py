@@ -154,10 +154,8 @@ class _SvgSanitizer:
             # A nested drawing or a link becomes a group.
             output = "g" if name in ("svg", "a") else name
             self._names.append(output)
-            formatted = (
-                f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture is not None else ""
-            )
-            self._parts.append(f"<{output}{self._attributes(name, attributes)}{formatted}>")
+            link = f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture else ""
+            self._parts.append(f"<{output}{self._attributes(name, attributes)}{link}>")
 
     def _add_node(self, name: str, attributes: dict[str, str]) -> None:
         """Add the element and what it references, for counting shapes."""
