@@ -47,18 +47,6 @@ class JwtToken:
         return str((_object(self.header) or {}).get("alg", ""))
 
 
-def tokens(text: str) -> list[JwtToken]:
-    """The tokens in a text, each once, in order."""
-    found: dict[str, JwtToken] = {}
-    for match in TOKEN.finditer(text):
-        token = parse_token(match.group())
-        if token is not None:
-            found.setdefault(token.text, token)
-        if len(found) == TOKENS_MAX:
-            break
-    return list(found.values())
-
-
 def parse_token(text: str) -> JwtToken | None:
     """None unless all of `text` is a token."""
     parts = text.split(".")
@@ -127,11 +115,15 @@ def _object(data: bytes | None) -> dict[str, object] | None:
 
 def tokens_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
     """The tokens of a request, each with the first part that contains it. `places` are (name of the part, text)."""
-    seen: dict[str, tuple[str, JwtToken]] = {}
+    found: dict[str, tuple[str, JwtToken]] = {}
     for place, text in places:
-        for token in tokens(text):
-            seen.setdefault(token.text, (place, token))
-    return list(seen.values())[:TOKENS_MAX]
+        for match in TOKEN.finditer(text):
+            token = parse_token(match.group())
+            if token is not None:
+                found.setdefault(token.text, (place, token))
+            if len(found) == TOKENS_MAX:
+                return list(found.values())
+    return list(found.values())
 
 
 NOT_VERIFIED = "Not verified: the token is only decoded, its signature is not checked."
