@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from app.core.bodies import decompressor, media_types
-from app.core.bodies.charset import Charset, detect
+from app.core.bodies.charset import detect
 from app.core.bodies.formats.text import fit as text_fit
 from app.core.record import Headers
 
@@ -189,7 +189,6 @@ class CsvReader:
         self._decompressor = decompressor.for_headers(headers)
         self._content_type = content_type
         self._splitter: RowSplitter | None = None
-        self._charset: Charset | None = None
         self._first = b""
         self.error: str | None = None
 
@@ -209,20 +208,17 @@ class CsvReader:
             last = final and ended
             self.error = self._decompressor.finish() if last else self._decompressor.error
             last = last or self._decompressor.error is not None
-            waits = self._charset is None and len(plain) < _FIRST and not last
+            waits = self._splitter is None and len(plain) < _FIRST and not last
             self._first = plain if waits else b""
-            block = None if waits else self._rows(self._text(plain, last), last)
+            block = None if waits else self._rows(plain, last)
             if block is not None:
                 yield block
 
-    def _text(self, plain: bytes, last: bool) -> str:
-        if self._charset is None:
-            self._charset = detect(self._content_type, plain, last)
-            self._decoder = self._charset.decoder()
-            plain = plain[self._charset.skip :]
-        return self._decoder.decode(plain, last)
-
-    def _rows(self, text: str, last: bool) -> Block | None:
+    def _rows(self, plain: bytes, last: bool) -> Block | None:
+        if self._splitter is None:
+            charset = detect(self._content_type, plain, last)
+            self._decoder, plain = charset.decoder(), plain[charset.skip :]
+        text = self._decoder.decode(plain, last)
         if self._splitter is None:
             sample = text[:_SAMPLE]
             complete = last and len(sample) == len(text)

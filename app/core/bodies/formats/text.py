@@ -69,7 +69,9 @@ def raw_writer(head: bytes) -> Write:
     def write_raw(content: Content, out: Formatted) -> Iterator[None]:
         begins = content.data.startswith(head)
         fields = head.count(b"\r\n") - 1 if begins else 0
-        for number, line in enumerate(_lines(content.data)):
+        for number, sent in enumerate(BytesIO(content.data)):
+            without_end = sent[:-1].removesuffix(b"\r") if sent.endswith(b"\n") else sent
+            line = without_end.decode("utf-8", "surrogateescape")
             name, colon, value = line.partition(":") if 0 < number < fields else ("", "", line)
             _add(out, "key", name)
             _add(out, "text", colon + value)
@@ -77,13 +79,6 @@ def raw_writer(head: bytes) -> Write:
             yield
 
     return write_raw
-
-
-def _lines(data: bytes) -> Iterator[str]:
-    """Each line without its end; bytes that are not UTF-8 as `surrogateescape` has them."""
-    for line in BytesIO(data):
-        shown = line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
-        yield shown.decode("utf-8", "surrogateescape")
 
 
 def _add(out: LineBuilder, kind: Kind, text: str) -> None:
