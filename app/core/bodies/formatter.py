@@ -40,9 +40,7 @@ class Line(NamedTuple):
                 result.append(("text", self.text[at:start]))
             result.append((kind, self.text[start:end]))
             at = end
-        if at < len(self.text):
-            result.append(("text", self.text[at:]))
-        return result
+        return [*result, ("text", self.text[at:])] if at < len(self.text) else result
 
 
 def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
@@ -90,6 +88,11 @@ class LineBuilder:
             return
         for escaped, displayed in pieces(text):
             self._append_folded("control" if escaped else kind, displayed)
+
+    def add_line(self, kind: Kind, text: str) -> None:
+        """Add a run and finish its line."""
+        self.add(kind, text)
+        self.end_line()
 
     def end_line(self, depth: int = 0) -> None:
         """Finish the line; the next is indented by this many levels."""

@@ -108,8 +108,6 @@ _HINTS = {
     **{kind: language.title for language in TEXT_LANGUAGES for kind in language.types},
     "application/json": "JSON",
     FORM: "Form",
-    "multipart/form-data": "Multipart",
-    "text/plain": "Text",
     "text/html": "HTML",
     "text/xml": "XML",
     "application/xml": "XML",

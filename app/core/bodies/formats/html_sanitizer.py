@@ -168,11 +168,9 @@ class _HtmlSanitizer:
             alt = attributes.get("alt", "").strip()
             if alt:
                 self.parts.append(f"<i>[{escape(alt[:200])}]</i>")
-        elif name == "a":
-            self._begin("u", "")
         elif (element := _output_element(name)) is not None:
             # Qt would paint a background of the whole page behind its first line only.
-            self._begin(element, "" if name == "body" else _allowed_attributes(attributes))
+            self._begin(element, "" if name in ("a", "body") else _allowed_attributes(attributes))
 
     def _begin(self, name: str, attributes: str) -> None:
         self._elements += 1

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formatter import Content, Formatted, Kind, Line, View, Write, written
+from app.core.bodies.formatter import Content, Formatted, Line, View, Write, written
 from app.core.bodies.media_types import media_type, parameter
 from app.core.text import size_text
 
@@ -225,11 +225,9 @@ def content_lines(part: Part, data: bytes, size: int, ranked: Ranked, *, complet
             return inner.take()
     out = Formatted()
     for row in hex_rows(data[:HEX_MAX], 0, size, HEX_ROW):
-        out.add("text", short_row_text(row))
-        out.end_line()
+        out.add_line("text", short_row_text(row))
     if len(data) > HEX_MAX:
-        out.add("punctuation", f"The first {HEX_MAX} bytes are shown.")
-        out.end_line()
+        out.add_line("punctuation", f"The first {HEX_MAX} bytes are shown.")
     return out.take()
 
 
@@ -268,9 +266,9 @@ class _Multipart:
             return
         self._begin_block()
         where = "After the last part" if after else "Before the first part"
-        self._add_line("punctuation", f"{where} (not in any part)")
+        self._out.add_line("punctuation", f"{where} (not in any part)")
         for line in data.decode("latin-1").split("\n"):
-            self._add_line("text", as_text(line.removesuffix("\r")))
+            self._out.add_line("text", as_text(line.removesuffix("\r")))
             yield
 
     def _write_part(self, section: Section, part: Part) -> None:
@@ -291,7 +289,7 @@ class _Multipart:
         if not complete:
             self._add_note(f"The first {size_text(SHOWN_MAX)} of {size_text(size)} are shown.")
         if not section.closed and self._content.complete:
-            self._add_line("control", "The body ends before this part does.")
+            self._out.add_line("control", "The body ends before this part does.")
 
     def _write_head(self, part: Part, size: str) -> None:
         add = self._out.add
@@ -303,15 +301,15 @@ class _Multipart:
             add("punctuation", " · file ")
             add("string", part.file_name or '""')
         kind = f" · {as_text(part.content_type)[:80]}" if part.content_type else ""
-        self._add_line("punctuation", f"{kind} · {size}")
+        self._out.add_line("punctuation", f"{kind} · {size}")
         for name, value in part.headers:
             add("literal", as_text(name))
             add("punctuation", ": ")
-            self._add_line("text", as_text(value))
+            self._out.add_line("text", as_text(value))
         if part.odd:
             self._out.notes.append(f"Part {self._count} has malformed header lines.")
         for line in part.odd:
-            self._add_line("control", as_text(line))
+            self._out.add_line("control", as_text(line))
 
     def _begin_block(self) -> None:
         """An empty line before all but the first."""
@@ -320,11 +318,7 @@ class _Multipart:
         self._begun = True
 
     def _add_note(self, text: str) -> None:
-        self._add_line("punctuation", f"  {text}")
-
-    def _add_line(self, kind: Kind, text: str) -> None:
-        self._out.add(kind, text)
-        self._out.end_line()
+        self._out.add_line("punctuation", f"  {text}")
 
 
 def fit(media_type: str, head: bytes) -> float:

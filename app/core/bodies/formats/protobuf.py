@@ -162,8 +162,7 @@ class Protobuf:
         data = self._reader.read(min(size, self._reader.left))
         plain = decompress_message(data) if len(data) == size <= FIELD_MAX else None
         if plain is not None:
-            self._lines.add("text", f", {sized(len(plain))} once unpacked")
-            self._lines.end_line()
+            self._lines.add_line("text", f", {sized(len(plain))} once unpacked")
             yield from Protobuf(ByteReader(plain), self._lines).fields(len(plain), 1)
         else:
             self._lines.add("text", ": ")
@@ -194,8 +193,7 @@ class Protobuf:
 
     def _close(self, depth: int) -> None:
         self._lines.indent(depth)
-        self._lines.add("punctuation", "}")
-        self._lines.end_line()
+        self._lines.add_line("punctuation", "}")
 
     def _write_leaf(self, number: int, wire: int, value: int | bytes, depth: int) -> None:
         """`value` is a number for a varint, and bytes for all other types (empty for the ends of a group)."""

@@ -23,8 +23,7 @@ def add_text(text: str, out: LineBuilder, at: int = 0) -> Iterator[None]:
     while at < len(text):
         stop = text.find("\n", at, at + PIECE)
         if stop >= 0:
-            out.add("text", text[at:stop].removesuffix("\r"))
-            out.end_line()
+            out.add_line("text", text[at:stop].removesuffix("\r"))
             at = stop + 1
         else:
             piece = text[at : at + PIECE]
