@@ -15,6 +15,7 @@ from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
 from app.core.bodies.media_types import FORM
 
+_FIELD = re.compile("[^&]+")
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
 _STRAY = re.compile("([\udc80-\udcff]+)")
 _LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
@@ -22,13 +23,9 @@ _LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
 
 def write(content: Content, out: Formatted) -> Iterator[None]:
     """Fields in order, with duplicates; JSON values are indented. Escapes that are not text stay as sent."""
-    codec, at, text = escape_codec(content.content_type), 0, content.text
-    while at < len(text):
-        end = text.find("&", at)
-        end = len(text) if end < 0 else end
-        if end > at:
-            yield from _write_field(text[at:end], codec, out)
-        at = end + 1
+    codec = escape_codec(content.content_type)
+    for field in _FIELD.finditer(content.text):
+        yield from _write_field(field.group(), codec, out)
 
 
 def _write_field(field: str, codec: str, out: Formatted) -> Iterator[None]:
@@ -115,10 +112,9 @@ def fields(text: str, content_type: str) -> list[FormField]:
     """In order, with duplicates."""
     codec = escape_codec(content_type)
     found: list[FormField] = []
-    for sent in text.split("&"):
-        if sent:
-            name, _, value = sent.partition("=")
-            found.append(FormField(decoded_text(name, codec), decoded_text(value, codec), sent))
+    for sent in _FIELD.findall(text):
+        name, _, value = sent.partition("=")
+        found.append(FormField(decoded_text(name, codec), decoded_text(value, codec), sent))
     return found
 
 

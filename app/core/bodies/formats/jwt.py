@@ -143,9 +143,8 @@ def write(content: Content, out: Formatted) -> Iterator[None]:
 
 def token_lines(token: JwtToken, arrived_us: int | None) -> list[Line]:
     """The decoded token; its times are relative to the arrival of its request, if known."""
-    lines: list[Line] = []
-    for name, text in times(token.claims, arrived_us):
-        lines.append(Line(f"{name}  {text}", ((0, len(name), "key"),)))
+    claimed = times(token.claims, arrived_us)
+    lines = [Line(f"{name}  {text}", ((0, len(name), "key"),)) for name, text in claimed]
     if lines:
         lines.append(Line(""))
     lines += [Line("Header", ((0, 6, "literal"),)), *_json_lines(token.header), Line("")]
