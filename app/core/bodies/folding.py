@@ -14,12 +14,11 @@ _ITEMS = {"{": "key", "[": "item"}
 
 
 class Region(NamedTuple):
-    """The lines up to `end`, folded under the one before them. It has `items` items and begins with the character
-    `opener`; `closed`: its last line is the closing bracket or tag."""
+    """The lines up to `end`, folded under the one before them. It has `items` items; `closed`: its last line is the
+    closing bracket or tag."""
 
     end: int
     items: int
-    opener: str
     closed: bool
 
 
@@ -31,7 +30,6 @@ class Folds:
         self.regions: dict[int, Region] = {}
         self.folded: set[int] = set()
         self._open: list[list[int]] = []  # line, indent, indent of its items, number of items
-        self._openers: dict[int, str] = {}
         self._count = 0
         # Of each outermost folded region the first line and its row, the last line, and how many lines are hidden up to
         # there; these begin with 0.
@@ -54,8 +52,6 @@ class Folds:
                 above[2] = above[2] if above[3] else indent
                 above[3] += indent == above[2] and not closes
             self._open.append([number, indent, 0, 0])
-            last = line.text[-1]
-            self._openers[number] = last if last in _ITEMS else ""
 
     def finish(self) -> None:
         while self._open:
@@ -111,17 +107,16 @@ class Folds:
 
     def label(self, start: int, lines: Sequence[Line]) -> tuple[str, str]:
         """The label shown for the lines folded under this one, and their end: ` 12 keys ` and `},`."""
-        region = self.regions[start]
-        items = count_of(region.items, _ITEMS[region.opener]) if region.opener else "…"
+        region, opener = self.regions[start], lines[start].text[-1]
+        items = count_of(region.items, _ITEMS[opener]) if opener in _ITEMS else "…"
         return f" {items} ", lines[region.end].text.strip()[:40] if region.closed else ""
 
     def _close(self, opened: list[int], line: int, closing_indent: int) -> None:
         start, indent, _, items = opened
-        opener = self._openers.pop(start)
         closed = closing_indent == indent
         end = line if closed else line - 1
         if items and end > start:
-            self.regions[start] = Region(end, items, opener, closed)
+            self.regions[start] = Region(end, items, closed)
 
     def _settle(self) -> None:
         self._starts, self._rows, self._ends, self._hidden = [], [], [], [0]
