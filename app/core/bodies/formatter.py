@@ -43,6 +43,11 @@ class Line(NamedTuple):
         return [*result, ("text", self.text[at:])] if at < len(self.text) else result
 
 
+def indent_of(depth: int) -> str:
+    """What a line at this level begins with."""
+    return " " * (INDENT * min(depth, DEEPEST_INDENT))
+
+
 def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
     """Index and character in `lines`, a line of text with its folds, that show this column (from 1)."""
     remaining = column - 1
@@ -101,7 +106,7 @@ class LineBuilder:
 
     def indent(self, depth: int) -> None:
         """Begin a line at this level."""
-        self._append_folded("text", " " * (INDENT * min(depth, DEEPEST_INDENT)))
+        self._append_folded("text", indent_of(depth))
 
     def add_lines(self, lines: Iterable[Line]) -> None:
         """Append lines of another builder, after the current line, indented by one level; the last one goes on."""

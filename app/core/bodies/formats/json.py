@@ -11,7 +11,7 @@ from typing import cast
 import msgspec
 
 from app.core.bodies.formats.text import add_text
-from app.core.bodies.formatter import Content, Formatted, Kind, position_at
+from app.core.bodies.formatter import Content, Formatted, Kind, indent_of, position_at
 from app.core.bodies.media_types import is_json, text_language
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
@@ -151,8 +151,15 @@ def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterat
 class _Unbroken(Formatted):
     """The text as it is, with nothing escaped and no line folded."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
     def add(self, kind: Kind, text: str) -> None:
-        self._append("text", text)
+        self.parts.append(text)
+
+    def end_line(self, depth: int = 0) -> None:
+        self.parts.append("\n" + indent_of(depth))
 
 
 def indented(text: str) -> tuple[str, str | None]:
@@ -162,7 +169,7 @@ def indented(text: str) -> tuple[str, str | None]:
         pass
     if out.error is not None:
         return text, out.error
-    return "\n".join(line.text for line in out.take()).rstrip("\n") + text[len(text.rstrip()) :], None
+    return "".join(out.parts).rstrip("\n") + text[len(text.rstrip()) :], None
 
 
 _raw = msgspec.json.Decoder(msgspec.Raw)
