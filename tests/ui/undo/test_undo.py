@@ -20,6 +20,7 @@ from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, 
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_numbers
+from app.ui.requests.list.delegate import ROW
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete
@@ -232,6 +233,33 @@ async def test_a_filtered_list_is_put_back_and_another_list_is_read_again(tmp_pa
         await undo(window)
         await until(lambda: rows(window) == every)
         assert stored(desk, endpoint) == 6
+
+
+@pytest.mark.parametrize("row", [0, 380])
+async def test_another_list_stays_where_it_is_and_has_what_is_back_below_its_newest_page(
+    tmp_path: Path, row: int
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 4)
+        await delete_row(window, 1)
+        await asyncio.gather(*(desk.capture(endpoint) for _ in range(450)))
+        window.show_page(ALL_REQUESTS)
+        page = window.requests
+        while page.feed.model.rowCount() < 453:  # a page is read at a time, however long that takes
+            page.list.scrollToBottom()
+            await settle(20)
+        page.list.verticalScrollBar().setValue(row * ROW)
+        await settle()
+        place = page.list.scroll_place()
+        assert (place is None) == (row == 0)
+        await undo(window)
+        await until(lambda: not page.feed.pager.jumping)
+        await settle()
+        assert page.list.scroll_place() == place
+        while not page.feed.model.at_tail:
+            page.list.scrollToBottom()
+            await settle(20)
+        assert captures[2].id in rows(window)
 
 
 @pytest.mark.parametrize("settled", [True, False])

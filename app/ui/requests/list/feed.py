@@ -171,13 +171,13 @@ class RequestFeed(QObject):
         self.model.reset([], at_head=True, at_tail=True)
         self.head()
 
-    def head(self) -> None:
-        """Go to the newest request and follow new ones."""
-        missing = min((*self._new_requests.ids, *(item.id for item in self._waiting)), default=None)
+    def head(self, missing: str | None = None) -> None:
+        """Go to the newest request and follow new ones; `missing` is as for `Pager.head`."""
+        names = (missing, *self._new_requests.ids, *(item.id for item in self._waiting))
         self.following = True
         self._waiting.clear()
         self._new_requests.keep(set())
-        self.pager.head(missing)
+        self.pager.head(min(filter(None, names), default=None))
 
     def tail(self) -> None:
         """Go to the oldest request."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject
 
 from app.core.events import Subscriptions
-from app.core.model import PageKey, Summary
+from app.core.ids import first_id
+from app.core.model import Summary
 from app.core.search.query import Query
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.delegate import ROW
@@ -126,11 +127,9 @@ class ListRestorer(QObject):
             self._feed.pager.head()  # it may be about to find new requests
 
     def _reload(self) -> None:
-        """At the top from there; further down around what is visible."""
-        scroll_position = self._list.verticalScrollBar().value()
-        row = scroll_position // ROW
-        if row and row < self._feed.model.rowCount():
-            visible = self._feed.model.summary(row)
-            self._feed.around(PageKey(received_at=visible.received_at, id=visible.id))
+        """Where it is, with what is back anywhere among the rows."""
+        place = self._list.scroll_place()
+        if place is not None:
+            self._list.jumps.scroll_to(place)
         else:
-            self._feed.head()
+            self._feed.head(first_id(0))
