@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QTextBrowser
 from app.start import DRAW
 from app.ui.inspector.body import render_process
 from app.ui.inspector.body.page_view import PageView
-from app.ui.inspector.body.render_process import ARGUMENT, DrawRequest, draw_apart, drawn
+from app.ui.inspector.body.render_process import ARGUMENT, DrawRequest, Ending, draw_apart, drawn
 from app.ui.inspector.body.renderer import NOT_LOADED
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.stock_qasync import not_on_stock_qasync
@@ -126,28 +127,50 @@ def test_no_file_and_no_server_is_touched(watched: Watched) -> None:
         assert watched.touched() == []
         red = QColor("red").rgb()
         image = picture.image
+        assert kind == "svg" or image.deviceIndependentSize().width() == wanted(kind).width
         assert not any(
             image.pixel(x, y) == red for x in range(0, image.width(), 5) for y in range(0, image.height(), 5)
         )
 
 
-def test_what_takes_too_long_is_ended() -> None:
-    points = " ".join(f"{n * 37 % 100} {n * 61 % 97}" for n in range(20_000))
-    path = f'<path fill="none" stroke="red" stroke-width="10" stroke-linejoin="round" d="M0 0 L{points}"/>'
-    body = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">{path * 5}</svg>'.encode()
-    assert "too long" in drawn(wanted("svg"), body, 0.5).words
+SLOW = [sys.executable, "-c", "import sys, time; sys.stdin.buffer.read(); print(flush=True); time.sleep(60)"]
+
+
+def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render_process, "_command", lambda: SLOW)
+    begun = time.monotonic()
+    assert "too long" in drawn(wanted("svg"), SVG, 0.5).words
+    assert time.monotonic() - begun < 30
+
+
+@linux
+def test_the_system_ends_what_outlives_the_window() -> None:
+    from resource import RLIMIT_AS, RLIMIT_CPU, prlimit  # not on Windows
+
+    with subprocess.Popen(render_process._command(), stdin=subprocess.PIPE) as process:
+        end = time.monotonic() + 60
+        while prlimit(process.pid, RLIMIT_AS)[0] != render_process.MEMORY and time.monotonic() < end:
+            time.sleep(0.01)
+        seconds, _ = prlimit(process.pid, RLIMIT_CPU)
+        process.kill()
+    assert 0 < seconds < 10
 
 
 def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    for code in ("import sys; sys.exit(3)", "print('no picture at all')", "import os; os.abort()"):
+    refused = drawn(wanted("svg"), b"<svg", 60)
+    assert refused.image is None
+    assert "damaged" in refused.words
+    head = b'{"words": "", "width": 9, "height": 9, "stride": 36, "format": 4}'
+    half = struct.pack("<I", len(head)) + head
+    write = f"import sys; sys.stdout.buffer.write({half!r})"
+    for code in ("import sys; sys.exit(3)", "print('no picture at all')", "import os; os.abort()", write):
         monkeypatch.setattr(render_process, "_command", lambda code=code: [sys.executable, "-c", code])
         assert "The preview failed" in drawn(wanted("svg"), b"<svg/>").words
 
 
 @not_on_stock_qasync("leaves its executor's threads until the loop closes")
 async def test_the_end_of_the_program_does_not_wait_for_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = "import sys, time; sys.stdin.buffer.read(); print(flush=True); time.sleep(30)"
-    monkeypatch.setattr(render_process, "_command", lambda: [sys.executable, "-c", began])
+    monkeypatch.setattr(render_process, "_command", lambda: SLOW)
     started: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen[bytes]):
@@ -166,12 +189,17 @@ async def test_the_end_of_the_program_does_not_wait_for_a_drawing(monkeypatch: p
         await asyncio.get_running_loop().shutdown_default_executor()
         assert time.monotonic() - begun < 20
         assert started[0].returncode is not None
+        ending = Ending()
+        ending.end()  # before the process has started
+        drawn(wanted("svg"), SVG, ending=ending)
+        assert time.monotonic() - begun < 20
 
 
 def test_no_module_comes_from_the_folder_it_was_started_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("html", "struct", "msgspec"):
         (tmp_path / f"{name}.py").write_text("open('ran', 'w')")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     assert drawn(wanted("svg"), SVG, 60).image is not None
     assert not (tmp_path / "ran").exists()
 
