@@ -79,19 +79,18 @@ def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> l
     first, if it is empty. Those that cannot be run come last.
     """
     if not text.strip():
-        return _all(list(entries), recent)
-    recently_used = set(recent[:RECENT_MAX])
+        return _all(entries, recent)
     found = []
     for entry in entries:
         fit = match(text, entry.text, (entry.kind, entry.detail, entry.synonyms))
         if fit is not None:
-            score = fit.score + (_RECENT_BONUS if entry.key in recently_used else 0)
+            score = fit.score + (_RECENT_BONUS if entry.key in recent else 0)
             rank = (bool(entry.reason), not fit.positions, -score)
             found.append((rank, PaletteMatch(entry, fit.positions)))
     return [one for _, one in sorted(found, key=itemgetter(0))]
 
 
-def _all(entries: list[PaletteEntry], recent: Sequence[str]) -> list[PaletteMatch]:
+def _all(entries: Iterable[PaletteEntry], recent: Sequence[str]) -> list[PaletteMatch]:
     entries = sorted(entries, key=lambda entry: bool(entry.reason))
     by_key = {entry.key: entry for entry in entries if entry.key and not entry.reason}
     recently_used = [by_key[key] for key in recent if key in by_key][:RECENT_MAX]
@@ -114,7 +113,7 @@ class RecentEntries:
     def keys(self) -> list[str]:
         text = self._file.value(RECENT_KEY, "", type=str)
         try:
-            return decode_json(str(text) or "[]", list[str])[:RECENT_KEPT]
+            return decode_json(str(text) or "[]", list[str])
         except msgspec.MsgspecError:
             return []
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QColor, QGuiApplication
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QColor, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -17,7 +20,15 @@ from app.core.rules import FREE_ENDPOINTS
 from app.core.search.query import Word
 from app.ui.about_dialog import AboutDialog
 from app.ui.commands.palette import Palette
-from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
+from app.ui.commands.palette_rows import (
+    RECENT_KEPT,
+    RECENT_KEY,
+    ROW,
+    PaletteEntry,
+    PaletteMatch,
+    RecentEntries,
+    find,
+)
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotifyWhen
 from app.ui.inspector.body.code_view import CodeView
@@ -388,7 +399,30 @@ async def test_where_the_free_plan_is_full_the_notice_leads_to_endpoints_and_pla
         dialog.reject()
 
 
+def named(text: str, **more: str) -> PaletteEntry:
+    return PaletteEntry(text, text, "", str, "search", **more)
+
+
 class TestRecent:
+    def test_five_of_those_that_can_be_run_come_first_with_a_line_below(self) -> None:
+        found = find([named("off", reason="No."), *map(named, "abcdefgh")], " ", ["off", *"hgfedc"])
+        assert [one.entry.text for one in found] == [*"hgfedabc", "off"]
+        assert [one.entry.text for one in found if one.last] == ["d"]
+
+    def test_it_decides_between_similar_matches_and_titles_come_before_other_words(self) -> None:
+        entries = [
+            named("Theme", synonyms="dark"),
+            named("Open file"),
+            named("Open path"),
+            named("Make it all very dark"),
+        ]
+        for text, recent, first in (
+            ("open", [], "Open file"),
+            ("open", ["Open path"], "Open path"),
+            ("d", [], "Make it all very dark"),
+        ):
+            assert find(entries, text, recent)[0].entry.text == first
+
     async def test_what_was_used_comes_first_and_is_kept(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             second = desk.store.endpoints.all()[1]
@@ -439,6 +473,26 @@ class TestLook:
             palette.field.setText("refused")
             assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
 
+    async def test_each_part_of_a_row_is_seen(self, desk: Desk, window: MainWindow) -> None:
+        palette = await press_open(window)
+
+        def row(entry: PaletteEntry, **more: Any) -> QImage:
+            palette.model.show([PaletteMatch(entry, **more)])
+            return palette.rows.grab().toImage()
+
+        plain = named("Fill all until still")  # some of its stems cover a pixel, whatever the font
+        reasons = [row(replace(plain, reason=reason)) for reason in ("Why", "No.")]
+        details = [row(replace(plain, **more)) for more in ({"detail": "a"}, {"kind": "a"}, {"key_names": ("Ctrl",)})]
+        rows = [row(plain, last=True), *reasons, *details, row(plain)]
+        assert [_count(one, desk.theme.tokens.text) > 0 for one in (rows[-1], *reasons)] == [True, False, False]
+        palette.rows.setCurrentIndex(palette.model.index(0))
+        rows.append(palette.rows.grab().toImage())
+        row(plain)
+        QTest.mouseMove(palette.rows.viewport(), QPoint(20, ROW // 2))
+        rows.append(palette.rows.grab().toImage())
+        assert not any(one == other for one, other in combinations(rows, 2))
+        assert not row(named("Open " * 50), places=(5, 245)).isNull()
+
     async def test_a_screen_reader_hears_the_row(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (_, window):
             palette = await press_open(window)
@@ -466,6 +520,11 @@ class TestLook:
 
 def _strongest(palette: Palette, colour: str) -> int:
     """How many pixels of the first row have just this colour."""
-    picture = palette.rows.grab(palette.rows.visualRect(palette.model.index(0)).adjusted(40, 0, -200, 0)).toImage()
+    return _count(
+        palette.rows.grab(palette.rows.visualRect(palette.model.index(0)).adjusted(40, 0, -200, 0)).toImage(), colour
+    )
+
+
+def _count(picture: QImage, colour: str) -> int:
     wanted = QColor(colour).rgb()
     return sum(picture.pixel(x, y) == wanted for x in range(picture.width()) for y in range(picture.height()))
