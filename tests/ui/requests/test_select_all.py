@@ -15,6 +15,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.model import Summary
 from app.core.search.parse import parse
 from app.ui.requests import select_all as bulk_module
+from app.ui.requests.page.panes import LIST_MINIMUM
 from app.ui.widgets.dialog import Question
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until, wait_for_widget
@@ -60,10 +61,15 @@ async def answer(shown: PageDesk) -> Question:
 
 async def test_all_is_offered_where_more_is_stored_than_loaded(shown: PageDesk) -> None:
     await filled(shown, 450)
-    await select_loaded(shown)
     bar = shown.page.list_footer.bar
+    QTest.keyClick(shown.list, Qt.Key.Key_Down)
+    QTest.keyClick(shown.list, Qt.Key.Key_Down, SHIFT)
+    await until(lambda: bar.text.text() == "2 selected")
+    assert not bar.select_all.isVisible()
+    await select_loaded(shown)
     assert bar.text.text() == "200 selected"
     assert bar.select_all.text() == "Select all 450"
+    assert "not loaded" in bar.select_all.toolTip()
     assert "Select all 450 requests" in offered(shown)
     await select_everything(shown)
     assert bar.text.text() == "All 450 selected"
@@ -122,6 +128,9 @@ async def test_the_buttons_of_a_selection_have_whole_words_or_none(shown: PageDe
         assert clear.toolButtonStyle() is Qt.ToolButtonStyle.ToolButtonIconOnly
         seen.add(style)
     assert len(seen) == 2
+    shown.page.resize(LIST_MINIMUM, 480)
+    await settle(10)
+    assert bar.text.isVisible()
 
 
 async def test_nothing_more_is_offered_where_all_is_loaded(shown: PageDesk) -> None:
