@@ -229,8 +229,8 @@ async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path) -
 async def test_without_requests_the_whole_width_says_how_to_send_the_first(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    async with shown(tmp_path, endpoints=1) as (desk, window):
-        (endpoint,) = desk.store.endpoints.all()
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, other = desk.store.endpoints.all()
         window.resize(*size)
         window.show_endpoint(endpoint.id)
         page = window.requests
@@ -257,6 +257,9 @@ async def test_without_requests_the_whole_width_says_how_to_send_the_first(
         await until(lambda: page.panes.single is single and page.list.isVisible() is not single)
         window.show_page(ALL_REQUESTS)
         assert page.detail.isVisible() is not single
+        window.show_endpoint(other.id)
+        await until(empty.isVisible)
+        assert not page.detail.isVisible()
 
 
 @pytest.mark.slow

@@ -211,3 +211,7 @@ async def test_the_key_of_what_is_shown_changes_nothing(tmp_path: Path) -> None:
         assert [one.id for one in page.list.selected()] == [captures[1].id]
         assert page.detail.tabs.hasFocus()
         assert not relisted
+        window.show_page(ALL_REQUESTS)
+        relisted.clear()
+        window.show_page(ALL_REQUESTS)
+        assert not relisted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_numbers
 from app.ui.requests.list.delegate import ROW
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.undo import pending_delete
 from app.ui.undo.delete_question import marks_text
 from app.ui.undo.pending_delete import UndoBar
@@ -664,6 +665,19 @@ async def test_undone_at_once_the_endpoints_page_is_shown_as_it_was(tmp_path: Pa
         await until(lambda: window.pages.currentWidget() is window.requests)
         await until(lambda: rows(window) == before)
         assert selected(window) == [before[3]]
+
+
+async def test_undone_later_what_is_shown_by_then_stays(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, _ = await fill(desk, window, 1)
+        other = desk.store.endpoints.all()[1]
+        for go_elsewhere in (partial(window.show_page, REFUSED), partial(window.show_endpoint, other.id)):
+            window.show_endpoint(endpoint.id)
+            await delete_endpoint(window, endpoint)
+            go_elsewhere()
+            await undo(window)
+            await until(lambda: window.services.store.endpoints.by_id(endpoint.id) is not None)
+            assert not window.commands.is_shown(None, endpoint.id)
 
 
 async def test_an_endpoint_that_was_off_stays_off(desk: Desk, window: MainWindow) -> None:
