@@ -10,12 +10,13 @@ from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from app.core.events import StorageTrouble
 from app.core.model import Plan
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.shell import endpoint_list
 from app.ui.shell.endpoint_list import OFFERED_ABOVE, DropLine
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
+from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED, StatusDot
 from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.fields import Switch
@@ -366,6 +367,27 @@ async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(desk: Desk
         await settle()
         assert sidebar.head.listening.shown_text() == text
         assert sidebar.head.listening.accessibleName() == f"Listening on {place}"
+
+
+async def test_the_head_says_whether_requests_are_received(desk: Desk, window: MainWindow) -> None:
+    head = window.sidebar.head
+    (dot,) = head.findChildren(StatusDot)
+
+    def says() -> tuple[str, str]:
+        return dot.accessibleName(), head.listening.accessibleName()
+
+    listening, picture = ("Listening", "Listening on 127.0.0.1:8787"), dot.grab().toImage()
+    assert says() == listening
+    desk.bus.publish(StorageTrouble(reason="The disk is full."))
+    assert says() == ("Not listening", "The disk is full.")
+    assert dot.grab().toImage() != picture
+    desk.bus.publish(StorageTrouble(reason=None))
+    assert says() == listening
+    assert dot.grab().toImage() == picture
+    desk.place = None
+    await desk.services.change_settings({"port": 9000})
+    assert head.listening.shown_text() == "Not listening"
+    assert says() == ("Not listening", "Requests cannot be received.")
 
 
 class TestMany:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
@@ -11,6 +12,7 @@ from app.core.store_choice import StoreChoice
 from app.db.postgres.store import Store
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import StatusDot
 from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.stores.recent_stores import RecentStore, RecentStores
 from app.ui.widgets.dialog import Question
@@ -128,12 +130,27 @@ async def test_this_machine_captures_only_when_asked_to(tmp_path: Path, postgres
 
 async def test_the_window_says_who_captures_and_where(tmp_path: Path, postgres_url: str) -> None:
     async with open_team_desk(tmp_path, postgres_url) as desk, shown_over(desk) as window:
+        (dot,) = window.sidebar.findChildren(StatusDot)
         node = await Store.open(postgres_url, lambda _: None, base_url=lambda: "https://hooks.example.com")
         try:
             await node.endpoints.create(draft())
             await until(lambda: window.sidebar.head.listening.shown_text() == "1 node captures")
+            assert dot.accessibleName() == "Listening"
             assert desk.store.nodes.others.base_url == "https://hooks.example.com"
         finally:
             await node.close()
         await until(lambda: window.sidebar.head.listening.shown_text() == "No node captures")
+        assert dot.accessibleName() == "Not listening"
         assert desk.store.nodes.others.base_url == "https://hooks.example.com"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+async def test_a_store_whose_address_is_not_kept_leads_to_ones_own(tmp_path: Path, postgres_url: str) -> None:
+    async with open_team_desk(tmp_path, postgres_url) as desk:
+        desk.services = desk.with_services(store_address=None)
+        async with shown_over(desk) as window:
+            window.sidebar.head.store.click()
+            menu = await wait_for_widget(QMenu, window)
+            assert entries(menu)[0] == "My own store"
+            assert window.sidebar.head.store.toolTip() == desk.store.place
+            menu.close()
