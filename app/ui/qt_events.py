@@ -63,8 +63,7 @@ class QtEvents(QObject):
     storage_changed = Signal()
     tunnel_changed = Signal()
     capture_urls_changed = Signal()
-    """The tunnel's URL changed, or what other nodes capture; a change of the settings is reported by
-    `settings_changed`."""
+    """The tunnel's URL, the settings or what other nodes capture changed."""
 
     def __init__(
         self, bus: Bus, messages: Messages, parent: QObject | None = None, *, storage_advice: str = STORAGE_ADVICE

@@ -205,7 +205,6 @@ class DashboardPage(QWidget):
         self.empty.action.connect(actions.create_first)
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.plan_changed.connect(self.refresh)
-        qt_events.settings_changed.connect(self.refresh)
         qt_events.capture_urls_changed.connect(self.refresh)
         qt_events.counts_changed.connect(self._counts_changed)
         qt_events.purged.connect(self._measure.call)

@@ -217,7 +217,6 @@ class Desktop(QObject):
         self._timer.timeout.connect(self.check_tray)
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
-        qt_events.settings_changed.connect(self._show_icon)
         qt_events.capture_urls_changed.connect(self._show_icon)
         qt_events.tunnel_changed.connect(self.refresh)
         qt_events.endpoint_removed.connect(self.choices.forget)

@@ -452,7 +452,6 @@ class SidebarHead(QWidget):
             spacing=10,
             margins=(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4),
         )
-        qt_events.settings_changed.connect(self._refresh)
         qt_events.storage_changed.connect(self._refresh)
         qt_events.capture_urls_changed.connect(self._refresh)
         self._refresh()
@@ -476,5 +475,4 @@ class SidebarHead(QWidget):
     @Slot()
     def _show_stores(self) -> None:
         """Below the store's name."""
-        self._stores.refresh()
         self._stores.menu().popup(self.store.mapToGlobal(self.store.rect().bottomLeft()))
