@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from app.ui.commands.command import ActionButton
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import activate, settle, until
 
@@ -65,6 +65,9 @@ class TestAClick:
                 assert page.list.currentIndex().row() == 1
                 press(window, "K")
                 assert page.list.currentIndex().row() == 0
+            for row in (row_of(window, REFUSED), row_of(window, DASHBOARD)):
+                click(row)
+                assert window.focusWidget() is row
 
     async def test_a_key_that_chooses_in_the_sidebar_stays_there(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):

@@ -102,6 +102,9 @@ async def test_the_second_half_of_a_double_click_presses_nothing_in_the_request(
     transparent = Qt.WidgetAttribute.WA_TransparentForMouseEvents
     assert narrow.detail.testAttribute(transparent)
     await until(lambda: not narrow.detail.testAttribute(transparent))
+    narrow.page.open_request(narrow.ids()[1])
+    await until(lambda: narrow.detail.capture is not None and narrow.detail.capture.id == narrow.ids()[1])
+    assert not narrow.detail.testAttribute(transparent)
 
 
 async def test_after_a_delete_the_next_request_is_open(narrow: PageDesk) -> None:
