@@ -194,6 +194,41 @@ async def test_several_that_were_selected_are_selected_again(tmp_path: Path) -> 
         await undo(window)
         await until(lambda: rows(window) == [late.id, *before])
         assert selected(window) == before[2:6]
+        window.requests.list.selectAll()
+        await delete_selected(window)
+        assert (rows(window), window.requests.detail.capture_id) == ([], None)
+        await undo(window)
+        assert rows(window) == selected(window) == [late.id, *before]
+
+
+async def test_those_beside_the_open_one_are_selected_again(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 6)
+        before, page = rows(window), window.requests
+        page.list.select_row(1)
+        await until(lambda: page.detail.capture is not None)
+        others = [page.feed.model.summary(row) for row in (3, 4)]
+        page.list.selection.restore(others, others[0])
+        await settle()
+        await delete_selected(window)
+        assert (selected(window), page.detail.capture_id) == ([before[1]], before[1])
+        await undo(window)
+        await until(lambda: rows(window) == before)
+        assert (selected(window), page.detail.capture_id) == (before[3:5], before[1])
+
+
+async def test_what_is_deleted_among_all_requests_is_back_in_its_endpoints_list(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        before = rows(window)
+        other = await desk.capture(desk.store.endpoints.all()[1])
+        window.show_page(ALL_REQUESTS)
+        await until(lambda: rows(window) == [other.id, *before])
+        await delete_row(window, 2)
+        window.show_endpoint(endpoint.id)
+        await until(lambda: rows(window) == [before[0], before[2]])
+        await undo(window)
+        await until(lambda: rows(window) == before)
 
 
 async def test_what_comes_after_a_delete_of_several_changes_nothing_of_what_is_open(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class ListRestorer(QObject):
         """Requests received since stay on top. Those deleted in the meantime by others are dropped once that is known.
         A request that the user has opened since stays open.
         """
-        moved_on = self._detail.capture_id not in (None, position.open_id, position.next_id)
+        moved_on = self._detail.capture_id not in (None, position.next_id)
         selected, current = position.selected, position.current
         if moved_on:
             selected, current = self._list.selected(), self._list.selection.cursor
@@ -114,7 +114,7 @@ class ListRestorer(QObject):
         of_both = [one for one in (*position.rows, *self._rows()) if position.at_tail or one.id >= oldest]
         latest = {one.id: one for one in of_both}
         rows = sorted(latest.values(), key=lambda one: one.id, reverse=True)
-        above = sum(bool(position.rows) and one.id > position.rows[0].id for one in rows)
+        above = sum(one.id > position.rows[0].id for one in rows)
         reading = self._feed.pager.jumping
         self._feed.pager.give_up()
         at_head = position.at_head and (model.at_head or len(rows) == len(position.rows))
