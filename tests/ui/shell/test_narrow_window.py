@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QLabel, QScrollArea
 
+from app.core.clock import now_us
 from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
 from app.ui.dashboard.row import DashboardRow
@@ -102,12 +103,13 @@ async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: i
         parts = (header.edit, header.test, header.more, header.url, header.qr, header.facts)
         await until(page.activity.isVisible)
         await settle(10)
-        heights = [part.height() for part in parts]
+        heights, least = [part.height() for part in parts], page.minimumSizeHint().height()
         await desk.store.targets.pause(target.id)
         await until(page.header.paused_notice.isVisible)
         await settle(10)
         assert header.height() >= header.heightForWidth(header.width())
         assert [part.height() for part in parts] == heights
+        assert page.minimumSizeHint().height() > least
         assert url in page.header.paused_notice.accessibleName()
         await until(lambda: page.activity.isVisible() is chart)
         await desk.store.targets.resume(target.id)
@@ -298,6 +300,10 @@ async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(desk: Des
         assert page.list.height() >= rows * ROW, size
         assert page.header.paused_notice.isVisible(), size
         assert page.header.height() >= page.header.sizeHint().height(), size
+    page.activity.chart.range_selected.emit(0, now_us())
+    window.resize(911, 470)
+    await settle(10)
+    assert page.activity.isVisible(), "it filters the list"
     desk.messages.withdraw(message.key)
 
 

@@ -60,7 +60,6 @@ class Panes(QWidget):
         self._bar.setProperty("part", "surface")
         self._bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._button = ActionButton(self.back, theme, self._bar)
-        self._button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._button.set_labelled(True)
         row = hbox(
             self._button, Stretch(), margins=(metrics.SPACE_2, metrics.SPACE_1, metrics.SPACE_2, metrics.SPACE_1)

@@ -58,8 +58,10 @@ async def opens(shown: PageDesk, row: int) -> None:
 
 async def test_a_click_opens_and_back_leads_to_the_list_with_the_row_selected(narrow: PageDesk) -> None:
     assert shows(narrow) == "list"
+    assert not narrow.page.panes.back.isEnabled()
     await click(narrow, 1)
     await opens(narrow, 1)
+    assert narrow.page.panes.back.isEnabled()
     focus = QApplication.focusWidget()
     assert focus is not None
     assert narrow.detail.isAncestorOf(focus)
