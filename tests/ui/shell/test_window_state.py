@@ -245,6 +245,9 @@ async def test_a_program_that_is_killed_has_stored_its_sizes(tmp_path: Path, mon
             await until(lambda: stored("size") == "size=@Size(900 600)")
             assert window.sidebar.width() == MINIMUM_WIDTH
             assert stored("frame") == width
+            place = stored("geometry")
+            window.move(40, 30)
+            await until(lambda: stored("geometry") != place)
 
 
 @pytest.mark.slow
@@ -344,6 +347,12 @@ async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: De
     async with shown_over(desk) as window:
         focus = QApplication.focusWidget()
         assert focus is window.deliveries.table or window.deliveries.empty.isAncestorOf(focus)
+        window.show_page(TUNNEL)
+    async with shown_over(desk) as window:
+        assert QApplication.focusWidget() is window.tunnel.page.programs.list
+        window.show_page(REPLAYS)
+    async with shown_over(desk) as window:
+        assert QApplication.focusWidget() is window.replays.page
         window.show_endpoint(endpoint.id)
     async with shown_over(desk) as window:
         focus = QApplication.focusWidget()
