@@ -205,6 +205,8 @@ async def test_a_program_that_is_killed_starts_where_the_user_was(
         async with shown_over(desk) as window:
             window.show_endpoint(endpoint.id)
             await until(lambda: f"page=endpoint/{endpoint.slug}" in stored())
+            window.requests.filter.bar.set_text("is:unread")
+            await until(lambda: "filter=is:unread" in stored())
             window.requests.open_request(capture.id)
             await until(lambda: f"request={capture.id}" in stored())
             window.requests.detail.clear()

@@ -684,7 +684,7 @@ async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(
         await until(lambda: [one.id for one in window.services.store.endpoints.all()] == [endpoint.id, other.id])
         assert desk.store.endpoints.capturing(endpoint.slug).active
         assert window.sidebar._plan.text().startswith("2 of 10")
-        await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
+        await until(lambda: (row := window.dashboard.rows.row(endpoint.id)) and sum(row.contents.activity) == 6)
         window.show_endpoint(endpoint.id)
         await until(lambda: rows(window) == before)
         assert len(captures) == 6
@@ -714,6 +714,12 @@ async def test_undone_later_what_is_shown_by_then_stays(tmp_path: Path) -> None:
             await undo(window)
             await until(lambda: window.services.store.endpoints.by_id(endpoint.id) is not None)
             assert not window.commands.is_shown(None, endpoint.id)
+        window.show_endpoint(other.id)
+        await delete_endpoint(window, endpoint)
+        assert window.commands.is_shown(None, other.id)
+        await undo(window)
+        await until(lambda: window.services.store.endpoints.by_id(endpoint.id) is not None)
+        assert window.commands.is_shown(None, other.id)
 
 
 async def test_an_endpoint_that_was_off_stays_off(desk: Desk, window: MainWindow) -> None:
