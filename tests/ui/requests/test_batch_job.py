@@ -118,6 +118,7 @@ async def test_much_work_tells_how_far_it_is_and_can_be_stopped(
         QTest.keyClick(shown.list, Qt.Key.Key_U)
         await until(lambda: bulk.busy and bulk.done)
         assert bar.stop.isVisible()
+        assert (bar.progress.value(), bar.progress.maximum()) == (bulk.done, 190)
         assert not shown.page.commands.selected.delete.isEnabled()
         QTest.mouseClick(bar.stop, Qt.MouseButton.LeftButton)
         await until(lambda: not bulk.busy)

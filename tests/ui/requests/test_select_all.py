@@ -71,7 +71,9 @@ async def test_all_is_offered_where_more_is_stored_than_loaded(shown: PageDesk) 
     assert bar.select_all.text() == "Select all 450"
     assert "not loaded" in bar.select_all.toolTip()
     assert "Select all 450 requests" in offered(shown)
+    bar.select_all.setFocus()
     await select_everything(shown)
+    assert shown.list.hasFocus()
     assert bar.text.text() == "All 450 selected"
     assert not bar.select_all.isVisible()
     delete = shown.page.commands.selected.delete

@@ -27,6 +27,9 @@ async def test_while_paused_new_requests_are_only_counted(shown: PageDesk) -> No
     shown.list.setFocus()
     QTest.keyClick(shown.list, Qt.Key.Key_P)
     assert page.list_footer.button.text() == "Paused · Resume"
+    assert page.list_footer.button.accessibleName() == "Paused. Resume list"
+    assert page.list_footer.button.toolTip() == "Show new requests again (P)"
+    assert page.footer.parentWidget().property("tone") == "warning"
     for _ in range(4):
         await shown.add()
     await until(lambda: shown.feed.new_count == 4)
