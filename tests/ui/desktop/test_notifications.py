@@ -91,6 +91,8 @@ class TestWhich:
             shown.window.show_endpoint(endpoint.id)
             await shown.desk.capture(endpoint)
             await nothing_told(shown)
+            shown.window.show_page("all")
+            assert shown.window.desktop.window_focus.shows(endpoint.id)
             shown.window.show_page("dashboard")
             shown.tray.told.clear()
             await shown.desk.capture(endpoint)
