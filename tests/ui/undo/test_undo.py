@@ -199,6 +199,11 @@ async def test_several_that_were_selected_are_selected_again(tmp_path: Path) -> 
         assert (rows(window), window.requests.detail.capture_id) == ([], None)
         await undo(window)
         assert rows(window) == selected(window) == [late.id, *before]
+        await delete_selected(window)
+        newest = await desk.capture(endpoint)
+        await until(lambda: rows(window) == [newest.id])
+        await undo(window)
+        await until(lambda: rows(window) == [newest.id, late.id, *before])
 
 
 async def test_those_beside_the_open_one_are_selected_again(tmp_path: Path) -> None:

@@ -99,15 +99,9 @@ class ListRestorer(QObject):
             self._detail.show_request(position.open_id, mark_read=False)  # it may have been marked unread
 
     def _is_contiguous(self, position: ListPosition) -> bool:
-        """Whether no rows are missing between those of then and now; after a flood there may be a gap."""
-        model, now = self._feed.model, {one.id for one in self._rows()}
-        if not now:
-            return True
-        if self._feed.pager.jumping:
-            return False
-        if any(one.id in now for one in position.rows):
-            return True
-        return bool(position.rows) and (model.at_tail if min(now) > position.rows[0].id else model.at_head)
+        """Whether no rows can be missing between those of then and now; after a flood there may be a gap."""
+        now = {one.id for one in self._rows()}
+        return not now or (not self._feed.pager.jumping and any(one.id in now for one in position.rows))
 
     def _restore_rows(self, position: ListPosition) -> None:
         model, oldest = self._feed.model, position.rows[-1].id if position.rows else ""
