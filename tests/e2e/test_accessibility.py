@@ -13,7 +13,10 @@ import pytest
 from tests.e2e.at_spi import MISSING, Node, Reader, desktop
 from tests.e2e.program import environment
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
 
 OPENER = Path(__file__).with_name("window_opener.py")
 MARKUP = re.compile(r"</?[a-z][^>]*>|&(?:lt|gt|amp|quot|nbsp);", re.IGNORECASE)
@@ -50,13 +53,11 @@ def roles(tree: list[Node], *names: str) -> set[str]:
     return {node.role for node in tree if node.name in names}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("window", ["Hookline", "Edit endpoint", "Settings"])
 def test_no_markup_is_read_out(windows: dict[str, list[Node]], window: str) -> None:
     assert [str(node) for node in windows[window] if MARKUP.search(f"{node.name} {node.description}")] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("window", ["Hookline", "Edit endpoint", "Settings"])
 def test_every_control_has_a_name(windows: dict[str, list[Node]], window: str) -> None:
     controls = [node for node in windows[window] if node.focusable or node.role in CONTROLS]
