@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.formats import svg_sanitizer
 from app.core.bodies.formatter import HEAD
 from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.find_bar import LOADING
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -21,7 +22,6 @@ from app.ui.widgets.layout import vbox
 
 RING, RING_INSET = 1.5, 4
 """Pixels of the focus ring's line, and from the edge to it."""
-LOADING = "Loading…"
 CHECK = 8
 """Size in pixels of a square of the checkerboard behind transparent pictures."""
 

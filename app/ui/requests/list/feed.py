@@ -260,7 +260,7 @@ class RequestFeed(QObject):
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
-            self.pager.head(first_id(0))  # of more than these, the first are not known
+            self.pager.head(first_id(0))  # only the newest were kept: any other may be missing
             return
         rows = self.model.rowCount()
         most = FOLLOWED_ROWS if rows > FOLLOWED_ROWS + PAGE else None
