@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QTextCursor
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QSplitter
 
@@ -27,6 +27,7 @@ from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
+from app.ui.theme import metrics
 from tests import deliveries
 from tests.support import while_read
 from tests.ui.desk import Desk, shown
@@ -395,6 +396,27 @@ async def test_lines_are_coloured_as_they_come_into_view(tmp_path: Path) -> None
         assert not first.extraSelections()
 
 
+async def test_a_line_has_the_colour_of_its_side_and_none_where_it_is_missing(tmp_path: Path) -> None:
+    bodies = (b'{"id":1,"ok":true,"n":1}', b'{"ok":true,"n":2,"new":null}')
+    async with comparison(tmp_path, bodies) as (_, _, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        tokens = dialog.theme.tokens
+        grounds = []
+        for side in dialog.responses.body.sides:
+            lines = side.toPlainText().split("\n")
+            grounds.append(
+                {
+                    lines[each.cursor.blockNumber()].strip(): each.format.background().color().name()
+                    for each in side.extraSelections()
+                }
+            )
+        red, green, grey = (QColor(one).name() for one in (tokens.danger_soft, tokens.success_soft, tokens.hover))
+        assert grounds == [
+            {'-   "id": 1,': red, '-   "n": 1': red, "": grey},
+            {"": grey, '+   "n": 2,': green, '+   "new": null': green},
+        ]
+
+
 @pytest.mark.parametrize(("size", "least"), [((1280, 800), (1232, 752)), ((2200, 1300), (2152, 1252))])
 async def test_it_uses_the_room_of_the_window(tmp_path: Path, size: tuple[int, int], least: tuple[int, int]) -> None:
     async with shown(tmp_path) as (desk, window):
@@ -420,6 +442,8 @@ async def test_a_low_window_leaves_its_room_to_the_bodies(tmp_path: Path) -> Non
             assert dialog.title.isVisible() is same_headers
             text = view.body.sides[0]
             assert text.viewport().height() >= 8 * text.fontMetrics().lineSpacing()
+        spare = view.headers.viewport().height() - view.headers.rows.rowCount() * metrics.ROW_DENSE
+        assert 0 <= spare < metrics.ROW_DENSE, "all headers, and no room that the body could have"
         (split,) = view.findChildren(QSplitter)
         split.moveSplitter(300, 1)
         dialog.resize(895, 780)

@@ -140,6 +140,9 @@ async def test_a_tree_that_cannot_be_shown_is_not_said_to_have_no_match(shown: P
     pane.views.activated.emit("tree")
     await until(lambda: pane.stack.currentWidget() is pane.tree and bool(pane.tree.reason.text()))
     assert pane.find_bar.count.text() == "This view cannot be searched"
+    for text in ("other", ""):
+        pane.find_bar.field.setText(text)
+        assert not pane.find_bar.searching, "nothing is searched"
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

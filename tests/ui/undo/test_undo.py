@@ -303,6 +303,24 @@ async def test_another_list_stays_where_it_is_and_has_what_is_back_below_its_new
         assert captures[2].id in rows(window)
 
 
+async def test_an_undo_scrolls_back_to_where_the_delete_was_though_more_came(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 60)
+        page = window.requests
+        page.list.verticalScrollBar().setValue(10 * ROW + 7)
+        await settle()
+        place = page.list.scroll_place()
+        await delete_row(window, 12)
+        page.list.go_to_newest()
+        for _ in range(3):
+            await desk.capture(endpoint)
+        await until(lambda: page.feed.model.rowCount() == 62)
+        assert page.list.scroll_place() is None
+        await undo(window)
+        await until(lambda: page.feed.model.rowCount() == 63)
+        assert (page.list.scroll_place(), page.list.verticalScrollBar().value()) == (place, 13 * ROW + 7)
+
+
 @pytest.mark.parametrize("settled", [True, False])
 async def test_undone_in_a_flood_all_that_came_is_listed(tmp_path: Path, settled: bool) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
