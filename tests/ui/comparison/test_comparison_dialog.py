@@ -150,6 +150,16 @@ async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path)
             assert first.textCursor().blockNumber() == line
 
 
+async def test_what_is_not_shown_of_the_bodies_is_said(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"{}", b"[1]"), (b"\0\1", b"{}")) as (_, _, dialog):
+        notes = dialog.responses.notes
+        await until(lambda: notes.text() == "First response: 2 bytes that are not text.")
+        assert notes.isVisible()
+        dialog.list.select_row(1)
+        await until(lambda: all(texts(dialog)))
+        assert not notes.isVisible()
+
+
 async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     painted: list[int] = []
 

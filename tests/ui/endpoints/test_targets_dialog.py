@@ -173,6 +173,7 @@ class TestSaving:
             shown.form["timeout_ms"].setText("soon")
             shown.dialog.column.remove.click()
             assert shown.dialog.removed.text() == f"Removed {A}."
+            assert shown.dialog.removed.isVisible()
             shown.dialog.undo_button.click()
             assert [url for url, _ in shown.rows()] == [A, B]
             assert shown.form["timeout_ms"].text() == "soon"
@@ -272,6 +273,7 @@ class TestErrors:
             assert shown.errors() == {}
             shown.desk.services.store.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
             shown.dialog.save_button.click()
+            assert shown.dialog.removed.isHidden()
             await until(shown.dialog.problem.text)
             assert shown.dialog.problem.text() == "The disk is full."
             assert shown.form["url"].text() == C

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
 from app.ui.inspector.body import tree_view
@@ -40,6 +40,10 @@ async def test_a_tree_is_walked_and_copied_from_by_keyboard(shown: PageDesk) -> 
     assert names == ["id", "id", "items", "evil"]
     assert view.nodes.index(0, 1, root).data() == "12345678901234567890"
     assert view.nodes.index(3, 1, root).data() == '"\\u202e"'
+    tokens, ground = shown.desk.theme.tokens, Qt.ItemDataRole.ForegroundRole
+    colours = [view.nodes.index(row, column, root).data(ground) for row, column in ((0, 0), (0, 1), (2, 1), (3, 1))]
+    expected = tokens.code_key, tokens.code_number, tokens.text_muted, tokens.code_string
+    assert colours == [QColor(one) for one in expected]
     view.setFocus()
     view.setCurrentIndex(view.nodes.index(2, 0, root))
     view.open_below()

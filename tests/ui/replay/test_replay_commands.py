@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,5 @@ async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -
         assert await count(MatchingRequests(endpoint_id=endpoint.id, query="method:POST")) == 2
         late = MatchingRequests(endpoint_id=endpoint.id, query="method:POST", received_after=early)
         assert await count(late) == 1
+        await asyncio.gather(*(desk.capture(endpoint) for _ in range(120)))  # more than a search finds at once
+        assert await count(MatchingRequests(endpoint_id=endpoint.id, query="method:POST")) == 122

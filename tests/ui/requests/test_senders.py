@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
+from app.core.model import Capture
 from app.ui.inspector.tabs import INFO
 from app.ui.inspector.title import Title, title_of
 from app.ui.requests.list.delegate import GAP, TitlePainter, tooltip
@@ -109,20 +110,34 @@ async def test_detail_and_info_tell_the_sender(shown: PageDesk) -> None:
     assert not shown.page.grab().isNull()
 
 
+async def identify(shown: PageDesk, request: Capture) -> None:
+    """As a paid invoice of Stripe."""
+
+    def note(database: object) -> None:
+        execute = database.connection().execute  # type: ignore[attr-defined]
+        execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (request.id,))
+
+    await shown.desk.store._writer.run(note)
+    shown.desk.bus.publish(RequestsIdentified(senders=((request.id, "stripe", "invoice.paid"),)))
+
+
 async def test_what_is_found_out_later_appears_in_list_and_detail(shown: PageDesk) -> None:
     later = await shown.add(gist="JSON · 2 B", identified=False)
     await until(lambda: shown.model.rowCount() == 1)
     shown.page.open_request(later.id)
     await until(lambda: shown.detail.capture is not None)
     assert shown.detail.header.title.text() == "JSON · 2 B"
-    store = shown.desk.store
-
-    def note(database: object) -> None:
-        execute = database.connection().execute  # type: ignore[attr-defined]
-        execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
-
-    await store._writer.run(note)
-    shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
+    await identify(shown, later)
     assert shown.model.summary(0).event == "invoice.paid"
     assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
     await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")
+
+
+@pytest.mark.parametrize("text", ["provider:stripe", "event:invoice.paid"])
+async def test_a_search_finds_what_is_identified_later(text: str, shown: PageDesk) -> None:
+    await shown.add(identified=False)
+    later = await shown.add(identified=False)
+    shown.page.filter.bar.set_text(text)
+    await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
+    await identify(shown, later)
+    await until(lambda: shown.ids() == [later.id])

@@ -195,6 +195,10 @@ class TestWindow:
             desk.theme.set_choice("light")
             assert light.lightness() > 200
             assert dark.lightness() < 60
+            window.commands.refresh()
+            reasons = {one.text(): one.reason for one in window.commands.commands if one.text().startswith("Theme: ")}
+            in_use = "This theme is already in use."
+            assert reasons == {"Theme: light": in_use, "Theme: dark": "", "Theme: match system": ""}
 
     async def test_a_theme_that_a_script_sets_is_shown(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, _):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec
 from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, TunnelRow
 from app.ui.widgets.focus import focus_first
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
@@ -71,6 +71,18 @@ async def test_a_state_that_is_made_late_has_its_place(tmp_path: Path) -> None:
         await until(page.list_area.empty_time_range.isVisible)
         found = stops(window)
         assert found.index(page.list_area.empty_time_range.button) == found.index(page.list_footer.button) - 1
+
+
+async def test_an_endpoint_made_later_comes_after_the_one_above_it(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        before = stops(window)
+        late = await desk.endpoint()
+        await until(lambda: late.id in window.sidebar.list.rows)
+        window.sidebar.list.rows[late.id].setFocus()
+        QTest.keyClick(window.sidebar.list.rows[late.id], Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert focused in before
+        assert isinstance(focused, TunnelRow)
 
 
 async def test_of_a_replay(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ class TestSwitch:
     def test_setting_it_is_no_click(self, theme: Theme, qtbot: QtBot) -> None:
         switch = Switch("x", theme)
         qtbot.addWidget(switch)
+        switch.show()
         with qtbot.assertNotEmitted(switch.clicked):
             switch.set_now(True)
         assert switch.isChecked()

@@ -139,6 +139,7 @@ async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
     assert nothing.text.text() == f"The search stopped after the newest {searched:,} requests."
     assert not shown.model.rowCount()
     assert nothing.button is not None
+    assert nothing.button.text() == "Continue search"
     monkeypatch.undo()
     QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
     await until(lambda: shown.model.rowCount() == 1, 20)
