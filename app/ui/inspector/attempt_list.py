@@ -357,12 +357,12 @@ class AttemptList(RowsList[Row]):
         if at is None:
             self._by_user = False
             at = self._usual_row()
-        moved = at != self.current_row()
-        if rows and moved:
+        moved = bool(rows) and at != self.current_row()
+        if moved:
             self.select_row(at)
         self.doItemsLayout()
         self.verticalScrollBar().setValue(top)
-        if rows and (current is None or (moved and not self._by_user)):
+        if moved and not self._by_user:
             self.scrollTo(self.currentIndex())
         self._updating = False
         self._wind_clock()

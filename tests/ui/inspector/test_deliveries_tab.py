@@ -470,6 +470,29 @@ async def test_what_is_chosen_stays_when_another_attempt_is_made(tmp_path: Path)
         assert tab.pane.title.text().startswith("Attempt 41 of 41")
 
 
+async def test_the_attempt_that_is_shown_is_in_view_unless_the_user_chose_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, capture, delivery):
+        made = [attempt(delivery, number) for number in range(1, 31)]
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made)
+        await until(lambda: len(words(tab)) == 31)
+        other = await shown.add()
+        for _ in range(2):
+            shown.page.open_request(other.id)
+            await until(lambda: not words(tab))
+            shown.page.open_request(capture.id)
+            await until(lambda: len(words(tab)) == 31)
+            assert tab.list.viewport().rect().contains(tab.list.visualRect(tab.list.currentIndex()))
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, attempt(delivery, 31))
+        await until(lambda: len(words(tab)) == 32)
+        assert tab.list.current_row() == 31
+        assert tab.list.viewport().rect().contains(tab.list.visualRect(tab.list.currentIndex()))
+        choose(tab, 2)
+        tab.list.verticalScrollBar().setValue(0)
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, attempt(delivery, 32))
+        await until(lambda: len(words(tab)) == 33)
+        assert (tab.list.current_row(), tab.list.verticalScrollBar().value()) == (2, 0)
+
+
 async def test_an_interrupted_attempt_says_what_that_means(tmp_path: Path) -> None:
     async with opened(tmp_path) as (shown, tab, _, delivery):
         cut = attempt(delivery, status=None, failure=FailureKind.INTERRUPTED, ms=0.0, error="Cut.")

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.ui.inspector.pairs_view import SHOW_ALL, PairsView, ValueField, sent_part
+from app.ui.inspector.pairs_view import COPY_HEADER, SHOW_ALL, PairsView, ValueField, sent_part
 from app.ui.inspector.tabs import HEADERS, INFO, QUERY
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, settle
@@ -83,8 +83,9 @@ async def test_a_long_value_is_marked_and_opens_in_place(shown: PageDesk) -> Non
     QTest.mouseClick(field.less, Qt.MouseButton.LeftButton)
     assert table.indexWidget(table.pairs.index(1, 1)) is None
     assert table.rowHeight(1) == low
-    for copy, text in ((table.copy_values, COOKIE), (table.copy_rows, f"Cookie: {COOKIE}")):
-        copy()
+    menu = {action.text(): action for action in table.actions()}
+    for command, text in (("Copy value", COOKIE), (COPY_HEADER, f"Cookie: {COOKIE}")):
+        menu[command].trigger()
         assert copied() == text
     # Another request has nothing open.
     table.toggle(1)

@@ -171,6 +171,10 @@ async def test_find_in_a_tree_passes_by_what_was_decoded(tmp_path: Path) -> None
         assert model.path(view.currentIndex()) == "a.x"
         QTest.keyClick(pane.find_bar.field, Qt.Key.Key_Return)
         assert (pane.find_bar.count.text(), model.path(view.currentIndex())) == ("2 of 2", "needle")
+        pane.find_bar.field.clear()
+        assert (pane.find_bar.count.text(), pane.find_bar.next.isEnabled()) == ("", False)
+        pane.find_bar.field.setText("needle")
+        await until(lambda: pane.find_bar.count.text() == "1 of 2")
         # What was decoded is no part of the body: its path goes through the value, and it is not counted.
         assert model.path(model.index(0, 0, model.index(0, 0, data))) == "a.data → needle"
 

@@ -360,6 +360,9 @@ class TestText:
         shown.choose(GRID)
         assert shown.field.value() == (*TWO, ("Via", "x"))
         assert shown.grid.isVisible()
+        shown.grid.rows.setData(shown.grid.rows.index(0, 1), "9")
+        shown.choose(TEXT)
+        assert shown.field.text.toPlainText() == "X-One: 9\nx-one: 2\nVia: x"
 
     def test_malformed_text_stays_in_view(self, shown: Shown) -> None:
         shown.choose(TEXT)
