@@ -199,6 +199,17 @@ def tip(row: DashboardRow, column: str) -> str:
     return QToolTip.text()
 
 
+@pytest.mark.parametrize("count", [1, 4])
+async def test_the_card_ends_below_its_last_row(tmp_path: Path, count: int) -> None:
+    async with shown(tmp_path, endpoints=count) as (_, window):
+        window.resize(1280, 900)
+        rows = window.dashboard.rows
+        await until(lambda: rows.row_count() == count)
+        await settle()
+        lowest = max(row.mapTo(rows, QPoint(0, row.height())).y() for row in rows.findChildren(DashboardRow))
+        assert 0 <= rows.height() - lowest <= 8
+
+
 @pytest.mark.slow
 async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_filter(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=FREE_ENDPOINTS - 1, plan=Plan.PRO) as (desk, window):
