@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolButton, QToolTip, QWidget
 
@@ -88,6 +88,23 @@ async def test_how_many_targets_there_are_is_not_cut(desk: Desk, window: MainWin
         with _Painter(picture) as painter:
             paint_row(painter, row.contents, row.url, Columns.of(width, HEIGHT), desk.theme)
         assert " +2" in painter.texts
+
+
+async def test_the_last_hour_is_drawn(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint()
+    (row,) = await rows_of(window, endpoint)
+    accent = QColor(desk.theme.tokens.accent)
+
+    def bars() -> int:
+        row.resize(1000, HEIGHT)
+        room, picture = Columns.of(1000, HEIGHT).activity, row.grab().toImage()
+        places = ((x, y) for x in range(room.left(), room.right()) for y in range(HEIGHT))
+        return sum(picture.pixelColor(*place) == accent for place in places)
+
+    assert not bars()
+    await desk.capture(endpoint)
+    await until(lambda: any(row.contents.activity))
+    assert bars()
 
 
 class _Painter(QPainter):

@@ -137,7 +137,10 @@ async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Pa
         assert paths == [b"/hook/0", b"/hook/1", b"/hook/2"]
 
 
-async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp_path: Path) -> None:
+async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.replay.response_pane.BODY_MAX", 5)
     async with page_with_target(tmp_path) as (shown, received):
         await open_body(shown, b'{"a": 1}\r\n', "application/json", target="/catch/x")
         await focus_list(shown)
@@ -150,7 +153,8 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp
         rows = editor.headers.field.grid.rows
         rows.setData(rows.index(0, VALUE), "text/plain")
         QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
-        await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
+        await until(lambda: editor.response.isVisible() and '{"rec' in editor.response.text.text())
+        assert editor.response.text.text().endswith('\n\n{"rec\n… 12 bytes more: see the Deliveries tab.')
         assert received.requests[0].startswith(b"PUT /hook HTTP/1.1\r\n")
         assert b"Content-Type: text/plain\r\n" in received.requests[0]
         assert received.requests[0].endswith(b'\r\n\r\n{"a": 2}\r\n')

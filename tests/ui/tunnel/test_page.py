@@ -202,6 +202,7 @@ class TestBelow:
     async def test_output_is_followed_but_not_while_it_is_read(self, tmp_path: Path) -> None:
         async with page_of(tmp_path) as (desk, page):
             page.tabs.setCurrentWidget(page.output)
+            assert not page.output.text.isVisible(), "that there is none is said instead"
             lines = tuple(f"line {number}" for number in range(300))
             desk.tunnels.change(state=TunnelState.STARTING, output=lines)
             bar = page.output.text.verticalScrollBar()

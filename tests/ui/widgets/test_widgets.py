@@ -218,6 +218,7 @@ class TestField:
         edit = QLineEdit()
         shown = LabeledField("Name", edit, help_text="Any name.")
         qtbot.addWidget(shown)
+        assert edit.accessibleName() == "Name"
         shown.set_error("Name is required.")
         assert shown.error() == "Name is required."
         assert edit.accessibleDescription() == "Name is required."
@@ -225,6 +226,12 @@ class TestField:
         shown.set_error(None)
         assert shown.error() == ""
         assert edit.property("invalid") is False
+
+    def test_a_control_that_has_a_name_keeps_it(self, qtbot: QtBot) -> None:
+        edit = QLineEdit(accessibleName="Name of the endpoint")  # type: ignore[call-overload]
+        shown = LabeledField("Name", edit)
+        qtbot.addWidget(shown)
+        assert edit.accessibleName() == "Name of the endpoint"
 
 
 class TestScrollingOver:
