@@ -12,7 +12,7 @@ import msgspec
 from peewee import JOIN, Database
 
 from app.core.deletion import Mark, MarkedIds
-from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
+from app.core.errors import DamagedBodyError, NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Description, PageKey, Summary
 from app.core.record import Record
@@ -83,7 +83,9 @@ class ResponseTimes:
         waiting, self._waiting = self._waiting, []
 
         def failed(error: Exception) -> None:
-            if isinstance(error, StorageUnavailableError):
+            if isinstance(error, NotAllowedError):
+                log.debug("the times of %d answers are lost: %s", len(waiting), error)
+            elif isinstance(error, StorageUnavailableError):
                 self._waiting[:0] = waiting
                 self._later()
             else:

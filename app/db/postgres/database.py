@@ -261,8 +261,8 @@ def trouble(error: BaseException) -> str | None:
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether the role in the store may not do that."""
-    return isinstance(cause_of(error), errors.InsufficientPrivilege)
+    """Whether the role in the store may not do that. For who has none any more, there are no tables."""
+    return isinstance(cause_of(error), errors.InsufficientPrivilege | errors.UndefinedTable)
 
 
 def is_lost(error: BaseException) -> bool:

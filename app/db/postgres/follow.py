@@ -20,7 +20,7 @@ import msgspec
 import psycopg
 from peewee import Database, PeeweeException
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import (
     DeletionPurged,
     DeletionUndone,
@@ -246,7 +246,9 @@ class Notices:
         events, self._waiting = self._waiting, []
 
         def failed(error: Exception) -> None:
-            if isinstance(error, StorageUnavailableError):
+            if isinstance(error, NotAllowedError):
+                log.debug("other nodes were not told of %d events: %s", len(events), error)
+            elif isinstance(error, StorageUnavailableError):
                 for event in events:
                     self.add(event)
             else:

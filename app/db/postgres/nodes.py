@@ -19,7 +19,7 @@ from typing import NamedTuple
 from peewee import SQL, Database
 
 from app import __version__
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import Event, NodesChanged
 from app.core.node import Node, OtherNodes
 from app.core.record import Record
@@ -126,6 +126,8 @@ class Nodes:
         """When the others last said that they live, and since when that is known here."""
         self._task: asyncio.Task[None] | None = None
         self._works, self._judges = False, False
+        self._is_refused = False
+        """Whether the role in the store was taken away, as far as that is known."""
 
     async def start(self, role: Role, *, works: bool) -> None:
         """Register, and say that it lives from now on; unless it `works`, it claims no job. One that only captures
@@ -178,7 +180,7 @@ class Nodes:
         """Whether this node does the job: True if it has just become the owner, None if it was that already."""
         if job in self._owned:
             return None
-        if not self._works:
+        if not self._works or self._is_refused:
             return False
         if time.monotonic() < self._denied.get(job, 0.0):
             return False
@@ -199,12 +201,19 @@ class Nodes:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
                 trim = self._judges and beats % TRIM_EACH == 0
-                number = await self._writer.run(partial(self._beat, number=self.number, trim=trim))
+                try:
+                    number = await self._writer.run(partial(self._beat, number=self.number, trim=trim))
+                except NotAllowedError as error:
+                    if not self._is_refused:
+                        log.warning("this node leaves all work to others: %s", error)
+                    self._is_refused = True
+                    self._lose_jobs()
+                    raise
+                self._is_refused = False
                 if number != self.number:
                     log.warning("other nodes took this one for dead; it registers again")
                     self._use(number)
-                    self._lost |= self._owned
-                    self._owned.clear()
+                    self._lose_jobs()
                 beats, before, last = beats + 1, last, time.monotonic()
                 if not self._judges:
                     continue
@@ -224,6 +233,10 @@ class Nodes:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):
                 self._notice(await self._readers.run(_seen))
+
+    def _lose_jobs(self) -> None:
+        self._lost |= self._owned
+        self._owned.clear()
 
     def _use(self, number: int) -> None:
         self.number = self._follower.number = number

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.delivery import result_text
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError
 from app.core.events import (
     Bus,
     Captured,
@@ -28,7 +27,7 @@ from app.core.store import EndpointRepository, Store
 from app.core.target import PausedBy, Target
 from app.core.target_text import resume_advice
 from app.core.text import count_of
-from app.server.forward.lazy_sender import LazySender
+from app.server.forward.lazy_sender import LazySender, stored
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses
 
@@ -127,7 +126,6 @@ def _write_more(logged: _Logged) -> None:
 
 
 _GRACE_S = 0.5
-CLAIM_RETRY_S = 2.0
 
 
 class Forwarder:
@@ -218,18 +216,14 @@ class Forwarder:
         """Nothing may be awaited between the worker's last check of the queue and its removal, or a wake in between is
         lost."""
         try:
-            if await self._claim(target_id):
+            if await stored(lambda: self._store.deliveries.claim(target_id)):
                 await worker.run()
             else:
                 self._responses.give_up(target_id)  # to whoever waits here: another node gets it
+        except NotAllowedError as error:  # the role was taken away meanwhile
+            log.debug("the forwarding to target %d stopped: %s", target_id, error)
+            self._responses.give_up(target_id)
         except Exception:
             log.exception("the forwarding to target %d stopped", target_id)
         finally:
             del self._workers[target_id]
-
-    async def _claim(self, target_id: int) -> bool:
-        """Whether this program sends to the target; waits until the store can say."""
-        while True:
-            with contextlib.suppress(StorageUnavailableError):
-                return await self._store.deliveries.claim(target_id)
-            await asyncio.sleep(CLAIM_RETRY_S)

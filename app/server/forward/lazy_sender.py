@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from app.core.delivery import Attempt, QueuedDelivery, RequestEdit
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import AttemptsMade, Event
 from app.core.store import Store
 from app.core.target import Target
@@ -47,11 +47,13 @@ FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 5.0
 
 
 async def stored(call: Callable[[], Awaitable[T]]) -> T:
-    """The result of `call`, repeated while the store is unavailable."""
+    """The result of `call`, repeated while the store is unavailable. Raises NotAllowedError."""
     wait = FIRST_WAIT_S
     while True:
         try:
             return await call()
+        except NotAllowedError:
+            raise
         except StorageUnavailableError:
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT_S)

@@ -1,6 +1,6 @@
 """What is queued for one target: read ahead, begun before it is sent, and stored with its results.
 
-Whatever the store cannot take is tried again until it can.
+Whatever the store cannot take is tried again until it can, or until the role in a team's store does not allow it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, QueuedDelivery, ended_state
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.retry import next_attempt, next_step, uses_retry
 from app.core.store import DeliveryRepository
@@ -60,7 +60,7 @@ _BATCH, _LOW = 200, 150
 class TargetQueue:
     """`taken` has the ids of those that have begun or are about to, until their result is stored.
 
-    `unstorable` outlives it: ids of deliveries that were sent and whose result cannot be stored.
+    `unstorable` outlives it: ids of deliveries that were sent, or may have been, and whose result cannot be stored.
     """
 
     def __init__(self, target_id: int, repository: DeliveryRepository, unstorable: set[str]) -> None:
@@ -75,6 +75,10 @@ class TargetQueue:
     def close(self) -> None:
         for task in self._readings:
             task.cancel()
+
+    def give_up_taken(self) -> None:
+        """Their results are not stored: what may have been sent is not sent again."""
+        self._unstorable |= self.taken
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -147,7 +151,11 @@ class TargetQueue:
     async def begin(self, queued: Sequence[QueuedDelivery]) -> list[QueuedDelivery]:
         """Mark taken deliveries as being sent; those that are still stored."""
         ids = [one.delivery.id for one in queued]
-        begun = await stored(lambda: self._repository.begin(ids)) if ids else set[str]()
+        try:
+            begun = await stored(lambda: self._repository.begin(ids)) if ids else set[str]()
+        except Exception:
+            self._begun(queued, set())
+            raise
         return self._begun(queued, begun)
 
     async def release(self, queued: Sequence[QueuedDelivery]) -> None:
@@ -181,8 +189,11 @@ class TargetQueue:
         then_begin = following[0].delivery.id if following else None
         try:
             begun = await stored(lambda: self._repository.finish(after, made, then_begin=then_begin))
-        except Exception:
-            log.exception("the result of delivery %s could not be stored", after.id)
+        except Exception as error:
+            if isinstance(error, NotAllowedError):
+                log.warning("the result of delivery %s could not be stored: %s", after.id, error)
+            else:
+                log.exception("the result of delivery %s could not be stored", after.id)
             self._unstorable.add(after.id)
             return await self.begin(following)
         finally:

@@ -104,6 +104,9 @@ class TargetWorker:
             while await self._turn():
                 self._woken.clear()
                 self._remove_ended_lanes()
+        except Exception:
+            self._queue.give_up_taken()
+            raise
         finally:
             self._queue.close()
             for task in self._lanes:

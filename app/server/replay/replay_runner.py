@@ -12,6 +12,7 @@ from itertools import islice
 
 from app.core.clock import now_us
 from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, short_result
+from app.core.errors import NotAllowedError
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
 from app.core.replay.plan import PlannedSend, plan
@@ -134,6 +135,7 @@ class ReplayRunner:
         self._running.set()
         self._began_at, self._paused_at, self._paused_us = _monotonic_us(), 0, 0
         self._cancelled = asyncio.Event()
+        self._refused: NotAllowedError | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._moments: list[float] = []
 
@@ -193,7 +195,8 @@ class ReplayRunner:
         return ((self._paused_at if self.paused else _monotonic_us()) - self._began_at - self._paused_us) / 1_000_000
 
     async def run(self) -> None:
-        """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""
+        """Cancelling the task gives up those under way: they are stored as interrupted at the next start. Raises
+        NotAllowedError."""
         sends = plan(self._selection, self._spec)
         start_us: int | None = None
         try:
@@ -214,6 +217,8 @@ class ReplayRunner:
                         await self._begin(send, request)
             while self._tasks:
                 await asyncio.wait(self._tasks)
+            if self._refused is not None:
+                raise self._refused
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -288,6 +293,10 @@ class ReplayRunner:
         self._tasks.discard(task)
         self._under_way.release()
         if not task.cancelled() and (error := task.exception()) is not None:
+            if isinstance(error, NotAllowedError):  # the role in the store was taken away
+                self._refused = error
+                self.cancel()
+                return
             log.error("a send of replay %s failed", self.replay.id, exc_info=error)
             self.counts.add("", DeliveryState.FAILED, FAILURES[FailureKind.INTERNAL])
 

@@ -9,7 +9,13 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.errors import (
+    HooklineError,
+    InvalidFieldsError,
+    NotAllowedError,
+    NotFoundError,
+    StorageUnavailableError,
+)
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
 from app.core.replay.spec import (
@@ -164,7 +170,10 @@ class ReplayService:
             present = self._present(replay)
             problem = f"The replay stopped: {error}"
             cancelled = replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem)
-            await stored(lambda: self._save(cancelled))
+            try:
+                await stored(lambda: self._save(cancelled))
+            except NotAllowedError:  # for others it is interrupted when this program ends
+                self._bus.publish(ReplayChanged(replay=cancelled))
 
     async def _run_now(self, replay: Replay) -> None:
         """It can be cancelled as a waiting one until its requests are known."""

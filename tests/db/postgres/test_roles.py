@@ -10,12 +10,13 @@ import psycopg
 import pytest
 
 from app.core.errors import NotAllowedError, StorageUnavailableError, StoreAddressError
-from app.core.events import Event, NodesChanged, RequestNoted, RequestsStarred
+from app.core.events import Event, NodesChanged, PlanChanged, RequestNoted, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.node import OtherNodes
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.role import Role
 from app.core.target import TargetDraft
+from app.db.postgres import nodes
 from app.db.postgres.roles import init
 from app.db.postgres.schema import PARTITION
 from app.db.postgres.store import Store
@@ -254,6 +255,48 @@ async def test_one_that_does_not_work_leaves_jobs_to_others(open_as: Open, team:
     assert await working.deliveries.claim(1)
     jobs = {node.number: node.jobs for node in await working.nodes.all()}
     assert jobs[idle.nodes.number] == ()
+
+
+def give(team: str, role: Role | None) -> None:
+    """To the member, instead of the role that it has; its connections are made again, as after some time."""
+    database, user = team.split("///")[1].split("?", maxsplit=1)[0], USERS[Role.MEMBER]
+    with psycopg.connect(team, autocommit=True) as connection:
+        for old in (Role.MEMBER, Role.READER):
+            connection.execute(f"REVOKE {database}_{old} FROM {user}")
+        if role is not None:
+            connection.execute(f"GRANT {database}_{role} TO {user}")
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (user,))
+
+
+@pytest.mark.parametrize("left", [Role.READER, None])
+async def test_one_whose_role_is_taken_away_leaves_its_work_to_others_and_tries_nothing_for_ever(
+    open_as: Open, team: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, left: Role | None
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.1)
+    member = await open_as(Role.MEMBER)
+    endpoint = await member.endpoints.create(factories.draft())
+    capture = await add(member, endpoint.id)
+    assert await member.deliveries.claim(1)
+    give(team, left)
+    for change in (add(member, endpoint.id), member.captures.star([capture.id]), member.trash.delete([capture.id])):
+        with pytest.raises(NotAllowedError):
+            await change
+    member.captures.responded(1, 1.5)
+    member.captures._response_times._submit()
+    member._notices.add(PlanChanged())
+    member._notices.flush()
+    member._index._worker.wake()
+    await until(lambda: member.nodes.has_lost("target 1"), 5)
+    assert not await member.deliveries.claim(1)
+    assert not member._notices._waiting
+    assert not member.captures._response_times._waiting
+    await until(lambda: member._index._worker.is_idle and member.trash._worker.is_idle, 5)
+    assert caplog.text.count("leaves all work to others") == 1
+    assert "ERROR" not in caplog.text
+    give(team, Role.MEMBER)
+    await until(lambda: not member.nodes._is_refused, 5)
+    assert await member.deliveries.claim(1)
+    await add(member, endpoint.id)
 
 
 # -- how roles are made ----------------------------------------------------------------------------------------------

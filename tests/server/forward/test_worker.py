@@ -11,11 +11,13 @@ from typing import Any, cast
 import pytest
 
 from app.core.delivery import QueuedDelivery
+from app.core.errors import NotAllowedError
 from app.core.store import DeliveryRepository
 from app.server.forward import forwarder
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, target
+from tests.support import until
 
 
 class Queue:
@@ -73,6 +75,72 @@ async def test_what_was_sent_is_never_sent_again_in_one_run(
         await stage.forwarder.stop()
     assert [received.line.split()[1] for received in place.received] == ["/first", "/second", "/third"]
     assert "ZeroDivisionError" in caplog.text
+
+
+Refuse = Callable[..., None]
+
+
+@pytest.fixture
+def refuse(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Refuse:
+    """From now on the role in a team's store does not allow these."""
+
+    async def refused(*_: object, **__: object) -> None:
+        raise NotAllowedError("Your role in the team's store may only read.")
+
+    def it(*names: str) -> None:
+        for name in names:
+            monkeypatch.setattr(stage.store.deliveries, name, refused)
+
+    return it
+
+
+@pytest.mark.parametrize("parallel", [None, 2])
+@pytest.mark.parametrize("refused", [("claim",), ("begin", "finish_all"), ("finish_all",)])
+async def test_what_the_role_does_not_allow_is_not_tried_again_and_nothing_is_sent_twice(
+    stage: Stage,
+    refuse: Refuse,
+    monkeypatch: pytest.MonkeyPatch,
+    refused: tuple[str, ...],
+    parallel: int | None,
+) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url, {"parallel": parallel})
+        await stage.capture_many(endpoint, 3)
+        refuse(*refused)
+        await stage.forwarder.start()
+        await until(lambda: not stage.forwarder._workers, 5)
+        assert len(place.received) == (3 if refused == ("finish_all",) else 0)
+        monkeypatch.undo()
+        await stage.capture(endpoint, target="/catch/s/3")
+        await stage.outcomes(4 - len(place.received))
+        await stage.forwarder.stop()
+    assert sorted(received.line.split()[1] for received in place.received) == ["/0", "/1", "/2", "/3"]
+
+
+async def test_what_is_being_sent_when_a_result_is_not_allowed_is_not_sent_again(
+    stage: Stage, refuse: Refuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = asyncio.Event()
+
+    async def one_hangs(received: Received, writer: asyncio.StreamWriter) -> None:
+        if "/1 " in received.line:
+            await asyncio.Event().wait()
+        await end.wait()
+        writer.write(OK)
+
+    async with target(one_hangs) as place:
+        endpoint = await stage.endpoint(place.url, {"parallel": 2})
+        await stage.capture_many(endpoint, 3)
+        await stage.forwarder.start()
+        await place.arrival(2)
+        refuse("begin", "finish_all")
+        end.set()
+        await until(lambda: not stage.forwarder._workers, 5)
+        monkeypatch.undo()
+        await stage.capture(endpoint, target="/catch/s/3")
+        await stage.outcomes(2)
+        await stage.forwarder.stop()
+    assert sorted(received.line.split()[1] for received in place.received) == ["/0", "/1", "/2", "/3"]
 
 
 async def test_a_stop_begins_no_further_delivery(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind, RequestEdit
-from app.core.errors import NotFoundError, StorageUnavailableError
+from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.replay.spec import (
     ChosenRequests,
@@ -143,6 +143,27 @@ async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monk
     assert left < 0
     assert done.progress.delivered == 30
     assert len(stage.announced) > announced + 1
+
+
+@pytest.mark.parametrize("refused", ["add_replays", "finish"])
+async def test_one_stops_when_the_role_does_not_allow_it_any_more(
+    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, refused: str
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise NotAllowedError("Your role in the team's store may only read.")
+
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 30)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=60)))
+        await place.arrival()
+        monkeypatch.setattr(stage.store.deliveries, refused, refuse)
+        monkeypatch.setattr(stage.store.replays, "save", refuse)
+        ended = await asyncio.wait_for(stage.until(replay.id, ReplayState.CANCELLED), 5)
+    assert ended.problem == "The replay stopped: Your role in the team's store may only read."
+    assert len(place.received) < 30
+    assert not caplog.text
 
 
 async def test_one_whose_start_cannot_be_stored_has_ended(stage: ReplayStage, monkeypatch: pytest.MonkeyPatch) -> None:

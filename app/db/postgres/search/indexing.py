@@ -22,7 +22,7 @@ from peewee import Database, PeeweeException
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
-from app.db.postgres.database import PostgresDatabase, trouble
+from app.db.postgres.database import PostgresDatabase, is_refused, trouble
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.postgres.search.group_filter import PAIRS, keys_of, pairs_of, stored
 from app.db.raw_sql import execute, json_list, raw
@@ -139,7 +139,7 @@ class Index:
             await self._follow()
         except (psycopg.Error, PeeweeException) as error:
             await self._on_thread(self._disconnect)
-            if trouble(error) is None:
+            if trouble(error) is None and not is_refused(error):
                 raise
             raise StorageUnavailableError(str(error)) from error
         except Exception:
