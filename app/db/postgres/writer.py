@@ -335,6 +335,8 @@ class Writer(WriterThread):
             changes = self._follower.read(self._database)
         except Exception as error:
             unavailable = self._unavailable(error)
+            if isinstance(unavailable, NotAllowedError):
+                self._works()  # for others: the role was taken away
             if unavailable is error:
                 log.exception("looking for what other nodes did failed")
             self._loop.call_soon_threadsafe(self._looked, looks, None, unavailable)

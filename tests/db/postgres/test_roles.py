@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.core.errors import NotAllowedError, StorageUnavailableError, StoreAddressError
-from app.core.events import Event, NodesChanged, PlanChanged, RequestNoted, RequestsStarred
+from app.core.events import Event, NodesChanged, PlanChanged, RequestNoted, RequestsStarred, StorageTrouble
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.node import OtherNodes
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
@@ -21,7 +21,7 @@ from app.db.postgres.roles import init
 from app.db.postgres.schema import PARTITION
 from app.db.postgres.store import Store
 from tests import factories
-from tests.db.helpers import query
+from tests.db.helpers import of_kind, query
 from tests.postgres import PostgresServer
 from tests.stored import store_request
 from tests.support import until
@@ -257,7 +257,7 @@ async def test_one_that_does_not_work_leaves_jobs_to_others(open_as: Open, team:
     assert jobs[idle.nodes.number] == ()
 
 
-def give(team: str, role: Role | None) -> None:
+def give(team: str, role: Role | None, *, login: bool = True) -> None:
     """To the member, instead of the role that it has; its connections are made again, as after some time."""
     database, user = team.split("///")[1].split("?", maxsplit=1)[0], USERS[Role.MEMBER]
     with psycopg.connect(team, autocommit=True) as connection:
@@ -265,6 +265,7 @@ def give(team: str, role: Role | None) -> None:
             connection.execute(f"REVOKE {database}_{old} FROM {user}")
         if role is not None:
             connection.execute(f"GRANT {database}_{role} TO {user}")
+        connection.execute(f"ALTER ROLE {user} {'LOGIN' if login else 'NOLOGIN'}")
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (user,))
 
 
@@ -297,6 +298,17 @@ async def test_one_whose_role_is_taken_away_leaves_its_work_to_others_and_tries_
     await until(lambda: not member.nodes._is_refused, 5)
     assert await member.deliveries.claim(1)
     await add(member, endpoint.id)
+
+
+async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open, team: str) -> None:
+    seen: list[Event] = []
+    member = await open_as(Role.MEMBER, seen.append)
+    give(team, Role.READER, login=False)
+    member._writer.follow()
+    await until(lambda: of_kind(seen, StorageTrouble), 5)
+    give(team, Role.READER)
+    member._writer.follow()
+    await until(lambda: of_kind(seen, StorageTrouble)[-1].reason is None, 5)
 
 
 # -- how roles are made ----------------------------------------------------------------------------------------------
