@@ -246,10 +246,11 @@ SHOW_WORST = f"""UPDATE capture SET delivery = coalesce(
         WHERE seq IN numbers(?) RETURNING seq, delivery"""
 """What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that
 was never forwarded. Deliveries to targets are queued with their capture, so before all replays."""
-_FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
+_IS_QUEUED = "EXISTS (SELECT 1 FROM delivery WHERE id = ? AND state = 'queued')"
+_FAILED_AGAIN = f"UPDATE target SET failures = failures + 1 WHERE id = ? AND {_IS_QUEUED} RETURNING failures, paused"
 _RESPONSE = "UPDATE capture SET response_status = ? WHERE seq = ?"
 _PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
-_WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
+_WORKS = f"UPDATE target SET failures = 0 WHERE id = ? AND failures > 0 AND {_IS_QUEUED}"
 
 
 class Result(NamedTuple):
@@ -376,13 +377,14 @@ def store(
     """Store results of different deliveries, and begin others; what became of each result, and which have begun. Runs
     on the writer's thread, like the others below."""
     begun = begin(database, then_begin)
+    paused = [_count_failures(database, one, failing) for one in results]
     rows = change(database, [one.delivery for one in results])
     kept = [one for one in results if one.delivery.id in rows]
     grown = insert(database, [(rows[one.delivery.id].seq, one.delivery.endpoint_id, one.made) for one in kept])
     grown_by = dict(zip((one.delivery.id for one in kept), grown, strict=True))
     shown = _show(database, [(one.delivery, rows[one.delivery.id]) for one in kept])
     stored = []
-    for one in results:
+    for one, pauses in zip(results, paused, strict=True):
         delivery = one.delivery
         row = rows.get(delivery.id)
         if row is None:
@@ -390,8 +392,7 @@ def store(
             continue
         if delivery.responded and one.made[0][0].number == 1:
             execute(database, _RESPONSE, (delivery.status, row.capture_seq))
-        paused = _count_failures(database, one, failing)
-        stored.append(Stored(shown[row.capture_seq], grown_by[delivery.id], paused))
+        stored.append(Stored(shown[row.capture_seq], grown_by[delivery.id], pauses))
     return stored, begun
 
 
@@ -467,13 +468,14 @@ def show_worst(database: Database, capture_seqs: Collection[int]) -> dict[int, D
 
 
 def _count_failures(database: Database, result: Result, failing: set[int]) -> bool:
-    """Count a delivery that has ended; whether that pauses its target."""
+    """Count a delivery that has ended, before that is stored; whether it pauses its target. One that has ended already
+    was counted: its result is stored again when nobody knew that it had been."""
     state, target_id = result.delivery.state, result.target_id
     if state is DeliveryState.DELIVERED and target_id in failing:
-        execute(database, _WORKS, (target_id,))
+        execute(database, _WORKS, (target_id, result.delivery.id))
     if state is not DeliveryState.FAILED or target_id is None:
         return False
-    row = execute(database, _FAILED_AGAIN, (target_id,)).fetchall()
+    row = execute(database, _FAILED_AGAIN, (target_id, result.delivery.id)).fetchall()
     if not row or not result.pause_after or row[0][0] < result.pause_after or row[0][1] is not None:
         return False
     execute(database, _PAUSE, (target_id,))

@@ -140,6 +140,22 @@ async def test_after_a_restart_failures_in_a_row_are_still_forgotten_by_a_succes
     assert query(place, "SELECT failures FROM target") == [(0,)]
 
 
+async def test_a_result_that_is_stored_again_counts_once(store: Store, endpoint: Endpoint, place: Place) -> None:
+    """Its commit may have succeeded although the connection was lost meanwhile."""
+    (target,) = endpoint.targets
+    await store.targets.update(target.id, replace(target.draft(), pause_after=2))
+    await queue(store, endpoint, 2)
+    first, second = (one.delivery for one in await queued(store, endpoint))
+    failed = done(first, FAILED)
+    for _ in range(2):
+        await store.deliveries.finish(*failed)
+        assert query(place, "SELECT failures, paused FROM target") == [(1, None)]
+        assert await store.deliveries.attempts(first.id) == [failed[1][0][0]]
+        assert kept_bytes(place) == recount_bytes(place)
+    await store.deliveries.finish(*done(second, FAILED))
+    assert query(place, "SELECT failures, paused FROM target") == [(2, "failures")]
+
+
 async def test_nothing_is_stored_once_the_store_is_closed(store: Store, endpoint: Endpoint) -> None:
     await queue(store, endpoint)
     (one,) = await queued(store, endpoint)
