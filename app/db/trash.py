@@ -210,6 +210,10 @@ class Trash(Part):
                 self._show_later(deletion.number, deletion.endpoint_ids)
             raise
 
+    def was_restored(self, number: int) -> None:
+        """Another node has restored what this deletion hid: it took this one for dead."""
+        self._restorable.pop(number, None)
+
     def can_undo(self, deletion: Deletion) -> bool:
         """Whether it was neither purged nor restored."""
         return deletion.number in self._restorable

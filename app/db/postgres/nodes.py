@@ -20,7 +20,7 @@ from peewee import SQL, Database
 
 from app import __version__
 from app.core.errors import NotAllowedError, StorageUnavailableError
-from app.core.events import Event, NodesChanged
+from app.core.events import DeletionUndone, Event, NodesChanged
 from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
@@ -51,8 +51,9 @@ _END = "DELETE FROM node WHERE number = ? AND extract(epoch FROM seen_at)::float
 _LEAVE = "DELETE FROM node WHERE number = ?"
 _OF_NOBODY = "NOT IN (SELECT number FROM node)"
 _GOES_ON = "progress::jsonb ->> 'state' IN ('queued', 'running', 'paused')"
+_RESTORE = f"""WITH restored AS (DELETE FROM trash WHERE node {_OF_NOBODY} RETURNING deletion, endpoint_id)
+    SELECT deletion, array_agg(DISTINCT endpoint_id) FROM restored GROUP BY deletion"""
 _CLEAR_UP = (
-    f"DELETE FROM trash WHERE node {_OF_NOBODY}",
     f"UPDATE endpoint SET trashed = NULL WHERE removed = 0 AND trashed IS NOT NULL AND trashed_by {_OF_NOBODY}",
     f"""UPDATE tunnel_url SET until = greatest(since, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
         WHERE until IS NULL AND node {_OF_NOBODY}""",
@@ -81,10 +82,11 @@ _ALL = """SELECT number, version, (extract(epoch FROM started_at) * 1000000)::bi
 
 
 class Beat(Record, frozen=True):
-    """What a node has learned: how many others it has found dead, and the targets with queued deliveries that nobody
-    owns."""
+    """What a node has learned: how many others it has found dead, whose deletions are `undone`, and the targets with
+    queued deliveries that nobody owns."""
 
     dead: int
+    undone: tuple[DeletionUndone, ...]
     free_targets: tuple[int, ...]
 
 
@@ -222,10 +224,10 @@ class Nodes:
                 seen, free = await self._readers.run(_survey)
                 self._notice(seen)
                 silent = self._silent(seen, time.monotonic())
-                dead = await self._writer.run(partial(_bury, silent=silent)) if silent else 0
+                dead, undone = await self._writer.run(partial(_bury, silent=silent)) if silent else (0, ())
                 if dead or free:
                     self._denied.clear()
-                    self._on_beat(Beat(dead=dead, free_targets=free))
+                    self._on_beat(Beat(dead=dead, undone=undone, free_targets=free))
 
     async def _watch(self) -> None:
         """See who captures, as one that is no node."""
@@ -309,13 +311,13 @@ def _survey(database: Database) -> tuple[list[Seen], tuple[int, ...]]:
     return _seen(database), tuple(one for (one,) in execute(database, _FREE).fetchall())
 
 
-def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> int:
-    """How many of those that are silent still were."""
+def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> tuple[int, tuple[DeletionUndone, ...]]:
+    """How many of those that are silent still were, and what they had deleted and is restored."""
     dead = [number for number, at in silent if execute(database, _END, (number, at)).rowcount]
-    if dead:
-        log.warning("node %s has died", ", ".join(map(str, dead)))
-        _clear_up(database)
-    return len(dead)
+    if not dead:
+        return 0, ()
+    log.warning("node %s has died", ", ".join(map(str, dead)))
+    return len(dead), _clear_up(database)
 
 
 def _leave(database: Database, number: int) -> None:
@@ -328,11 +330,13 @@ def _fall_silent(database: Database, number: int) -> None:
     execute(database, "UPDATE node SET seen_at = '-infinity' WHERE number = ?", (number,))
 
 
-def _clear_up(database: Database) -> None:
-    """What nodes were at that are no longer there."""
+def _clear_up(database: Database) -> tuple[DeletionUndone, ...]:
+    """What nodes were at that are no longer there; the deletions of requests that are restored."""
+    restored = execute(database, _RESTORE).fetchall()
     for text in _CLEAR_UP:
         execute(database, text)
     interrupt(database, _OF_ENDED_REPLAY, lambda _: None)
+    return tuple(DeletionUndone(number=number, endpoint_ids=frozenset(ids)) for number, ids in restored)
 
 
 def _claim(database: Database, job: str, number: int) -> int:

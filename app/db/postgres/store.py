@@ -15,6 +15,7 @@ from app.core.delivery import QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import (
     Captured,
+    DeletionUndone,
     DeliveriesQueued,
     EndpointRemoved,
     EndpointSaved,
@@ -276,7 +277,9 @@ class Store:
         self._publish_and_index(event)
 
     def _node_changed(self, beat: Beat) -> None:
-        """Let the forwarder take what nobody sends; end what nobody can."""
+        """Tell what is restored, let the forwarder take what nobody sends, and end what nobody can."""
+        for event in beat.undone:
+            self._tell(event)
         gone = [number for number in beat.free_targets if self.targets.by_id(number) is None]
         free = tuple(number for number in beat.free_targets if number not in gone)
         if free:
@@ -321,8 +324,10 @@ class Store:
     def _heard(self, event: Event) -> None:
         if isinstance(event, PlanChanged):
             self._reading_plan = asyncio.get_running_loop().create_task(self._read_plan(), name="hookline-plan")
-        else:
-            self._publish_and_index(event)
+            return
+        if isinstance(event, DeletionUndone):
+            self.trash.was_restored(event.number)
+        self._publish_and_index(event)
 
     async def _read_plan(self) -> None:
         with contextlib.suppress(StorageUnavailableError):

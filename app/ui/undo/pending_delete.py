@@ -59,6 +59,8 @@ class WaitingDelete:
         self.remaining_ms: float | None = None
         self.finishing = False
         """Whether it is being purged or undone: too late to undo."""
+        self.restored = False
+        """Whether what it deleted is back, since it is finishing."""
 
     @property
     def text(self) -> str:
@@ -202,6 +204,8 @@ class PendingDelete(QObject):
         waits_again = False
         try:
             await self._trash.purge(one.deletion)
+            if one.restored:
+                self._restore(one)
         except HooklineError as error:
             if not self._trash.can_undo(one.deletion):
                 self._restore(one)
@@ -242,9 +246,14 @@ class PendingDelete(QObject):
                 self._drop(one)
 
     def _undone(self, event: DeletionUndone) -> None:
-        """By another node, unless it is one of those here."""
-        if all(one.deletion.number != event.number for one in self.waiting):
+        """Not only by the user: another node may have taken this one for dead."""
+        one = next((one for one in self.waiting if one.deletion.number == event.number), None)
+        if one is None:
             self._bus.publish(DeleteChanged(number=0, state="undone", endpoint_ids=event.endpoint_ids))
+        elif one.finishing:
+            one.restored = True
+        else:
+            self._restore(one)
 
     def _drop(self, one: WaitingDelete) -> None:
         self._finishing.pop(one.number, None)

@@ -11,7 +11,15 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.errors import EndpointChangedError, NotFoundError, PlanLimitError
-from app.core.events import Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved, RequestsStarred
+from app.core.events import (
+    Captured,
+    DeletionUndone,
+    EndpointRemoved,
+    EndpointSaved,
+    Event,
+    RequestsRemoved,
+    RequestsStarred,
+)
 from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.db.postgres import nodes
@@ -136,7 +144,11 @@ async def test_own_changes_are_published_once(store: Store, other: Store, events
 
 
 async def test_a_job_has_one_owner_and_another_when_that_one_dies(
-    store: Store, other: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    other: Store,
+    endpoint: Endpoint,
+    others: list[Event],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(nodes, "BEAT_S", 0.05)
     monkeypatch.setattr(nodes, "DEAD_S", 0.5)
@@ -144,7 +156,7 @@ async def test_a_job_has_one_owner_and_another_when_that_one_dies(
     assert await store.nodes.claim("retention") is None
     assert await other.nodes.claim("retention") is False
     name = await add(store, endpoint)
-    await store.trash.delete([name])
+    deletion = await store.trash.delete([name])
     key = await store.captures.add_part(None, 0, b"x" * 1_000, endpoint_id=endpoint.id)
     await stop_living(store)
     await until(lambda: other.nodes._denied == {})
@@ -153,7 +165,9 @@ async def test_a_job_has_one_owner_and_another_when_that_one_dies(
     # What the dead one had deleted and not purged is back, and what it was receiving goes.
     assert [row.id for row in await other.captures.page(endpoint.id)] == [name]
     assert await loose_bodies(other) in ([], [(-key >> 32, 1)])
-    # It only hung: it begins anew, and owns nothing.
+    # It only hung: it hears so, begins anew, and owns nothing.
+    undone = DeletionUndone(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
+    await until(lambda: undone in others and not store.trash.can_undo(deletion), 5)
     store.nodes._task = asyncio.create_task(store.nodes._live())
     await until(lambda: not store.nodes._owned)
     assert await store.nodes.claim("retention") is False
@@ -177,7 +191,8 @@ async def test_an_endpoint_that_others_restored_outlives_the_deletion_of_a_node_
 
 async def take_for_dead(judge: Store, node: Store) -> None:
     ((_, seen_at),) = [one[:2] for one in await judge._readers.run(nodes._seen) if one.number == node.nodes.number]
-    assert await judge._writer.run(partial(nodes._bury, silent=[(node.nodes.number, seen_at)])) == 1
+    dead, _ = await judge._writer.run(partial(nodes._bury, silent=[(node.nodes.number, seen_at)]))
+    assert dead == 1
     await judge.nodes.catch_up()
 
 

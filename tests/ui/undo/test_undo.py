@@ -903,6 +903,27 @@ async def test_what_a_role_may_not_delete_any_more_is_said_once(
         assert not window.undo_bar.isVisible()
 
 
+@pytest.mark.parametrize("purging", [False, True])
+async def test_what_another_node_restores_is_listed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, purging: bool
+) -> None:
+    """It took this one for dead, which had no connection for a while."""
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 3)
+        before = rows(window)
+        await delete_row(window, 0)
+        trash = desk.store.trash
+        (waiting,) = window.pending.waiting
+        if purging:
+            monkeypatch.setattr(trash, "_purge_requests", lambda number: trash.undo(waiting.deletion))
+            await let_time_run_out(window)
+        else:
+            await trash.undo(waiting.deletion)
+        await until(lambda: rows(window) == before)
+        assert not window.undo_bar.isVisible()
+        assert window.pending.waiting == ()
+
+
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 4)
