@@ -203,7 +203,6 @@ class Store:
         self._writer.begin_shutdown()
         cutting = asyncio.get_running_loop().call_later(CLOSING_PATIENCE_S, self._cut_readers)
         async with self._closing:
-            self._notices.flush()
             await self._listener.stop()
             await self.retention.stop()
             await self._eviction.stop()
@@ -214,6 +213,7 @@ class Store:
             await self.captures.close()
             await self.trash.stop()
             await self.trash.undo_all()
+            self._notices.flush()
             await self.nodes.stop()
             await self._readers.close()
             await self._writer.close()

@@ -67,6 +67,15 @@ async def test_each_hears_what_the_other_restores(open_store: OpenStore, events:
     await until(lambda: of_kind(events, DeletionUndone) == [undone])
 
 
+async def test_each_hears_what_the_other_restores_at_its_end(open_store: OpenStore, events: list[Event]) -> None:
+    one, _ = await open_store(lambda _: None), await open_store()
+    endpoint = await one.endpoints.create(factories.draft())
+    deletion = await one.trash.delete([(await add(one, endpoint.id)).id])
+    await one.close()
+    undone = DeletionUndone(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
+    await until(lambda: of_kind(events, DeletionUndone) == [undone], 5)
+
+
 async def test_a_start_leaves_alone_what_another_node_receives(open_store: OpenStore, place: Place) -> None:
     store = await open_store()
     endpoint = await store.endpoints.create(factories.draft())
