@@ -57,13 +57,16 @@ class EndpointDirectory:
         self._stopped.add(endpoint_id)
 
     def resume_capturing(self, endpoint_id: int) -> None:
-        self._stopped.discard(endpoint_id)
+        """It is not deleted, as far as is known."""
+        if endpoint_id in self._by_id:
+            self._stopped.discard(endpoint_id)
 
     def trash(self, endpoint: Endpoint) -> None:
         """It was deleted, and can be restored."""
         self._forget_targets(endpoint.id)
         del self._by_id[endpoint.id], self._by_slug[endpoint.slug]
         self._trashed[endpoint.slug] = endpoint
+        self._stopped.add(endpoint.id)
 
     def restore(self, endpoint: Endpoint, order: Sequence[int]) -> None:
         """`order` is that of all ids."""

@@ -67,9 +67,9 @@ class Trash(Part):
         """Oldest first."""
         self._uncounted: list[tuple[int, int, int, int]] = []
         """What unfinished deletions have hidden so far: their number, the endpoint, requests, unread ones."""
-        self._failed: dict[int, Collection[int]] = {}
-        """Deletions that have hidden something and then failed, by number: the endpoints of what is hidden."""
-        self._worker = BackgroundWorker("hookline-trash", self._show_failed)
+        self._failed: list[Deletion] = []
+        """They may have hidden something, and then failed."""
+        self._worker = BackgroundWorker("hookline-trash", self._restore_failed)
         self.stop = self._worker.stop
 
     async def load(self) -> None:
@@ -115,16 +115,16 @@ class Trash(Part):
                 done += examined
                 endpoint_ids.update(trashed)
                 requests += sum(len(one.ids) for one in trashed.values())
+            await self._find_newest(endpoint_ids)
         except BaseException:
             self._count_hidden()
-            self._show_later(number, endpoint_ids)
+            self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
             raise
-        await self._find_newest(endpoint_ids)
         return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> Deletion:
         """Hide the requests that the endpoint has now, except those with a mark in `keep`; publishes RequestsRemoved
-        without ids."""
+        without ids. If it fails, the same as `delete`."""
         number = next(self._numbers)
         requests = kept = 0
 
@@ -136,15 +136,19 @@ class Trash(Part):
             self._request_counts.trash(number, endpoint_id, requests, max(0, counts.unread - cleared.kept_unread))
             self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=cleared.upto, kept=cleared.kept))
 
-        await self._writer.run(partial(hide_all, deletion=number, endpoint_id=endpoint_id, keep=keep), after)
-        await self._find_newest({endpoint_id})
-        deletion = Deletion(number=number, endpoint_ids=frozenset((endpoint_id,)), requests=requests, kept=kept)
-        return self._hidden(deletion)
+        ids = frozenset((endpoint_id,))
+        try:
+            await self._writer.run(partial(hide_all, deletion=number, endpoint_id=endpoint_id, keep=keep), after)
+            await self._find_newest(ids)
+        except BaseException:
+            self._restore_later(Deletion(number=number, endpoint_ids=ids))
+            raise
+        return self._hidden(Deletion(number=number, endpoint_ids=ids, requests=requests, kept=kept))
 
     async def delete_endpoint(self, endpoint_id: int, *, for_good: bool = False) -> Deletion:
         """Hide an endpoint with its requests, or purge it at once if it is `for_good`. Until it is purged it answers as
-        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. Raises
-        NotFoundError."""
+        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. If
+        it fails, the endpoint is restored as soon as that can be stored. Raises NotFoundError."""
         endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
         self._count_hidden()
         requests = self._request_counts.of(endpoint_id).total
@@ -162,14 +166,15 @@ class Trash(Part):
             if for_good:
                 self._endpoint_purged(endpoint)
 
-        try:
-            await self._writer.run(job, after)
-        except Exception:
-            if self._directory.by_id(endpoint_id) is not None:
-                self._directory.resume_capturing(endpoint_id)
-            raise
         ids = frozenset((endpoint_id,))
         deletion = Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint)
+        try:
+            await self._writer.run(job, after)
+        except BaseException as error:
+            if isinstance(error, Exception):  # else it may still be deleted: that goes on
+                self._directory.resume_capturing(endpoint_id)
+            self._restore_later(deletion)
+            raise
         return deletion if for_good else self._hidden(deletion)
 
     # -- undo and purge ---------------------------------------------------------------------------------------------
@@ -178,10 +183,7 @@ class Trash(Part):
         """Restore what it hides, unless it was purged; publishes DeletionUndone, or for an endpoint EndpointSaved."""
         if deletion.number not in self._restorable:
             return
-        if deletion.endpoint is not None:
-            await self._writer.run(partial(restore_endpoint, deletion=deletion.number), self._endpoint_restored)
-        else:
-            await self._show_again(deletion.number, deletion.endpoint_ids)
+        await self._restore(deletion)
         self._restorable.pop(deletion.number, None)
 
     async def purge(self, deletion: Deletion) -> None:
@@ -207,7 +209,7 @@ class Trash(Part):
             await self.purge(deletion)
         except StorageUnavailableError:
             if self._restorable.pop(deletion.number, None) is not None:
-                self._show_later(deletion.number, deletion.endpoint_ids)
+                self._restore_later(deletion)
             raise
 
     def was_restored(self, number: int) -> None:
@@ -242,25 +244,36 @@ class Trash(Part):
         self._restorable[deletion.number] = deletion
         return deletion
 
-    def _show_later(self, number: int, endpoint_ids: Collection[int]) -> None:
-        self._failed[number] = endpoint_ids
+    def _restore_later(self, deletion: Deletion) -> None:
+        self._failed.append(deletion)
         self._worker.wake()
 
-    async def _show_failed(self) -> None:
+    async def _restore_failed(self) -> None:
         """Nobody else can restore what these have hidden, so it is tried until it is stored or refused."""
         while self._failed:
-            number, endpoint_ids = next(iter(self._failed.items()))
             try:
                 with contextlib.suppress(NotAllowedError):  # they have hidden nothing, or the role was taken since
-                    await self._show_again(number, endpoint_ids)
-                del self._failed[number]
+                    await self._writer.look()  # they may have hidden more than is known, and counted, here
+                    await self._restore(self._failed[0])
+                del self._failed[0]
             except StorageUnavailableError:
                 await asyncio.sleep(RETRY_S)
 
+    async def _restore(self, deletion: Deletion) -> None:
+        if deletion.endpoint is None:
+            await self._show_again(deletion.number, deletion.endpoint_ids)
+        else:
+            await self._writer.run(partial(restore_endpoint, deletion=deletion.number), self._endpoint_restored)
+            self._directory.resume_capturing(deletion.endpoint.id)
+            if deletion.endpoint.id not in self._request_counts:
+                await self._writer.look()
+
     async def _show_again(self, number: int, endpoint_ids: Collection[int]) -> None:
         batch, shown = AdaptiveBatch(256), True
+        endpoint_ids = set(endpoint_ids)
 
         def after(step: tuple[int, dict[int, Tally]]) -> None:
+            endpoint_ids.update(step[1])
             for endpoint_id, (total, unread) in step[1].items():
                 self._request_counts.show(endpoint_id, total, unread)
 
@@ -272,8 +285,8 @@ class Trash(Part):
         self._publish(DeletionUndone(number=number, endpoint_ids=frozenset(endpoint_ids)))
 
     def _endpoint_restored(self, restored: tuple[Endpoint, list[int]] | None) -> None:
-        if restored is None:
-            return
+        if restored is None or restored[0].id not in self._request_counts:
+            return  # another look finds one that was found to be deleted
         endpoint, order = restored
         self._directory.restore(endpoint, order)
         self._limits.follow(endpoint)

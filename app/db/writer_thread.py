@@ -124,6 +124,9 @@ class WriterThread:
         `options` are those of the step's Job."""
         return await self._wait(lambda database: step(database, batch.rows), after, batch=batch, **options)
 
+    async def look(self) -> None:
+        """Take over what is stored of which this program does not know; nothing where it has the store to itself."""
+
     def begin_shutdown(self) -> None:
         """Wait less long for others: Hookline is about to exit."""
         self._is_shutting_down = True

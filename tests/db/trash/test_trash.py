@@ -349,6 +349,37 @@ async def test_what_a_deletion_hides_that_fails_is_back_as_soon_as_that_can_be_s
     await until(lambda: store.captures.counts(endpoint.id) == recount(place)[endpoint.id])
 
 
+@pytest.mark.parametrize("cancelled", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_hidden_without_the_callers_knowledge_is_back(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, kind: str, cancelled: bool
+) -> None:
+    """The caller was cancelled, or the connection lost while that was committed."""
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    before = store.captures.counts(endpoint.id)
+    name = "between" if kind == "ids" else "run"
+    real = getattr(store._writer, name)
+
+    async def lost(*args: Any) -> None:
+        monkeypatch.undo()
+        await real(*args[:-1])
+        raise StorageUnavailableError("The connection was lost.")
+
+    if not cancelled:
+        monkeypatch.setattr(store._writer, name, lost)
+    deleting = asyncio.create_task(delete(store, endpoint, kind, made), name="deletion")
+    if cancelled:
+        await asyncio.sleep(0)
+        deleting.cancel()
+    with pytest.raises(asyncio.CancelledError if cancelled else StorageUnavailableError):
+        await deleting
+    await until(lambda: store.trash._worker.is_idle, 5)
+    assert await ids(store, endpoint) == made
+    assert unversioned(store.endpoints.all()) == unversioned([endpoint])
+    assert unversioned([store.endpoints.capturing(endpoint.slug)]) == unversioned([endpoint])
+    assert store.captures.counts(endpoint.id) == before
+
+
 @pytest.mark.parametrize("engine", ["sqlite"])  # the other one counts in the database
 async def test_what_a_deletion_hides_that_is_cancelled_is_back_and_counted(open_store: OpenStore, place: Place) -> None:
     removed, undone = asyncio.Event(), asyncio.Event()
