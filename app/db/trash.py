@@ -43,11 +43,8 @@ Span = tuple[int, int]
 class Trashed(Record, frozen=True):
     """Requests of an endpoint that a step has hidden; `unread` of them are unread."""
 
-    ids: tuple[str, ...] = ()
-    unread: int = 0
-
-
-_NONE = Trashed()
+    ids: tuple[str, ...]
+    unread: int
 
 
 class Cleared(Record, frozen=True):
@@ -104,8 +101,7 @@ class Trash(Part):
             examined, trashed = step_done
             self._uncounted += [(number, of, len(one.ids), one.unread) for of, one in trashed.items()]
             if self._request_counts.for_all_nodes or done + examined >= len(ids):
-                trashed = {of: _NONE for _, of, _, _ in self._uncounted} | trashed
-                self._count_hidden()
+                self._count_hidden(without=trashed)
             for endpoint_id, one in trashed.items():
                 self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=one.ids, unread=one.unread))
 
@@ -236,9 +232,13 @@ class Trash(Part):
 
     # -- within ---------------------------------------------------------------------------------------------------
 
-    def _count_hidden(self) -> None:
-        while self._uncounted:
-            self._request_counts.trash(*self._uncounted.pop())
+    def _count_hidden(self, without: Collection[int] = ()) -> None:
+        """Subtract what unfinished deletions have hidden so far, and tell that of each endpoint but these."""
+        hidden, self._uncounted = self._uncounted, []
+        for one in hidden:
+            self._request_counts.trash(*one)
+        for endpoint_id in dict.fromkeys(of for _, of, _, _ in hidden if of not in without):
+            self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=()))
 
     def _hidden(self, deletion: Deletion) -> Deletion:
         self._restorable[deletion.number] = deletion

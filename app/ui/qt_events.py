@@ -12,6 +12,7 @@ from app.core.events import (
     Bus,
     Captured,
     DatabaseDamaged,
+    DeletionUndone,
     DeliveryChanged,
     EndpointRemoved,
     EndpointSaved,
@@ -84,6 +85,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._recount)
         self._subscriptions.add(RequestsRemoved, self._requests_removed)
+        self._subscriptions.add(DeletionUndone, self._recount)
         self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointsReordered, self._reordered)
@@ -145,7 +147,7 @@ class QtEvents(QObject):
         self.session_stats.captured(event.summaries)
         self._counts.call()
 
-    def _recount(self, event: RequestsChanged) -> None:
+    def _recount(self, event: RequestsChanged | DeletionUndone) -> None:
         self._counts.call()
 
     def _requests_removed(self, event: RequestsRemoved) -> None:

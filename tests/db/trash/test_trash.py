@@ -403,6 +403,32 @@ async def test_what_a_deletion_hides_that_is_cancelled_is_back_and_counted(open_
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
 
+async def test_what_a_deletion_that_fails_has_subtracted_is_told(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who counts whenever requests were removed knows how many are left, until they are restored."""
+    told: list[Counts] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RequestsRemoved):
+            told.append(store.captures.counts(endpoint.id))
+
+    store = await open_store(listen)
+    endpoint = await store.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(store, endpoint.id, 600)]
+    between = store._writer.between
+
+    async def fails_later(*args: Any) -> Any:
+        if told:
+            raise StorageUnavailableError("The disk is full.")
+        return await between(*args)
+
+    monkeypatch.setattr(store._writer, "between", fails_later)
+    with pytest.raises(StorageUnavailableError):
+        await store.trash.delete(made)
+    assert told[-1].total == store.captures.counts(endpoint.id).total == 600 - 256
+
+
 @pytest.mark.parametrize("first", ["undo", "purge"])
 @pytest.mark.parametrize("kind", KINDS[1:])
 async def test_one_that_is_restored_while_it_is_purged_is_there_or_gone(

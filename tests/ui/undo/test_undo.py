@@ -924,6 +924,21 @@ async def test_what_another_node_restores_is_listed_again(
         assert window.pending.waiting == ()
 
 
+async def test_what_is_back_is_counted_also_while_no_history_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        row = window.sidebar.list.rows[endpoint.id]
+        await window.services.deletes.delete([rows(window)[0]])
+        await until(lambda: row.count == 2)
+        failing = AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
+        monkeypatch.setattr(desk.store.activity, "last_outcomes", failing)
+        await undo(window)
+        await until(lambda: row.count == 3, 5)
+        assert failing.await_count
+
+
 async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 4)
