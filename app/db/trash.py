@@ -269,16 +269,23 @@ class Trash(Part):
                 await self._writer.look()
 
     async def _show_again(self, number: int, endpoint_ids: Collection[int]) -> None:
-        batch, shown = AdaptiveBatch(256), True
+        batch, shown, has_begun = AdaptiveBatch(256), True, False
         endpoint_ids = set(endpoint_ids)
 
         def after(step: tuple[int, dict[int, Tally]]) -> None:
+            nonlocal has_begun
+            has_begun |= step[0] > 0
             endpoint_ids.update(step[1])
             for endpoint_id, (total, unread) in step[1].items():
                 self._request_counts.show(endpoint_id, total, unread)
 
-        while shown:
-            shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
+        try:
+            while shown:
+                shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
+        except BaseException:
+            if has_begun and self._restorable.pop(number, None) is not None:
+                self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
+            raise
         self._count_hidden()  # a step that its caller did not wait for may have hidden some since
         self._request_counts.restore(number)
         await self._find_newest(endpoint_ids)

@@ -429,6 +429,37 @@ async def test_what_a_deletion_that_fails_has_subtracted_is_told(
     assert told[-1].total == store.captures.counts(endpoint.id).total == 600 - 256
 
 
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_an_undo_that_has_begun_is_finished(
+    store: Store, endpoint: Endpoint, events: list[Event], monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    """What it has restored would be listed and not counted, or left over by a purge and not listed."""
+    monkeypatch.setattr(trash, "RETRY_S", 0.01)
+    made = [one.id for one in await add_many(store, endpoint.id, 600)]
+    before, between, steps = store.captures.counts(endpoint.id), store._writer.between, 0
+    deletion = await store.trash.delete(made[::2])
+
+    async def fails_later(*args: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps == 1:
+            return await between(*args)
+        if cancelled:
+            undoing.cancel()
+            await asyncio.sleep(0)
+        raise StorageUnavailableError("The disk is full.")
+
+    monkeypatch.setattr(store._writer, "between", fails_later)
+    undoing = asyncio.create_task(store.trash.undo(deletion), name="undo")
+    with pytest.raises(asyncio.CancelledError if cancelled else StorageUnavailableError):
+        await undoing
+    assert not store.trash.can_undo(deletion)
+    monkeypatch.setattr(store._writer, "between", between)
+    await until(lambda: of_kind(events, DeletionUndone), 5)
+    assert await ids(store, endpoint) == made
+    assert store.captures.counts(endpoint.id) == before
+
+
 @pytest.mark.parametrize("first", ["undo", "purge"])
 @pytest.mark.parametrize("kind", KINDS[1:])
 async def test_one_that_is_restored_while_it_is_purged_is_there_or_gone(
