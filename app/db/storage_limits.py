@@ -177,7 +177,9 @@ class StorageLimits:
             def stored() -> int:
                 return self._request_counts.of(number).stored_bytes
 
-            own = self._own[number] = StorageLimit(endpoint, stored(), stored, self._changed)
+            # Restored while bodies arrive for it, it has their parts already.
+            parts = sum(size for endpoint_id, size in self._arriving.values() if endpoint_id == number)
+            own = self._own[number] = StorageLimit(endpoint, stored() + parts, stored, self._changed)
         own.endpoint = endpoint
         own.set(endpoint.storage_limit, endpoint.when_full)
         self._room.set()

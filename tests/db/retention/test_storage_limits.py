@@ -269,6 +269,26 @@ async def test_bodies_still_arriving_count(store: Store, place: Place) -> None:
     await check(store, place)
 
 
+@pytest.mark.parametrize("stored", [False, True])
+async def test_what_arrives_while_its_endpoint_is_deleted_and_restored_counts(store: Store, stored: bool) -> None:
+    endpoint = await limited(store, 4 * MIB, "stop_capturing")
+    body = bytes(2 * PART_SIZE)
+    key = None
+    for offset in range(0, len(body), PART_SIZE):
+        key = await store.captures.add_part(key, offset, body[:PART_SIZE], endpoint_id=endpoint.id)
+    assert key is not None
+    await store.trash.undo(await store.trash.delete_endpoint(endpoint.id))
+    with pytest.raises(StorageLimitError):
+        store.captures.check_room(endpoint.id, 3 * MIB)
+    if stored:
+        await store.captures.add(factories.capture(body, endpoint_id=endpoint.id), b"", key)
+    else:
+        await store.captures.drop_parts(key)
+        store.captures.check_room(endpoint.id, 3 * MIB)
+    with pytest.raises(StorageLimitError):
+        store.captures.check_room(endpoint.id, (3 if stored else 5) * MIB)
+
+
 async def test_big_bodies_push_out_big_bodies(store: Store, place: Place) -> None:
     made = await limited(store, 8 * MIB)
     ids = [await upload(store, made.id, 2 * MIB + 5, 2) for _ in range(6)]
