@@ -17,6 +17,7 @@ from app.core.store import Store
 from app.doctor import examine
 from tests.e2e.senders import post
 from tests.factories import draft
+from tests.server.forward.targets import OK, Received, target
 from tests.support import until
 
 if TYPE_CHECKING:
@@ -101,6 +102,30 @@ async def test_what_one_has_just_done_the_other_knows_when_asked(nodes: list[App
         async with follow(two, position) as lines:
             opening = [await anext(lines) for _ in range(4)]
         assert "event: gap" not in opening
+
+
+async def test_what_was_queued_is_sent_when_another_node_restores_its_endpoint(nodes: list[Application]) -> None:
+    one, two = nodes
+    answer = asyncio.Event()
+
+    async def later(_: Received, writer: asyncio.StreamWriter) -> None:
+        await answer.wait()
+        writer.write(OK)
+
+    async with target(later) as place:
+        endpoint = await one.store.endpoints.create(draft(forward_url=place.url))
+        assert await one.store.deliveries.claim(endpoint.targets[0].id)
+        for _ in range(3):
+            assert (await asyncio.to_thread(post, one.addresses.capture_url(endpoint), b"{}")).status == 200
+        await place.arrival()
+        await until(lambda: two.store.endpoints.by_id(endpoint.id))
+        deletion = await two.store.trash.delete_endpoint(endpoint.id)
+        await until(lambda: one.store.endpoints.by_id(endpoint.id) is None)
+        answer.set()
+        assert one._forwarder is not None
+        await until(lambda: not one._forwarder._workers)
+        await two.store.trash.undo(deletion)
+        await until(lambda: len(place.received) == 3, 5)
 
 
 async def test_whoever_goes_on_at_another_node_and_back_gets_nothing_twice(nodes: list[Application]) -> None:

@@ -83,6 +83,8 @@ class Store:
         self.slow_search: str | None = None
         """Why searches are slow, and what helps, in sentences."""
         self._closing = asyncio.Lock()
+        self._deleted: set[int] = set()
+        """Endpoints that other nodes have deleted, and may restore."""
         self._request_counts, self._directory = RequestCounts(for_all_nodes=True), EndpointDirectory()
         self.limits = StorageLimits(publish, self._request_counts, self._limit_exceeded)
         self._follower = Follower()
@@ -311,7 +313,8 @@ class Store:
             if endpoint.id in changes.counts:
                 self._request_counts.start(endpoint.id, changes.counts[endpoint.id])
         for endpoint in changed:
-            self._publish(EndpointSaved(endpoint=endpoint, created=endpoint.id not in known))
+            is_new = endpoint.id not in known and endpoint.id not in self._deleted
+            self._publish(EndpointSaved(endpoint=endpoint, created=is_new))
         if tuple(endpoint.id for endpoint in self._directory.all()) != changes.order:
             self._publish(EndpointsReordered(endpoint_ids=self._directory.reorder(changes.order)))
         if changes.stored:
@@ -335,6 +338,7 @@ class Store:
             self._publish(PlanChanged())
 
     def _forget(self, endpoint: Endpoint) -> None:
+        self._deleted.add(endpoint.id)
         self._directory.trash(endpoint)
         self._directory.forget(endpoint)
         self._request_counts.forget(endpoint.id)
