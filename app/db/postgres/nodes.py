@@ -72,6 +72,7 @@ _FREE = """SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM owner WHERE job
         AND state = 'queued' AND NOT EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || target_id)"""
 """Also targets that are gone: what was being sent to them."""
 _CLAIM = "INSERT INTO owner (job, node) VALUES (?, ?) ON CONFLICT (job) DO NOTHING"
+_DISOWN = "DELETE FROM owner WHERE node = ?"
 _TRIM = "DELETE FROM notice WHERE at < clock_timestamp() - make_interval(secs => ?)"
 _OWNER = "SELECT node FROM owner WHERE job = ?"
 _LIVING = "SELECT count(*) FROM node WHERE seen_at >= clock_timestamp() - make_interval(secs => ?)"
@@ -255,6 +256,8 @@ class Nodes:
             execute(database, _TRIM, (KEPT_S,))
         if not touch(database, number):
             return self._register(database)
+        if self._is_refused:
+            execute(database, _DISOWN, (number,))  # whoever claims these is told that they are free
         self._announce(database, number)
         return number
 
