@@ -170,6 +170,7 @@ class Writer(WriterThread):
                     add[0].set_exception(error)
             for job in jobs:
                 job.failed(error)
+                job.failed = nothing  # once the connection is cut, the thread would say it again
             self._looked([*self._looking, *_all_of(self._looks)], None, error)
             self._database.cut(closing=self._is_shutting_down)
         self._watch = self._loop.call_later(WATCH_S, self._keep_watch)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, RequestsStarred, StorageTrouble
+from app.core.events import Event, PlanChanged, RequestsStarred, StorageTrouble
 from app.core.model import Endpoint
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
@@ -173,8 +173,11 @@ async def test_nobody_waits_for_a_server_that_is_frozen(
     monkeypatch.setattr(writer, "WATCH_S", 0.05)
     await asyncio.sleep(1.1)  # until it is watched so often
     pid: int = await store._writer.run(lambda database: execute(database, "SELECT pg_backend_pid()").fetchone()[0])
+    await asyncio.sleep(0.1)  # until it has told that, too
     os.kill(pid, signal.SIGSTOP)
     try:
+        store._notices.add(PlanChanged())
+        store._notices.flush()
         adding = [asyncio.ensure_future(add(store, endpoint)) for _ in range(2)]
         await asyncio.sleep(0.1)
         adding.append(asyncio.ensure_future(add(store, endpoint)))  # behind the commit that does not end
@@ -188,3 +191,6 @@ async def test_nobody_waits_for_a_server_that_is_frozen(
         os.kill(pid, signal.SIGCONT)
     assert await add(store, endpoint)
     await until(lambda: [event.reason for event in events if isinstance(event, StorageTrouble)][-1] is None)
+    await until(lambda: administrator.execute("SELECT count(*) FROM hookline.notice").fetchone() == (1,))
+    told = administrator.execute("SELECT events FROM hookline.notice").fetchall()
+    assert [bytes(one).count(b"PlanChanged") for (one,) in told] == [1]
