@@ -399,10 +399,13 @@ class Captures(Part):
         def after(step: MarkStep) -> None:
             self._request_counts.marked(endpoint_id, -step.changed)
 
-        while place is not None:
-            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
-            place = (await self._writer.between(job, batch, after)).reached
-        self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True, upto=upto))
+        try:
+            while place is not None:
+                job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
+                place = (await self._writer.between(job, batch, after)).reached
+        finally:  # if it fails, some are marked, and not counted any more
+            ids = None if place is None else ()
+            self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=ids, read=True, upto=upto))
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
         """Star requests, or remove the star; publishes RequestsStarred with those that changed.

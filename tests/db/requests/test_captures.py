@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,13 +14,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from peewee import Database
 
-from app.core.errors import NotFoundError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
 from app.core.store import Store
 from app.db import captures as captures_module
 from tests import factories
-from tests.db.helpers import BODY, INTEGRITY_ERRORS, Place, add, add_many, check_totals, of_kind, query
+from tests.db.helpers import BODY, INTEGRITY_ERRORS, OpenStore, Place, add, add_many, check_totals, of_kind, query
 from tests.stored import store_request
 from tests.support import until
 
@@ -222,6 +223,32 @@ async def test_marking_all_read_leaves_later_and_other_requests_unread(store: St
     assert (store.captures.counts(one.id).unread, store.captures.counts(other.id).unread) == (1, 3)
     marked = RequestsChanged(endpoint_ids=(one.id,), ids=None, read=True, upto=upto)
     assert of_kind(events, RequestsChanged) == [marked]
+
+
+async def test_what_was_marked_before_marking_all_read_failed_is_told(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who counts whenever requests were marked knows how many are unread."""
+    told: list[int] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RequestsChanged):
+            told.append(store.captures.counts(endpoint.id).unread)
+
+    store = await open_store(listen)
+    endpoint = await store.endpoints.create(factories.draft())
+    await add_many(store, endpoint.id, 300)
+    between = store._writer.between
+
+    async def fails_later(*args: Any) -> Any:
+        if store.captures.counts(endpoint.id).unread < 300:
+            raise StorageUnavailableError("The disk is full.")
+        return await between(*args)
+
+    monkeypatch.setattr(store._writer, "between", fails_later)
+    with pytest.raises(StorageUnavailableError):
+        await store.captures.mark_all_read(endpoint.id)
+    assert told == [300 - 256] == [store.captures.counts(endpoint.id).unread]
 
 
 async def test_deleting_requests_takes_bodies_and_tells_each_endpoint(
