@@ -154,7 +154,7 @@ class ReplayRunner:
     @property
     def problem(self) -> str | None:
         """What kept requests from being sent."""
-        problems = []
+        problems = [] if self._refused is None else [f"The replay stopped: {self._refused}"]
         if self._skipped:
             skipped = count_of(self._skipped, "request")
             problems.append(
@@ -195,8 +195,7 @@ class ReplayRunner:
         return ((self._paused_at if self.paused else _monotonic_us()) - self._began_at - self._paused_us) / 1_000_000
 
     async def run(self) -> None:
-        """Cancelling the task gives up those under way: they are stored as interrupted at the next start. Raises
-        NotAllowedError."""
+        """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""
         sends = plan(self._selection, self._spec)
         start_us: int | None = None
         try:
@@ -217,8 +216,6 @@ class ReplayRunner:
                         await self._begin(send, request)
             while self._tasks:
                 await asyncio.wait(self._tasks)
-            if self._refused is not None:
-                raise self._refused
         finally:
             for task in self._tasks:
                 task.cancel()

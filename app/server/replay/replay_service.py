@@ -170,10 +170,7 @@ class ReplayService:
             present = self._present(replay)
             problem = f"The replay stopped: {error}"
             cancelled = replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem)
-            try:
-                await stored(lambda: self._save(cancelled))
-            except NotAllowedError:  # for others it is interrupted when this program ends
-                self._bus.publish(ReplayChanged(replay=cancelled))
+            await self._save_ended(cancelled)
 
     async def _run_now(self, replay: Replay) -> None:
         """It can be cancelled as a waiting one until its requests are known."""
@@ -201,7 +198,7 @@ class ReplayService:
                     await self._replays.save(interrupted)
         if not self._stopping:
             ended = _ended(runner, endpoint_name(replay.spec.source, self._endpoints.by_id))
-            await stored(lambda: self._save(ended))
+            await self._save_ended(ended)
 
     async def _publish(self, runner: ReplayRunner) -> None:
         """Ten times a second, and once a second to the store."""
@@ -226,6 +223,12 @@ class ReplayService:
         except StorageUnavailableError:
             self._bus.publish(ReplayChanged(replay=replay))
             return replay
+
+    async def _save_ended(self, replay: Replay) -> None:
+        try:
+            await stored(lambda: self._save(replay))
+        except NotAllowedError:  # for others it is interrupted when this program ends
+            self._bus.publish(ReplayChanged(replay=replay))
 
     async def _save(self, replay: Replay) -> Replay:
         runner = self._runners.get(replay.id)
