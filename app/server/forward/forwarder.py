@@ -149,6 +149,7 @@ class Forwarder:
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(DeliveryDue, self._due)
+        self._subscriptions.add(DeliveryChanged, lambda event: self._unstorable.discard(event.delivery.id))
         self._failure_log.add_to(self._subscriptions)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))

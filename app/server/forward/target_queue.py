@@ -60,7 +60,8 @@ _BATCH, _LOW = 200, 150
 class TargetQueue:
     """`taken` has the ids of those that have begun or are about to, until their result is stored.
 
-    `unstorable` outlives it: ids of deliveries that were sent, or may have been, and whose result cannot be stored.
+    `unstorable` outlives it: ids of deliveries that were sent, or may have been, and whose result cannot be stored,
+    until the store tells something of them, such as that they were interrupted.
     """
 
     def __init__(self, target_id: int, repository: DeliveryRepository, unstorable: set[str]) -> None:

@@ -143,6 +143,24 @@ async def test_what_is_being_sent_when_a_result_is_not_allowed_is_not_sent_again
     assert sorted(received.line.split()[1] for received in place.received) == ["/0", "/1", "/2", "/3"]
 
 
+async def test_what_was_not_allowed_to_be_stored_is_sent_again_once_it_is_marked_as_interrupted(
+    stage: Stage, refuse: Refuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a node does that claims the target again when it has its role back."""
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        refuse("finish_all")
+        await stage.forwarder.start()
+        await stage.capture(endpoint, target="/catch/s/0")
+        await place.arrival()
+        await until(lambda: not stage.forwarder._workers, 5)
+        monkeypatch.undo()
+        await stage.store.deliveries.interrupt(endpoint.targets[0].id)
+        await stage.capture(endpoint, target="/catch/s/1")
+        await place.arrival(3)
+    assert [received.line.split()[1] for received in place.received] == ["/0", "/0", "/1"]
+
+
 async def test_a_stop_begins_no_further_delivery(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)
 
