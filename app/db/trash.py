@@ -194,6 +194,8 @@ class Trash(Part):
         except StorageUnavailableError:
             with contextlib.suppress(StorageUnavailableError):
                 await self.undo(deletion)
+                if deletion.endpoint is not None and self._directory.by_id(deletion.endpoint.id) is None:
+                    self._endpoint_purged(deletion.endpoint)  # that was stored all the same
             raise
         if self._restorable.pop(deletion.number, None) is not None:
             self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))

@@ -403,6 +403,27 @@ async def test_what_a_deletion_hides_that_is_cancelled_is_back_and_counted(open_
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
 
+async def test_an_endpoint_whose_purge_was_stored_unknown_to_the_caller_is_gone(
+    store: Store, endpoint: Endpoint, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_many(store, endpoint.id, 5)
+    deletion = await store.trash.delete_endpoint(endpoint.id)
+    run = store._writer.run
+
+    async def lost(job: Any, _: object) -> None:
+        monkeypatch.undo()
+        await run(job)
+        raise StorageUnavailableError("The connection was lost.")
+
+    monkeypatch.setattr(store._writer, "run", lost)
+    with pytest.raises(StorageUnavailableError):
+        await store.trash.purge(deletion)
+    assert store.endpoints.capturing(endpoint.slug) is None
+    await until(
+        lambda: query(place, "SELECT (SELECT count(*) FROM capture), (SELECT count(*) FROM endpoint)") == [(0, 0)], 5
+    )
+
+
 async def test_what_a_deletion_that_fails_has_subtracted_is_told(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
