@@ -139,6 +139,7 @@ async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path)
             '  {\n\n    "ok": true,\n+   "new": null\n  }',
         ]
         assert dialog.responses.body_title.text() == "Body · 2 differences"
+        assert dialog.filter.accessibleName() == "Which requests are listed"
         assert [side.status.text() for side in dialog.responses.sides] == ["200", "200"]
         lengths = [side.length.text().partition(" · ")[2] for side in dialog.responses.sides]
         assert lengths == ["2.5 ms", "2.5 ms (+0.0 ms)"]
@@ -305,6 +306,20 @@ async def test_new_responses_appear_while_it_is_open(tmp_path: Path) -> None:
         assert dialog.list.currentIndex().row() == 1
         await settle()
         assert texts(dialog) == ["- 1", "+ 2"]
+
+
+async def test_the_open_request_follows_a_new_response(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await deliveries.two_targets(desk.store)
+        _, second = await answered(desk, endpoint, b"1", b"2")
+        await answered(desk, endpoint, b"1", b"3")
+        dialog = await opened(window, endpoint)
+        dialog.list.select_row(1)
+        await until(lambda: texts(dialog) == ["- 1", "+ 2"])
+        (ended,) = (one for one in await desk.store.deliveries.of_capture(second.capture_id) if one.id == second.id)
+        await deliveries.respond(desk.store, ended, body=b"5")
+        await until(lambda: texts(dialog) == ["- 1", "+ 5"])
+        assert dialog.list.current_row() == 1
 
 
 async def test_nothing_to_compare_and_all_the_same_are_said(tmp_path: Path) -> None:

@@ -140,6 +140,9 @@ async def test_a_picture_is_previewed_and_other_bodies_offer_none(shown: PageDes
         assert body.stack.currentWidget() is body.image
         await until(lambda: body.image.caption.text() == "PNG \u00b7 30×20 pixels")
         assert body.image.canvas.picture_rect().width() == 30
+        shown_as = body.image.canvas.grab(body.image.canvas.picture_rect()).toImage()
+        colours = {shown_as.pixel(x, y) for x in range(30) for y in range(20)}
+        assert len(colours) == 2, "squares are seen through it"
         caption = body.image.caption
         assert caption.geometry().top() > body.image.canvas.geometry().bottom()
         assert body.image.rect().contains(caption.geometry())

@@ -197,6 +197,13 @@ async def test_the_distances_between_the_tabs_are_equal(shown: PageDesk) -> None
     gaps = [after - before for before, after in pairwise(ink) if after - before > 10]
     assert len(gaps) == 4
     assert max(gaps) - min(gaps) <= 4
+    accent = QColor(shown.desk.theme.tokens.accent)
+    for tab in (BODY, HEADERS):
+        tabs.setCurrentIndex(tab)
+        image, row = tabs.grab().toImage(), tabs.tabRect(tab)
+        marked = [x for x in range(tabs.width()) if image.pixelColor(x, row.bottom()) == accent]
+        after = next(x for x in ink if x > row.right())
+        assert ink[ink.index(after) - 1] <= marked[-1] <= after - min(gaps) // 2, "as wide as its title and count"
 
 
 async def test_the_tabs_keep_their_height_whether_the_event_is_known_or_not(shown: PageDesk) -> None:
