@@ -21,6 +21,7 @@ from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.theme.fonts import mono_font
 from tests.ui.desk import BASE, Desk, DeskAbout, open_desk, shown
 from tests.ui.opened_urls import opened_urls
 from tests.ui.waiting import activate, settle, until
@@ -163,6 +164,7 @@ class TestLicences:
         await until(dialog.rows.rowCount)
         assert listed(dialog) == ["Hookline 1.2.3", "Qt 6.11.3", "msgspec 0.22.0"]
         assert dialog.text.toPlainText() == "<b>Permission</b> is granted\n"
+        assert dialog.text.font().family() == mono_font().family()
         dialog.search.setText("LGPL")
         assert listed(dialog) == ["Qt 6.11.3"]
         assert dialog.name.text() == "Qt 6.11.3"

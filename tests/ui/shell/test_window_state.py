@@ -23,7 +23,7 @@ from app.ui.shell.window_state import FIRST_SIZE
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.tunnel.page import TunnelPage
 from app.ui.widgets import fit_screen
-from tests.ui.desk import Desk, open_desk, shown_over
+from tests.ui.desk import Desk, open_desk, shown, shown_over
 from tests.ui.waiting import settle, until
 
 
@@ -250,6 +250,15 @@ async def test_a_program_that_is_killed_has_stored_its_sizes(tmp_path: Path, mon
             place = stored("geometry")
             window.move(40, 30)
             await until(lambda: stored("geometry") != place)
+
+
+async def test_the_sidebar_is_dragged_within_bounds(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (_, window):
+        window.resize(1313, 777)
+        await settle()
+        for by, width in ((-1000, MINIMUM_WIDTH), (1000, 400)):
+            drag(frame(window), by)
+            assert window.sidebar.width() == width
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
@@ -45,7 +46,17 @@ async def test_it_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, shown: Pag
     assert page.footer.text().startswith("None found so far · ")
     assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
     before = page.filter.search_status.share(ROWS + 1)
-    await until(page.filter.bar.progress.is_showing)
+    progress = page.filter.bar.progress
+    await until(progress.is_showing)
+    accent, progress._share = QColor(shown.desk.theme.tokens.accent), None  # as long as it is not known
+    seen = []
+    for progress._place in (0.1, 0.5, 0.9):
+        image = progress.grab().toImage()
+        at = [x for x in range(image.width()) if image.pixelColor(x, 0) == accent]
+        seen.append((at[0] + at[-1]) * 100 // (2 * image.width()))
+    assert seen[0] < 20
+    assert 45 <= seen[1] <= 55
+    assert seen[2] > 80
     await until(lambda: (page.filter.search_status.share(ROWS + 1) or 0) > (before or 1))
     monkeypatch.undo()  # what is left of it need not be slow
     await until(lambda: not shown.feed.search.busy, 20)
