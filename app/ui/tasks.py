@@ -70,9 +70,9 @@ class Tasks:
         while True:
             try:
                 await read()
-            except NotAllowedError:
-                raise
             except StorageUnavailableError as error:
+                if not is_temporary(error):
+                    raise
                 if not told and not self.messages.has(STORAGE_KEY):
                     self._tell(error, "")
                 told = True
@@ -105,7 +105,7 @@ class Tasks:
             self._tell(error, task.get_name())
 
     def _tell(self, error: BaseException, name: str) -> None:
-        if isinstance(error, StorageUnavailableError) and not isinstance(error, NotAllowedError):
+        if is_temporary(error):
             self.messages.post(Message(text=str(error), key=UNAVAILABLE_KEY))
         elif isinstance(error, HooklineError):
             self.messages.post(Message(text=str(error)))
@@ -117,6 +117,11 @@ class Tasks:
                     advice="Your requests are safe. See the log for details.",
                 )
             )
+
+
+def is_temporary(error: BaseException) -> bool:
+    """Whether what could not be read is read again."""
+    return isinstance(error, StorageUnavailableError) and not isinstance(error, NotAllowedError)
 
 
 class Latest:

@@ -194,7 +194,7 @@ class RequestFeed(QObject):
     def follow(self, on: bool) -> None:
         """Insert new requests because the user is at the top, or only count them."""
         if on and (self.new_count or self.following):
-            if self.new_count and not self.paused:
+            if self.new_count and not self.paused and not self.pager.jumping:
                 self.head()
         elif not on or self.model.at_head:
             self.following = on
@@ -251,7 +251,9 @@ class RequestFeed(QObject):
     def _flush(self) -> None:
         self.counts_changed.emit()
         self.search.search_queued()
-        if not self._waiting or self.pager.jumping:
+        # Until a failed jump is made again, more than a page waits: the newest page is not what was asked for.
+        insertable = not self.pager.jumping or (self.pager.failed and len(self._waiting) <= PAGE)
+        if not (self._waiting and insertable):
             return
         waiting, self._waiting = self._waiting, []
         if self.paused:
@@ -334,7 +336,7 @@ class RequestFeed(QObject):
             self._throttle.call()
         else:
             return
-        if removed and not self.model.rowCount():
+        if removed and not (self.model.rowCount() or self.pager.failed):
             self.head()
         if event.ids is None or self.pager.busy or self.pager.jumping:
             self.check()

@@ -16,7 +16,7 @@ from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
 from app.core.store import CaptureRepository
 from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
-from app.ui.tasks import Latest, Tasks, unless_cancelled
+from app.ui.tasks import Latest, Tasks, is_temporary, unless_cancelled
 
 PAGE = 200
 _OLDEST = PageKey(received_at=-1, id="")
@@ -62,7 +62,8 @@ class Pager(QObject):
         self.endpoint_id: int | None = None
         self.time_range: TimeRange | None = None
         """The time range that is listed; None for all."""
-        self.jumping = False
+        self.jumping = self.failed = False
+        """Whether the last jump has not been read yet; whether that failed and is tried again in a moment."""
         self.busy = False
         """Whether the next older or newer page is being read."""
         self._missing: str | None = None
@@ -77,7 +78,7 @@ class Pager(QObject):
         """Discard what is being read."""
         for reading in (self._jump, self._next_page):
             reading.stop()
-        self.jumping = self.busy = False
+        self.jumping = self.failed = self.busy = False
 
     async def ended(self) -> None:
         """Return once what is being read is in the model, or was discarded."""
@@ -121,20 +122,22 @@ class Pager(QObject):
     def _jump_by(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.give_up()
         self.jumping = True
-        self._late.clear()
         self._jump.run(partial(self._run, read))
 
     async def _run(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """After a failed jump the list is empty until it is made again: new requests still appear, and scrolling loads
         the older ones.
         """
-        self.jumping = True
+        self._next_page.stop()
+        again, self.failed, self.busy = self.failed, False, False
+        self._late.clear()
         try:
             await read()
-        except Exception:
-            self.jumping = False
-            self._model.reset([], at_head=True, at_tail=False)
-            self.loaded.emit()
+        except Exception as error:
+            self.jumping = self.failed = is_temporary(error)
+            if not again:
+                self._model.reset([], at_head=True, at_tail=False)
+                self.loaded.emit()
             raise
 
     async def _read_head(self) -> None:
@@ -287,7 +290,8 @@ class SearchPager(QObject):
         """The time range that is searched; None for all."""
         self.progress = SearchProgress(self)
         self.progress.changed.connect(self.progressed)
-        self.jumping = False
+        self.jumping = self.failed = False
+        """As for `Pager`."""
         self._model, self._captures = model, captures
         self.stale = QTimer(self, singleShot=True, interval=STALE_MS)
         self.stale.timeout.connect(self._forget)
@@ -309,7 +313,7 @@ class SearchPager(QObject):
         """End the current search."""
         for searching in (self._search_task, self._queued):
             searching.stop()
-        self.jumping = self._searching_queued = False
+        self.jumping = self.failed = self._searching_queued = False
         self._oldest_queued = None
         self.stale.stop()
         if self.busy:
@@ -354,7 +358,7 @@ class SearchPager(QObject):
         """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        continues = not self.busy and not self._model.at_tail and not self.progress.stopped
+        continues = not (self.busy or self.failed or self._model.at_tail or self.progress.stopped)
         if continues and key is not None and room:
             self.busy = True
             self._search_task.run(partial(self._run, self._read_older, jumps=False))
@@ -369,27 +373,29 @@ class SearchPager(QObject):
 
     def search_queued(self) -> None:
         """Search the requests passed to `queue`, and report them with `arrived`."""
-        if self._oldest_queued is not None and not self._searching_queued and not self.jumping:
+        if self._oldest_queued is not None and not self._searching_queued and (self.failed or not self.jumping):
             oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
             self._queued.run(partial(self._search_queued, oldest))
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], *, jumps: bool) -> None:
         """May be called again after it failed."""
-        self.busy, self.jumping = True, jumps
+        again, self.failed, self.busy, self.jumping = self.failed, False, True, jumps
         if jumps:
             self.progress.begin()
         with unless_cancelled(self._ended):
             try:
                 await work()
-            except Exception:
+            except Exception as error:
                 if jumps:
-                    self._forget()
+                    self.failed = is_temporary(error)
+                    if not again:
+                        self._forget()
                 raise
         if jumps:
             self.loaded.emit()
 
     def _ended(self) -> None:
-        self.busy = self.jumping = False
+        self.busy, self.jumping = False, self.failed
         self.stale.stop()
         self.progressed.emit()
 

@@ -106,7 +106,7 @@ class Jumps(QObject):
 
     @Slot()
     def _run_pending(self) -> None:
-        if not (self._model.rowCount() or self._model.at_tail):
+        if self._feed.pager.jumping:
             return  # They could not be read, and are read again.
         action, self._when_loaded = self._when_loaded, None
         if action is not None:
@@ -331,13 +331,14 @@ class RequestList(QListView):
     def go_to_newest(self) -> None:
         """Scroll to the top, and show new requests that were only counted."""
         self.scrollToTop()
-        if self._feed.new_count or not self._feed.model.at_head:
+        if self._feed.new_count or not self._feed.model.at_head or self._feed.pager.jumping:
+            self.jumps.give_up()
             self._feed.head()
 
     @Slot()
     def go_home(self) -> None:
         """Put the cursor on the newest request stored."""
-        if self._feed.new_count or not self._feed.model.at_head:
+        if self._feed.new_count or not self._feed.model.at_head or self._feed.pager.jumping:
             self.jumps.open_newest()
         else:
             self.select_row(0)

@@ -62,21 +62,21 @@ async def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older
     with monkeypatch.context() as broken:
         broken.setattr(shown.desk.store.captures, "page", unreadable)
         shown.feed.narrow(TimeRange(start=now_us() - DAY_US, end=now_us() + DAY_US))
-        await until(lambda: not shown.feed.pager.jumping)
+        await until(lambda: shown.feed.pager.failed)
     await settle()
     assert not shown.page.list_area.empty_time_range.isVisible()  # nobody knows whether there are none
     shown.page.show_endpoint(None)
     await until(lambda: shown.ids() == list(reversed(old)))
     fail_once(shown, "search")
     shown.feed.filter_by(parse("method:PUT"))
-    await until(lambda: not shown.feed.pager.jumping)
+    await until(lambda: shown.feed.pager.failed)
     assert shown.ids() == []  # none of these is known to match
     shown.feed.filter_by(None)
     await until(lambda: shown.ids() == list(reversed(old)))
     with monkeypatch.context() as broken:
         broken.setattr(shown.desk.store.captures, "page", unreadable)
         shown.feed.head()
-        await until(lambda: not shown.feed.pager.jumping)
+        await until(lambda: shown.feed.pager.failed)
     new = (await shown.add()).id
     await until(lambda: shown.ids() == [new])
     shown.feed.pager.older()
@@ -484,6 +484,88 @@ async def test_a_jump_that_could_not_be_read_at_first_still_selects_its_request(
     await until(lambda: shown.model.row_of(sent[0].id) is not None and not shown.desk.tasks.running())
     assert [one.id for one in shown.list.selected()] == [sent[0].id]
     assert shown.detail.capture_id == sent[0].id
+
+
+@pytest.mark.parametrize("jump", ["End", "Home", "a request", "the newest"])
+async def test_what_comes_before_a_failed_jump_is_made_again_does_not_take_its_place(
+    jump: str, monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    sent = await shown.fill(PAGE + 20)
+    await shown.reload()
+    shown.list.verticalScrollBar().setValue(50 * ROW)
+    if jump in ("Home", "the newest"):
+        QTest.keyClick(shown.list, Qt.Key.Key_End)
+        await until(lambda: shown.list.current() == shown.model.summary(shown.model.rowCount() - 1))
+    await shown.add()
+    await until(lambda: shown.feed.new_count == 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "page", unreadable)
+        if jump == "End":
+            QTest.keyClick(shown.list, Qt.Key.Key_End)
+        elif jump == "Home":
+            shown.list.go_home()
+        elif jump == "a request":
+            shown.page.go_to(sent[1])
+        else:
+            shown.list.go_to_newest()
+        await until(lambda: shown.feed.pager.failed)
+        came = await shown.add()
+        await until(lambda: shown.feed.new_count == 2 or shown.ids() == [came.id])
+        await asyncio.sleep(0.05)  # failed again
+        assert shown.feed.new_count == 2 or shown.ids() == [came.id]
+    sought = {"Home": came.id, "a request": sent[1].id}.get(jump, sent[0].id)
+    await until(lambda: shown.model.rowCount() >= PAGE and not shown.desk.tasks.running())
+    assert [one.id for one in shown.list.selected()] == [shown.detail.capture_id] == [sought]
+    assert (came.id if jump == "the newest" else sought) in shown.ids()
+
+
+async def test_end_before_a_failed_search_is_begun_again_goes_to_the_oldest_found(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.5)
+    sent = await shown.fill(20)
+    await shown.reload()
+    fail_once(shown, "search")
+    shown.feed.filter_by(parse("method:POST"))
+    await until(lambda: shown.feed.pager.failed)
+    came = await shown.add()
+    await until(lambda: shown.ids() == [came.id])
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    await until(lambda: shown.model.rowCount() == 21 and not shown.desk.tasks.running())
+    assert [one.id for one in shown.list.selected()] == [sent[0].id]
+
+
+async def test_older_rows_read_while_a_failed_jump_is_made_again_are_not_put_below_its_rows(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    sent = await shown.fill(PAGE + 20)
+    await shown.reload()
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "page", unreadable)
+        shown.page.go_to(sent[0])
+        await until(lambda: shown.feed.pager.failed)
+        came = await shown.add()
+        await until(lambda: shown.ids() == [came.id])
+
+    async def jumped() -> None:
+        await until(lambda: not shown.feed.pager.jumping)
+
+    while_read(shown.desk.store.captures, "page", jumped, before=shown.model.oldest_key())
+    shown.feed.pager.older()
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.ids()[-1] == sent[0].id
+    assert ordered(shown)
+
+
+async def test_home_before_the_oldest_are_read_goes_to_the_newest(shown: PageDesk) -> None:
+    sent = await shown.fill(PAGE + 20)
+    await shown.reload()
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    shown.list.go_home()
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.ids()[0] == sent[-1].id == shown.detail.capture_id
 
 
 def fail_once(shown: PageDesk, name: str, before: Callable[..., object] = lambda **_: None) -> None:
