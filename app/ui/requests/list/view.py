@@ -52,9 +52,11 @@ class Jumps(QObject):
         self._list, self._feed, self._model = rows, feed, feed.model
         self._when_loaded: Callable[[], None] | None = None
         feed.loaded.connect(self._run_pending)
+        feed.relisted.connect(self.give_up)
 
+    @Slot()
     def give_up(self) -> None:
-        """The user moved the cursor."""
+        """The user moved the cursor, or lists other requests."""
         self._when_loaded = None
 
     def open(self, capture: Capture | Summary) -> None:

@@ -559,6 +559,16 @@ async def test_older_rows_read_while_a_failed_jump_is_made_again_are_not_put_bel
     assert ordered(shown)
 
 
+async def test_a_jump_is_not_made_in_another_list(shown: PageDesk) -> None:
+    await shown.fill(PAGE + 20)
+    await shown.reload()
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    shown.page.show_endpoint(None)
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.list.current() is None
+    assert shown.detail.capture_id is None
+
+
 async def test_home_before_the_oldest_are_read_goes_to_the_newest(shown: PageDesk) -> None:
     sent = await shown.fill(PAGE + 20)
     await shown.reload()
