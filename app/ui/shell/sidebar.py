@@ -426,8 +426,6 @@ class StoreButton(PaintedButton):
 
 
 class SidebarHead(QWidget):
-    """Other stores are offered only to who has used a team's."""
-
     def __init__(
         self, services: Services, theme: Theme, qt_events: QtEvents, stores: StoreCommands, parent: QWidget
     ) -> None:
@@ -438,7 +436,6 @@ class SidebarHead(QWidget):
         place = services.store.place
         self.store = StoreButton("Hookline" if stores.is_own else name_of(place), theme, self)
         self.store.setToolTip(plain_tooltip(f"Your own store, {place}" if stores.is_own else place))
-        self.store.setEnabled(not stores.is_own or bool(stores.recent.all()))
         self.store.clicked.connect(self._show_stores)
         self._dot = StatusDot(theme, self)
         self.listening = FittingLabel("small", self)
@@ -452,12 +449,14 @@ class SidebarHead(QWidget):
             spacing=10,
             margins=(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4),
         )
+        stores.forgotten.connect(self._refresh)
         qt_events.storage_changed.connect(self._refresh)
         qt_events.capture_urls_changed.connect(self._refresh)
         self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
+        self.store.setEnabled(self._stores.offers_others)
         place, others = self._services.listening(), self._services.store.nodes.others.capturing
         trouble = self._qt_events.storage_trouble
         self._dot.set_on(trouble is None and (place is not None or others > 0))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.bodies.escape import escape
@@ -27,6 +28,8 @@ class StoreCommands(Commands):
     """`recent` has the store in use, if that is a team's."""
 
     context = IN_WINDOW
+    forgotten = Signal()
+    """A recent store was removed from the list."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(theme, None, window, read_only=services.read_only)
@@ -57,8 +60,13 @@ class StoreCommands(Commands):
         if others:
             remove = menu.addMenu("Remove from this list")
             for one in others:
-                remove.addAction(_title(where(one.address)), partial(self.recent.forget, one.address))
+                remove.addAction(_title(where(one.address)), partial(self._forget, one.address))
         return menu
+
+    @property
+    def offers_others(self) -> bool:
+        """Other stores are offered only to who has used a team's."""
+        return not self.is_own or bool(self.recent.all())
 
     def show_dialog(self, given: StoreChoice | None = None) -> OpenStoreDialog:
         """For a store that is `given`, it is checked at once."""
@@ -87,6 +95,10 @@ class StoreCommands(Commands):
         action.setChecked(in_use)
         if not in_use:
             action.triggered.connect(partial(self.use if choice.address is None else self.show_dialog, choice))
+
+    def _forget(self, address: str) -> None:
+        self.recent.forget(address)
+        self.forgotten.emit()
 
     def _capture(self, on: bool) -> None:
         if confirm_discard(self._window, partial(self._capture, on)):

@@ -64,6 +64,7 @@ async def test_a_recent_store_can_be_removed(desk: Desk) -> None:
         assert isinstance(remove, QMenu)
         remove.actions()[0].trigger()
         assert entries(window.stores.menu()) == ["My own store", "Open team store…"]
+        assert not window.sidebar.head.store.isEnabled()
 
 
 async def test_a_command_asks_for_the_address(desk: Desk, window: MainWindow) -> None:
