@@ -19,7 +19,7 @@ from app.ui.inspector.body.parts_view import PartsView
 from app.ui.theme.theme import Theme
 from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 
 async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
@@ -109,7 +109,7 @@ async def test_what_waited_for_a_body_waits_no_more_if_its_view_cannot_be_search
     go_on.set()
     await until(lambda: isinstance(shown.detail.body.stack.currentWidget(), PartsView))
     assert not bar.searching
-    assert bar.count.text() == "This view cannot be searched"
+    assert bar.count.text() == "Cannot be searched"
 
 
 async def test_text_that_is_not_shown_is_not_searched(shown: PageDesk) -> None:
@@ -123,12 +123,28 @@ async def test_text_that_is_not_shown_is_not_searched(shown: PageDesk) -> None:
     await until(lambda: pane.stack.currentWidget() is pane.image)
     for text in ("needle", "nothing like it"):
         bar.field.setText(text)
-        assert bar.count.text() == "This view cannot be searched"
+        assert bar.count.text() == "Cannot be searched"
         assert not pane.code.extraSelections()
         assert not bar.next.isEnabled()
     bar.field.setText("needle")
     pane.views.activated.emit("text")
     await until(lambda: bar.count.text() == "1 of 1")
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_the_field_has_room_and_the_bar_fits_a_narrow_pane(shown: PageDesk) -> None:
+    await open_body(shown, b"<svg></svg>", "image/svg+xml")
+    pane = shown.detail.body
+    bar = pane.find_bar
+    shown.detail.open_find()
+    pane.views.activated.emit("preview")
+    await until(lambda: pane.stack.currentWidget() is pane.image)
+    bar.setMaximumWidth(421)  # as in a window of 960 pixels
+    await settle()
+    assert bar.field.width() >= 150
+    bar.count.setText("Searching… 512 MiB of 999 MiB")
+    bar.hex.show()
+    assert bar.minimumSizeHint().width() <= 400
 
 
 async def test_a_tree_that_cannot_be_shown_is_not_said_to_have_no_match(shown: PageDesk) -> None:
@@ -139,7 +155,7 @@ async def test_a_tree_that_cannot_be_shown_is_not_said_to_have_no_match(shown: P
     await until(lambda: pane.find_bar.count.text() == "1 of 1")
     pane.views.activated.emit("tree")
     await until(lambda: pane.stack.currentWidget() is pane.tree and bool(pane.tree.reason.text()))
-    assert pane.find_bar.count.text() == "This view cannot be searched"
+    assert pane.find_bar.count.text() == "Cannot be searched"
     for text in ("other", ""):
         pane.find_bar.field.setText(text)
         assert not pane.find_bar.searching, "nothing is searched"

@@ -23,7 +23,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import Space, hbox
 
 PLACES_MAX = 10_000
@@ -31,7 +31,7 @@ PLACES_MAX = 10_000
 PROGRESS_EVERY = 4 * 1024 * 1024
 """Bytes between progress updates."""
 LOADING = "Loading…"
-UNSEARCHABLE = "This view cannot be searched"
+UNSEARCHABLE = "Cannot be searched"
 
 
 class FilterMarks:
@@ -98,7 +98,7 @@ class FindBar(QFrame):
         name_clear_button(self.field)
         self.field.textChanged.connect(self.search)
         self.field.setMinimumWidth(80)
-        self.count = label("", "small", self)
+        self.count = ElidedLabel("", "small", self)
         self.hex = Button("Open in Hex", theme, self, kind="link")
         self.hex.hide()
         self.back = IconButton("up", "Previous match", theme, self)
