@@ -65,22 +65,22 @@ class Tasks:
         return result
 
     async def until_read(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read again while the store cannot be read, which the user is told once."""
+        """Read again while the store cannot be read, which the user is told once, until this ends."""
         told = False
-        while True:
-            try:
-                await read()
-            except StorageUnavailableError as error:
-                if not is_temporary(error):
-                    raise
-                if not told and not self.messages.has(STORAGE_KEY):
-                    self._tell(error, "")
-                told = True
-                await asyncio.sleep(AGAIN_S)
-            else:
-                if told:
-                    self.messages.withdraw(UNAVAILABLE_KEY)
-                return
+        try:
+            while True:
+                try:
+                    return await read()
+                except StorageUnavailableError as error:
+                    if not is_temporary(error):
+                        raise
+                    if not told and not self.messages.has(STORAGE_KEY):
+                        self._tell(error, "")
+                    told = True
+                    await asyncio.sleep(AGAIN_S)
+        finally:
+            if told:
+                self.messages.withdraw(UNAVAILABLE_KEY)
 
     def running(self) -> int:
         """The number of tasks that have not ended."""

@@ -304,6 +304,24 @@ class TestLatest:
         assert seen == [[], *[["The server is gone: 3."]] * 3]
         assert texts(tasks) == []
 
+    @pytest.mark.parametrize("end", ["superseded", "stopped", "deleted"])
+    async def test_nothing_is_told_of_what_is_no_longer_read(self, tasks: Tasks, latest: Latest, end: str) -> None:
+        errors: list[Exception] = [NotFoundError("It was deleted."), StorageUnavailableError("The server is gone.")]
+
+        async def read() -> None:
+            raise errors.pop()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("app.ui.tasks.AGAIN_S", 0.01 if end == "deleted" else 60)
+            latest.run(read)
+            await until(lambda: texts(tasks))
+            if end == "stopped":
+                latest.stop()
+            elif end == "superseded":
+                latest.run(partial(asyncio.sleep, 0))
+            await until(lambda: not tasks.running())
+        assert texts(tasks) == []
+
     async def test_what_does_more_than_read_is_not_done_again(self, tasks: Tasks, owner: QObject) -> None:
         latest, done = Latest(owner, tasks, "send", only_reads=False), list[int]()
 
