@@ -14,8 +14,8 @@ from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
 
-UNTOLD = {"response_status", "response_ms", "sending_at"}
-"""What changes and is not announced: the first two are not shown in lists."""
+UNTOLD = {"response_status", "response_ms"}
+"""What changes and is not announced: lists do not show it."""
 
 
 async def shown_wrong(desk: Desk, window: MainWindow) -> list[str]:
