@@ -8,9 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import DAY_US, now_us
-from app.core.delivery import Attempt, Delivery, FailureKind
-from app.core.model import DeliveryState, Endpoint
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, RequestEdit
+from app.core.ids import uuid7
+from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.record import Headers
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from app.core.text import count_of
 from app.db.sqlite.store import Store
@@ -82,6 +84,25 @@ async def not_sent(store: Store, delivery: Delivery, error: str = NOT_SENT) -> D
     """End it: its path would leave the target's."""
     made = attempt(delivery, status=None, failure=FailureKind.NOT_SENT, error=error)
     return await finish(store, delivery, DeliveryState.NOT_SENT, made)
+
+
+async def fail_replay(store: Store, capture: Capture, edit: RequestEdit | None = None, *, size: int = 0) -> Delivery:
+    """Let a replay of the request fail after `size` bytes of its body were sent."""
+    spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), edit=edit)
+    replay = Replay(id=uuid7(now_us()), created_at=now_us(), spec=spec, state=ReplayState.DONE)
+    await store.replays.save(replay)
+    delivery = Delivery(
+        id=uuid7(now_us()),
+        capture_id=capture.id,
+        endpoint_id=capture.endpoint_id,
+        url="http://127.0.0.1:9/",
+        state=DeliveryState.QUEUED,
+        queued_at=now_us(),
+        replay_id=replay.id,
+    )
+    await store.deliveries.add_replays([delivery])
+    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **NO_CONNECTION)
+    return await finish(store, delivery, DeliveryState.FAILED, made)
 
 
 async def deliver(store: Store, delivery: Delivery, body: bytes = b"fine") -> Delivery:

@@ -46,8 +46,8 @@ class DeliveryCommands(Commands):
         self._checking = Latest(self, tasks, "deliveries: any failed")
         self._again = Throttle(0, self)
         self._again.fired.connect(self.check_failed)
-        self._any_failed = True
-        """Whether there is one to retry, as far as is known."""
+        self._any_failed, self._replays_failed = True, False
+        """Whether there is one to retry, as far as is known; if there is none, whether replays failed."""
         self.selected: Callable[[], Sequence[Delivery]] = tuple
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.cells: Callable[[Delivery], Sequence[str]] = lambda delivery: ()
@@ -96,8 +96,11 @@ class DeliveryCommands(Commands):
 
     async def _check_failed(self) -> None:
         began = asyncio.get_running_loop().time()
-        which = failed_of(self.listed() or DeliveryFilter())
-        self._any_failed = bool(await self._services.store.deliveries.page(which, limit=1))
+        page, which = self._services.store.deliveries.page, self.listed() or DeliveryFilter()
+        any_failed = bool(await page(failed_of(which), limit=1))
+        replays = replace(which, state=DeliveryState.FAILED, replay=True)
+        self._replays_failed = not any_failed and which.replay is None and bool(await page(replays, limit=1))
+        self._any_failed = any_failed
         self.retry_all.refresh()
         self._again.set_interval(int((asyncio.get_running_loop().time() - began) * 1000 * REST))
 
@@ -129,7 +132,7 @@ class DeliveryCommands(Commands):
         which = self.listed() or DeliveryFilter()
         if which.state not in (None, DeliveryState.FAILED):
             return OTHER_STATE
-        if which.replay:
+        if which.replay or self._replays_failed:
             return NO_REPLAYS
         return None if self._any_failed else _none_failed(which)
 

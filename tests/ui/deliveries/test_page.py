@@ -45,7 +45,7 @@ from app.ui.inspector.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question
-from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, finish, not_sent
+from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, fail_replay, finish, not_sent
 from tests.factories import attempt
 from tests.support import while_read
 from tests.ui.desk import Desk, open_desk, shown
@@ -614,6 +614,16 @@ class TestCommands:
         await finish(desk.store, failed, DELIVERED, attempt(failed, 2))
         await until(lambda: not button.isEnabled())
         assert button.toolTip() == "No delivery has failed."
+
+    async def test_failed_replays_are_not_said_to_be_none(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await desk.endpoint()
+        failed = await fail_replay(desk.store, await desk.capture(endpoint))
+        await open_with(window, 1)
+        button = window.deliveries.retry_button
+        await until(lambda: button.toolTip() == "Replays are not retried. Replay the requests again.")
+        assert not button.isEnabled()
+        await desk.store.captures.delete([failed.capture_id])
+        await until(lambda: button.toolTip() == "No delivery has failed.")
 
     async def test_the_palette_retries_what_is_listed_and_all_from_another_page(
         self, desk: Desk, window: MainWindow

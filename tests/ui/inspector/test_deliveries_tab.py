@@ -25,9 +25,7 @@ from app.core.delivery import (
     RequestEdit,
     Timing,
 )
-from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import PausedBy, Target, TargetDraft
 from app.core.text import exact_time
 from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED, paused_text
@@ -38,7 +36,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.segmented import Segmented
 from tests import factories
-from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
+from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, fail_replay, finish, not_sent
 from tests.factories import attempt
 from tests.support import while_read
 from tests.ui.layout_faults import layout_faults
@@ -261,26 +259,6 @@ async def test_request_and_response_have_their_headers_and_body(tmp_path: Path) 
             assert part in text
 
 
-async def replayed(shown: PageDesk, capture: Capture, edit: RequestEdit | None, *, size: int) -> Delivery:
-    """Let a replay of the request fail after `size` bytes of its body were sent."""
-    store = shown.desk.store
-    spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), edit=edit)
-    replay = Replay(id=uuid7(now_us()), created_at=now_us(), spec=spec, state=ReplayState.DONE)
-    await store.replays.save(replay)
-    delivery = Delivery(
-        id=uuid7(now_us()),
-        capture_id=capture.id,
-        endpoint_id=capture.endpoint_id,
-        url="http://127.0.0.1:9/",
-        state=DeliveryState.QUEUED,
-        queued_at=now_us(),
-        replay_id=replay.id,
-    )
-    await store.deliveries.add_replays([delivery])
-    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **NO_CONNECTION)
-    return await finish(store, delivery, DeliveryState.FAILED, made)
-
-
 @pytest.mark.parametrize(
     ("edit", "size", "text"),
     [
@@ -294,7 +272,7 @@ async def replayed(shown: PageDesk, capture: Capture, edit: RequestEdit | None, 
 )
 async def test_a_replay_shows_the_body_it_sent(tmp_path: Path, edit: RequestEdit | None, size: int, text: str) -> None:
     async with opened(tmp_path) as (shown, tab, capture, _):
-        await replayed(shown, capture, edit, size=size)
+        await fail_replay(shown.desk.store, capture, edit, size=size)
         await until(lambda: len(words(tab)) == 4)
         choose(tab, 3)
         await until(lambda: tab.pane.body.code.isVisible() and tab.pane.body.code.toPlainText() == text)
