@@ -177,6 +177,13 @@ class RowsView(QTableView):
         self.setItemDelegate(_Cells(rows, self))
         self.verticalHeader().setDefaultSectionSize(row_height)
 
+    def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
+        """Home and End go to the first and the last row. Where cells are edited they stay in the row."""
+        ends = (QAbstractItemView.CursorAction.MoveHome, QAbstractItemView.CursorAction.MoveEnd)
+        if action in ends and self.selectionMode() != QAbstractItemView.SelectionMode.NoSelection:
+            modifiers |= Qt.KeyboardModifier.ControlModifier
+        return super().moveCursor(action, modifiers)
+
     def selected_rows(self) -> list[int]:
         """From top to bottom. From the ranges of the selection: one index for each of 20,000 rows takes a quarter of a
         second.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -86,6 +87,23 @@ def test_selected_rows_come_from_top_to_bottom(view: RowsView) -> None:
     for row in (2, 0):
         view.selectRow(row)
     assert view.selected_rows() == [0, 2]
+
+
+def test_home_and_end_go_to_the_first_and_the_last_row(view: RowsView) -> None:
+    view.selectRow(1)
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.selected_rows() == [2]
+    QTest.keyClick(view, Qt.Key.Key_Home, Qt.KeyboardModifier.ShiftModifier)
+    assert view.selected_rows() == [0, 1, 2]
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.selected_rows() == [2]
+
+
+def test_home_and_end_stay_in_the_row_of_an_edited_cell(view: RowsView) -> None:
+    view.setSelectionMode(RowsView.SelectionMode.NoSelection)
+    view.setCurrentIndex(view.model().index(1, 0))
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert (view.currentIndex().row(), view.currentIndex().column()) == (1, 1)
 
 
 def test_a_menu_opens_at_the_pointer_or_below_the_current_row(view: RowsView) -> None:
