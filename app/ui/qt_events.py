@@ -30,7 +30,7 @@ from app.core.events import (
     TunnelChanged,
 )
 from app.core.model import Endpoint, StorageUse
-from app.core.store import ActivityRepository
+from app.core.store import Store
 from app.core.text import limit_text, unsent_text
 from app.ui.messages import STORAGE_KEY, UNAVAILABLE_KEY, Message, MessageAction, Messages, MessageTone
 from app.ui.session_stats import SessionStats
@@ -105,26 +105,30 @@ class QtEvents(QObject):
         """Unsubscribe from the bus."""
         self._subscriptions.end()
 
-    async def load_history(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+    async def load_history(self, store: Store) -> None:
         """Add what the store has of the last hour, from before this object was created."""
-        for endpoint_id, state in (await activity.last_outcomes()).items():
-            self.session_stats.set_first_outcome(endpoint_id, state)
+        await self._load_outcomes(store)
         edges = self.session_stats.edges(self._began)
-        for endpoint_id in endpoint_ids:
-            self.session_stats.add_stored(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+        for endpoint in store.endpoints.all():
+            self.session_stats.add_stored(endpoint.id, await store.activity.bars(endpoint.id, edges), edges)
         self.counts_changed.emit()
 
-    async def reload_history(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+    async def reload_history(self, store: Store, endpoint_ids: Iterable[int]) -> None:
         """The same for endpoints whose requests are visible again after a deletion was undone."""
-        outcomes = await activity.last_outcomes()
+        await self._load_outcomes(store)
         for endpoint_id in endpoint_ids:
-            if endpoint_id in outcomes:
-                self.session_stats.set_first_outcome(endpoint_id, outcomes[endpoint_id])
             now = now_us()
             edges = self.session_stats.edges(now)
             self.session_stats.clear(endpoint_id)
-            self.session_stats.add_stored(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+            self.session_stats.add_stored(endpoint_id, await store.activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
+
+    async def _load_outcomes(self, store: Store) -> None:
+        outcomes, waited_for = await store.activity.last_outcomes(), await store.deliveries.targets_with_queued()
+        for endpoint in store.endpoints.all():
+            waits = any(target.id in waited_for for target in endpoint.targets)
+            if waits or endpoint.id in outcomes:
+                self.session_stats.set_first_outcome(endpoint.id, outcomes.get(endpoint.id), waits=waits)
 
     def show_limit_message(self, endpoint: Endpoint | None, use: StorageUse) -> None:
         """Show a message that a storage limit is reached, of an endpoint or the overall one (None), until it no longer

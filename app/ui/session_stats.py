@@ -78,9 +78,12 @@ class SessionStats:
                 activity[bucket] = activity.get(bucket, 0) + bar.total
         self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
 
-    def set_first_outcome(self, endpoint_id: int, state: DeliveryState) -> None:
-        """Add how the latest delivery ended, unless another has ended since."""
-        self._outcomes.setdefault(endpoint_id, state)
+    def set_first_outcome(self, endpoint_id: int, state: DeliveryState | None, *, waits: bool) -> None:
+        """Add how the latest delivery ended, and whether any waits, unless another has ended since."""
+        if endpoint_id not in self._outcomes:
+            self._outcomes[endpoint_id] = state or DeliveryState.NONE
+            if waits:
+                self._waits(endpoint_id)
 
     def last_outcome(self, endpoint_id: int) -> DeliveryState:
         """The state of the endpoint's latest request, of the worst of its deliveries; NONE if none was forwarded."""

@@ -22,7 +22,7 @@ from app.ui.tunnel.words import mark_of
 from app.ui.widgets.badge import pill_colours
 from tests import factories
 from tests.deliveries import URL, deliver, fail, not_sent, two_targets
-from tests.ui.desk import Desk
+from tests.ui.desk import Desk, shown_over
 from tests.ui.desktop.recording import TrayDesk, with_tray
 from tests.ui.waiting import until
 
@@ -118,6 +118,26 @@ async def test_each_place_shows_the_same_state(
         await until(lambda: (f"Orders: {look.words.lower()}" in (shown.tray.tooltip or "")) == wrong)
         assert not requests.list.grab().isNull()
         assert not window.sidebar.grab().isNull()
+
+
+@pytest.mark.parametrize(
+    ("happens", "words"),
+    [(new_request, "Waiting"), (waiting, "Waiting"), (failed, "Failed"), (delivered, "")],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+async def test_what_waits_or_failed_is_shown_after_a_start_and_an_undo_too(
+    desk: Desk, happens: Callable[[Desk, Endpoint], Awaitable[object]], words: str
+) -> None:
+    endpoint = await desk.endpoint(forward_url=URL)
+    await happens(desk, endpoint)
+    if happens is failed:
+        await new_request(desk, endpoint)
+    async with shown_over(desk) as window:
+        await until(lambda: sum(window.qt_events.session_stats.activity(endpoint.id)))
+        await until(lambda: in_sidebar(window, endpoint) == words)
+        window.qt_events.session_stats.forget(endpoint.id)
+        await window.qt_events.reload_history(desk.store, [endpoint.id])
+        await until(lambda: in_sidebar(window, endpoint) == words)
 
 
 async def test_no_tick_stands_beside_a_paused_target(tmp_path: Path) -> None:

@@ -77,9 +77,7 @@ class MainWindow(QMainWindow):
         for endpoint, use in services.store.limits.reached():
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
-        endpoints = [endpoint.id for endpoint in services.store.endpoints.all()]
-        history = self.qt_events.load_history(services.store.activity, endpoints)
-        tasks.start(history, "dashboard: the last hour", self)
+        tasks.start(self.qt_events.load_history(services.store), "dashboard: the last hour", self)
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         actions = self.endpoint_actions
         self.endpoint_menus = EndpointMenus(services, actions, theme, self)
@@ -458,7 +456,7 @@ class MainWindow(QMainWindow):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
-            history = self.qt_events.reload_history(self._services.store.activity, event.endpoint_ids)
+            history = self.qt_events.reload_history(self._services.store, event.endpoint_ids)
             self._tasks.start(history, "dashboard: the last hour", self)
 
     @Slot()
