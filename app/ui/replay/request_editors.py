@@ -3,6 +3,7 @@ its place. Both return to those captured."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,7 +102,7 @@ class BodyEditor(QWidget):
         self._text: EditableText | None = None
         self._original: BodySource | None = None
         self._file: bytes | None = None
-        self._edit_note = self._reason = ""
+        self._file_name = self._edit_note = self._reason = ""
         self.facts = FittingLabel("small", self)
         self.edit = TextEdit("Body to send", theme, self)
         self.hex = HexWidget(theme, tasks, self)
@@ -161,10 +162,9 @@ class BodyEditor(QWidget):
     async def use_file(self, path: Path) -> None:
         """Send the contents of this file. HooklineError if it cannot be read or is too large."""
         data = await in_thread(_read, path)
-        self._file = data
+        self._file, self._file_name = data, path.name
         self.hex.show_source(of_bytes(data, path.name))
         self._pages.setCurrentWidget(self.hex)
-        self.facts.set_wordings([f"{path.name} · {count_of(len(data), 'byte')}"])
         self._edited()
 
     @Slot()
@@ -182,7 +182,7 @@ class BodyEditor(QWidget):
 
     @Slot()
     def _reset(self) -> None:
-        self._file = None
+        self._file, self._file_name = None, ""
         source = self._original
         if source is None:
             return
@@ -193,8 +193,6 @@ class BodyEditor(QWidget):
         else:
             self.hex.show_source(source)
             self._pages.setCurrentWidget(self.hex)
-        kind, size = media_type(source.content_type), count_of(source.size, "byte")
-        self.facts.set_wordings([" · ".join(filter(None, (kind, size))), size])
         self._edited()
 
     @Slot()
@@ -206,7 +204,18 @@ class BodyEditor(QWidget):
         changed = self._file is not None or (self._text is not None and self.edit.text() != self._text.text)
         self.reset.setEnabled(changed)
         show_or_hide(self.note, reason or (self._edit_note if changed else ""))
+        self._show_facts()
         self.changed.emit()
+
+    def _show_facts(self) -> None:
+        """Of what is sent; without its size if it cannot be encoded."""
+        if self._original is None:
+            return
+        kind, size = self._file_name or media_type(self._original.content_type), ""
+        with suppress(UnicodeEncodeError):
+            edited = self.value()
+            size = count_of(self._original.size if edited is None else len(edited), "byte")
+        self.facts.set_wordings([" · ".join(filter(None, (kind, size))), size])
 
 
 def _read(path: Path) -> bytes:

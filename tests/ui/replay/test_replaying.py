@@ -182,6 +182,8 @@ async def test_a_low_editor_scrolls_to_the_response_and_squeezes_nothing(tmp_pat
         editor.resize(880, 470)
         await settle()
         assert editor.body_editor.facts.shown_text().endswith("8 bytes")
+        editor.body_editor.edit.setPlainText('{"ä": 12}')
+        assert editor.body_editor.facts.shown_text().endswith("10 bytes")
         editor.tabs.setCurrentIndex(HEADERS)
         QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
         await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
@@ -211,6 +213,7 @@ async def test_the_editor_shows_where_input_is_wrong_and_why_nothing_was_sent(tm
         assert editor.tabs.currentIndex() == HEADERS
         editor.headers.reset.click()
         editor.body_editor.edit.setPlainText("5 €")
+        assert editor.body_editor.facts.text() == "text/plain"
         missing = "'€' does not exist in iso8859-1, the charset of this body."
         assert (editor.body_editor._error.text(), editor.send.toolTip()) == (missing, missing)
         assert editor.has_changes()
