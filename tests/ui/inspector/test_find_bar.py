@@ -17,7 +17,6 @@ from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import Finder
 from app.ui.inspector.body.parts_view import PartsView
 from app.ui.theme.theme import Theme
-from tests.support import while_read
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
@@ -63,20 +62,29 @@ async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> N
     assert bar.count.text() == "1 of 10,000+"
 
 
+def hold_bodies(shown: PageDesk, *, fail: bool = False) -> asyncio.Event:
+    """Until it is set, no body is read, whether to be shown or to look for tokens; then what waited may `fail`."""
+    captures, go_on = shown.desk.store.captures, asyncio.Event()
+    read = captures.body
+
+    async def late(*arguments: int, **named: int) -> bytes:
+        held = not go_on.is_set()
+        await go_on.wait()
+        if held and fail:
+            raise StorageUnavailableError("It is away.")
+        return await read(*arguments, **named)
+
+    captures.body = late  # type: ignore[method-assign]
+    return go_on
+
+
 @pytest.mark.parametrize(("finder", "fails"), [(LinesFinder, False), (LinesFinder, True), (HexFinder, False)])
 async def test_what_is_still_read_is_not_said_to_have_no_match(
     shown: PageDesk, finder: type[Finder], fails: bool
 ) -> None:
     before = b"" if finder is LinesFinder else bytes(range(256))
     await open_body(shown, before + b"another")
-    sent, go_on = await shown.add(before + b"a needle\n" * 4), asyncio.Event()
-
-    async def read() -> None:
-        await go_on.wait()
-        if fails:
-            raise StorageUnavailableError("It is away.")
-
-    while_read(shown.desk.store.captures, "body", read)
+    sent, go_on = await shown.add(before + b"a needle\n" * 4), hold_bodies(shown, fail=fails)
     shown.page.open_request(sent.id)
     await until(lambda: shown.detail.capture_id == sent.id and shown.detail.body.loader.reader is None)
     shown.detail.open_find()
@@ -96,10 +104,10 @@ async def test_what_is_still_read_is_not_said_to_have_no_match(
 
 async def test_what_waited_for_a_body_waits_no_more_if_its_view_cannot_be_searched(shown: PageDesk) -> None:
     await open_body(shown, b"another")
-    kind, go_on = "multipart/mixed; boundary=x", asyncio.Event()
+    kind = "multipart/mixed; boundary=x"
     body = b"--x\r\n\r\na needle\r\n--x--"
     sent = await shown.add(body, content_type=kind, headers=(("Content-Type", kind),))
-    while_read(shown.desk.store.captures, "body", go_on.wait)
+    go_on = hold_bodies(shown)
     shown.page.open_request(sent.id)
     await until(lambda: shown.detail.capture_id == sent.id and shown.detail.body.loader.reader is None)
     shown.detail.open_find()
