@@ -361,7 +361,7 @@ class DeliveryPager(QObject):
         """Whether the oldest delivery is listed."""
         self.ready = False
         """Whether the first page of this filter was read."""
-        self._watched = False
+        self._watched = self._refreshing = False
         self._changes: list[DeliveryChanged] = []
         """Since a page began to be read, which may not know of them."""
         self._reading = Latest(self, tasks, "deliveries: list")
@@ -393,13 +393,15 @@ class DeliveryPager(QObject):
 
     @Slot()
     def more(self) -> None:
-        """Read the next older page, unless one is being read."""
-        if self.ready and not self.at_end and self._watched and self.model.rowCount() < MAX_ROWS:
+        """Read the next older page, unless the list is being read again."""
+        wanted = self.ready and not self.at_end and self.model.rowCount() < MAX_ROWS
+        if wanted and self._watched and not self._refreshing:
             self._reading.run(self._read_older)
 
     @Slot()
     def _refresh(self) -> None:
         if self._watched:
+            self._refreshing = True
             self._reading.run(self._read_again)
             self._counting.run(self._count)
 
@@ -427,7 +429,7 @@ class DeliveryPager(QObject):
         else:
             self._table.keep_in_view(partial(self.model.merge, rows, above))
             self.at_end = complete or self.at_end
-        self.ready = True
+        self.ready, self._refreshing = True, False
         took_ms = (asyncio.get_running_loop().time() - began) * 1000
         self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
         self._listed()

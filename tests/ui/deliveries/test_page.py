@@ -474,6 +474,35 @@ class TestFollowing:
             pager.set_watched(False)
             window.deleteLater()
 
+    async def test_what_is_read_on_the_way_back_is_listed_though_older_ones_are_asked_for(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table_module, "PAGE", 2)
+        endpoint = await forwarding(desk)
+        for _ in range(5):
+            await deliver(desk, endpoint)
+        table = DeliveryTable("Deliveries", window := QWidget())
+        model = DeliveryModel(desk.store.endpoints.by_id, desk.store.targets.by_id, desk.theme, table)
+        table.show_rows(model, 36)
+        pager = DeliveryPager(model, table, desk.services, desk.tasks, table)
+        pager.set_watched(True)
+        await until(lambda: model.rowCount() == 2)
+        pager.set_watched(False)
+        await deliver(desk, endpoint, QUEUED)
+
+        async def scrolls() -> None:
+            pager.more()
+            await settle()
+
+        happened = while_read(desk.store.deliveries, "page", scrolls)
+        pager.set_watched(True)
+        await until(lambda: happened() and not desk.tasks.running())
+        assert [one.state for one in model.records()][:2] == [QUEUED, DELIVERED]
+        pager.more()
+        await until(lambda: model.rowCount() >= 4)
+        pager.set_watched(False)
+        window.deleteLater()
+
     async def test_nothing_is_read_while_another_page_is_shown(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)
         await open_with(window, 0)
