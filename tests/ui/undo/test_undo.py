@@ -346,6 +346,33 @@ async def test_undone_in_a_flood_all_that_came_is_listed(tmp_path: Path, settled
         assert selected(window) == [gone]
 
 
+@pytest.mark.parametrize("before", [True, False])
+async def test_undone_while_the_list_cannot_be_read_all_is_listed_once_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        _, captures = await fill(desk, window, 3)
+        page = window.requests
+        page.list.select_row(1)
+        await until(lambda: page.detail.capture is not None)
+        if before:
+            await delete_selected(window)
+        with monkeypatch.context() as broken:
+            broken.setattr(desk.store.captures, "page", unreadable)
+            page.feed.head()
+            await until(lambda: page.feed.pager.failed)
+            if not before:
+                await delete_selected(window)
+            await undo(window)
+        await until(lambda: rows(window) == [one.id for one in reversed(captures)])
+        await until(lambda: selected(window) == [captures[1].id] and not desk.messages.waiting())
+
+
+async def unreadable(*_: object, **__: object) -> None:
+    raise StorageUnavailableError("The stored requests cannot be read.")
+
+
 async def test_undo_opens_again_what_was_open_in_place_of_what_the_delete_opened(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 4)

@@ -100,8 +100,10 @@ class ListRestorer(QObject):
 
     def _is_contiguous(self, position: ListPosition) -> bool:
         """Whether no rows can be missing between those of then and now; after a flood there may be a gap."""
-        now = {one.id for one in self._rows()}
-        return not now or (not self._feed.pager.jumping and any(one.id in now for one in position.rows))
+        now, reading = {one.id for one in self._rows()}, self._feed.pager.jumping
+        if not now:
+            return bool(position.rows) or not reading
+        return not reading and any(one.id in now for one in position.rows)
 
     def _restore_rows(self, position: ListPosition) -> None:
         model, oldest = self._feed.model, position.rows[-1].id if position.rows else ""
@@ -122,6 +124,8 @@ class ListRestorer(QObject):
 
     def _reload(self) -> None:
         """Where it is, with what is back anywhere among the rows."""
+        if self._feed.pager.failed:
+            return  # it is read again anyway
         place = self._list.scroll_place()
         if place is not None:
             self._list.jumps.scroll_to(place)
