@@ -357,7 +357,9 @@ class RequestFeed(QObject):
         listed = [model.summary(row) for row in range(model.rowCount())] + self._waiting
         names = {one.id for one in listed} | model.kept.keys() | self._new_requests.ids
         if deleted := names - await self._captures.stored(names):
-            self._forget(deleted)
+            removed = self._forget(deleted)
+            if removed and not (model.rowCount() or (model.at_head and model.at_tail)):
+                self.head()  # others are left above or below
 
     def _forget(self, names: Collection[str]) -> int:
         """These were deleted; how many rows were removed."""

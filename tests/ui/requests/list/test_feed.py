@@ -229,6 +229,19 @@ async def test_what_is_removed_marked_forwarded_and_purged_shows(tmp_path: Path)
         assert shown.page.list_area.empty.isVisible()
 
 
+async def test_where_all_rows_are_purged_those_that_are_left_are_listed(tmp_path: Path) -> None:
+    async with open_page(tmp_path, retention_days=1) as shown:
+        old = (shown.add(received_at=now_us() - 2 * DAY_US + number) for number in range(2 * PAGE + 50))
+        await asyncio.gather(*old)
+        left = await shown.fill(20)
+        await shown.reload()
+        QTest.keyClick(shown.list, Qt.Key.Key_End)
+        await until(lambda: shown.model.at_tail and not shown.feed.pager.busy)
+        assert left[0].id not in shown.ids()
+        await shown.desk.store.retention.purge()
+        await until(lambda: shown.ids() == [one.id for one in reversed(left)])
+
+
 async def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(shown: PageDesk) -> None:
     captures = shown.desk.store.captures
     shown.feed._throttle.set_interval(60_000)
