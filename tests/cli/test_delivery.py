@@ -199,7 +199,9 @@ def test_retry_all_of_an_endpoint_a_target_or_the_store(run: Run, rows: list[Del
 
     in_store(folder, fail)
     assert run("retry", "--endpoint", "orders", "--json").json == {"queued": 2}
-    assert "No delivery has failed." in run("retry", "--target", str(rows[0].target_id)).err
+    assert "There is no failed delivery to send again." in run("retry", "--target", str(rows[0].target_id)).err
+    assert "None of these deliveries has failed." in run("deliveries", "orders", "--failed").err
+    assert run("deliveries", "other", "--failed").out
     assert run("retry", "--all").out == "Queued 1 delivery again.\n"
     assert run("retry", "--all", "--json").json == {"queued": 0}
     for wrong, code in (

@@ -90,11 +90,12 @@ COLUMNS: tuple[Column[Delivery], ...] = (
     Column("ERROR", lambda one: reason_text(one.error, one.next_step) or "-", least=12, left_out=1, empty="-"),
 )
 NONE_FOUND = {
-    None: "Nothing has been forwarded yet.",
-    "failed": "No delivery has failed.",
-    "not_sent": "Every delivery could be sent.",
-    QUEUED: "No delivery waits.",
+    None: ("Nothing has been forwarded yet.", "There is no such delivery."),
+    "failed": ("No delivery has failed.", "None of these deliveries has failed."),
+    "not_sent": ("Every delivery could be sent.", "Each of these deliveries could be sent."),
+    QUEUED: ("No delivery waits.", "None of these deliveries waits."),
 }
+"""Of all, and of one endpoint, target or replay."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -139,7 +140,8 @@ async def list_deliveries(call: Call) -> int:
     if not printed and options.target is not None:  # one that was deleted has deliveries still
         await target_named(call.api, str(options.target))
     if not printed and not call.out.as_json:
-        call.out.message(NONE_FOUND[options.state])
+        of_all, of_some = NONE_FOUND[options.state]
+        call.out.message(of_all if (slug, options.target, replay) == (None, None, None) else of_some)
     return Exit.DONE
 
 
@@ -323,7 +325,7 @@ async def retry(call: Call) -> int:
     queued = await _retry_failed(call) if several else await _for_each(call, call.api.deliveries.retry, refusals)
     call.done({"queued": queued}, f"Queued {_deliveries(queued)} again." if queued else None)
     if several and not queued and not call.out.as_json:
-        call.out.message("No delivery has failed.")
+        call.out.message("There is no failed delivery to send again.")
     return await _end(call, queued, refusals)
 
 
