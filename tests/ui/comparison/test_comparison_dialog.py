@@ -322,6 +322,18 @@ async def test_the_open_request_follows_a_new_response(tmp_path: Path) -> None:
         assert dialog.list.current_row() == 1
 
 
+async def test_the_open_request_is_selected_again_once_it_is_listed_again(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"1", b"1"), (b"1", b"2")) as (_, _, dialog):
+        dialog.filter.activated.emit("all")
+        dialog.list.select_row(1)
+        await until(lambda: texts(dialog) == ["  1", "  1"])
+        dialog.filter.activated.emit("different")
+        assert dialog.model.rowCount() == 1
+        assert not dialog.list.selectionModel().hasSelection()
+        dialog.filter.activated.emit("all")
+        assert (dialog.model.rowCount(), dialog.list.current_row()) == (2, 1)
+
+
 async def test_nothing_to_compare_and_all_the_same_are_said(tmp_path: Path) -> None:
     async with comparison(tmp_path) as (desk, endpoint, dialog):
         assert dialog.left.currentWidget() is dialog.empty
@@ -353,10 +365,12 @@ async def test_it_stops_after_many_requests_until_asked(tmp_path: Path, monkeypa
 
 
 async def test_swapping_and_choosing_targets(tmp_path: Path) -> None:
-    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
         dialog.targets.swap.click()
         await until(lambda: listed(dialog) and "id: 2 → 1" in listed(dialog)[0])
         first, second = (target.id for target in endpoint.targets)
+        choices = ComparisonChoices(desk.folder)
+        assert (choices.of(endpoint).first, choices.of(endpoint).second) == (second, first)
         assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (second, first)
         dialog.targets.first.setCurrentIndex(0)
         dialog.targets.first.activated.emit(0)

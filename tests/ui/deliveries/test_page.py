@@ -638,7 +638,11 @@ class TestCommands:
         filters.endpoint.activated.emit(1)
         await until(lambda: not button.isEnabled())
         assert button.toolTip() == "No failed delivery matches the filter."
+        of_one = {target.id for target in one.targets}
+        assert {filters.target.itemData(at) for at in range(filters.target.count())} == {None, *of_one}
         filters.clear()
+        of_both = of_one | {target.id for target in two.targets}
+        assert {filters.target.itemData(at) for at in range(filters.target.count())} == {None, *of_both}
         await until(button.isEnabled)
         await finish(desk.store, failed, DELIVERED, attempt(failed, 2))
         await until(lambda: not button.isEnabled())
