@@ -92,6 +92,7 @@ async def test_trailers_stand_under_the_headers(tmp_path: Path) -> None:
         table = detail.view.fields.trailers
         assert table.pairs.records() == list(trailers)
         assert table.isVisible()
+        assert table.accessibleName() == "Trailers"
         assert table.height() <= 220
         assert detail.view.headers.height() > 80
         await open_body(shown_page, b"", "")

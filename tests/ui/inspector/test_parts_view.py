@@ -227,6 +227,10 @@ async def test_a_long_part_is_folded_and_opened_by_click_and_key(shown: PageDesk
         assert first.pane is not None
         QTest.mouseClick(first.title, Qt.MouseButton.LeftButton)
         assert first.pane is None
+    QTest.mouseClick(second.more, Qt.MouseButton.LeftButton)
+    assert view.cards.current == 1
+    assert second.y() >= 0, "its head is seen"
+    QTest.mouseClick(second.title, Qt.MouseButton.LeftButton)
     QTest.mousePress(first.title, Qt.MouseButton.LeftButton)
     QTest.mouseRelease(first.title, Qt.MouseButton.LeftButton, pos=QPoint(3, first.height()))
     QTest.mouseClick(first.title, Qt.MouseButton.RightButton)

@@ -186,8 +186,10 @@ async def test_a_start_of_another_version_is_told_of_once(tmp_path: Path) -> Non
 
 async def test_what_the_system_hands_on_is_opened_or_told_to_be_no_link(tmp_path: Path) -> None:
     async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
+        window.dialogs.open_settings()
         wishes.open_text("file:///tmp/letter.txt")
         assert "not a Hookline link" in told(window)
+        await until(lambda: not window.findChildren(Dialog))  # it would cover the message
         capture = await desk.capture(desk.store.endpoints.all()[0])
         wishes.open_text(link_to_request(capture.id) + "/")
         await until(lambda: window.requests.detail.capture == capture)
