@@ -219,10 +219,11 @@ class Trash(Part):
         return deletion.number in self._restorable
 
     async def undo_all(self) -> None:
-        """Restore what was neither purged nor restored, as the next start does where nobody else may start first."""
+        """Restore what was neither purged nor restored, as the next start does where nobody else may start first.
+        After `stop`."""
         with contextlib.suppress(HooklineError):
-            for deletion in list(self._restorable.values()):
-                await self.undo(deletion)
+            for deletion in [*self._failed, *self._restorable.values()]:
+                await self._restore(deletion)
 
     async def purge_endpoints(self, in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
         """Purge deleted endpoints that still count towards the plan or hold a slug, at most `most` of them, the first

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
+from app.core.errors import StorageUnavailableError
 from app.core.events import DeletionUndone, Event
 from app.core.model import PART_SIZE, Plan
 from app.core.store import Store
@@ -74,6 +76,31 @@ async def test_each_hears_what_the_other_restores_at_its_end(open_store: OpenSto
     await one.close()
     undone = DeletionUndone(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
     await until(lambda: of_kind(events, DeletionUndone) == [undone], 5)
+
+
+@pytest.mark.parametrize("failed", ["delete", "undo"])
+async def test_each_hears_what_the_other_did_not_finish_before_its_end(
+    open_store: OpenStore, events: list[Event], monkeypatch: pytest.MonkeyPatch, failed: str
+) -> None:
+    one, _ = await open_store(lambda _: None), await open_store()
+    endpoint = await one.endpoints.create(factories.draft())
+    made = [capture.id for capture in await add_many(one, endpoint.id, 600)]
+    deletion = await one.trash.delete(made[::2]) if failed == "undo" else None
+    between, steps = one._writer.between, 0
+
+    async def fails_later(*args: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps > 1:
+            raise StorageUnavailableError("The database server cannot be reached.")
+        return await between(*args)
+
+    monkeypatch.setattr(one._writer, "between", fails_later)
+    with pytest.raises(StorageUnavailableError):
+        await (one.trash.delete(made) if deletion is None else one.trash.undo(deletion))
+    monkeypatch.setattr(one._writer, "between", between)
+    await one.close()
+    await until(lambda: [event.endpoint_ids for event in of_kind(events, DeletionUndone)] == [{endpoint.id}], 5)
 
 
 async def test_a_start_leaves_alone_what_another_node_receives(open_store: OpenStore, place: Place) -> None:
