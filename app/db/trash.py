@@ -186,6 +186,7 @@ class Trash(Part):
         """Delete what it hides for good; publishes DeletionPurged. What cannot be deleted is restored if possible."""
         if deletion.number not in self._restorable:
             return
+        purged = DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids)
         try:
             if deletion.endpoint is not None:
                 await self._purge_endpoint(deletion.number, deletion.endpoint)
@@ -196,9 +197,11 @@ class Trash(Part):
                 await self.undo(deletion)
                 if deletion.endpoint is not None and self._directory.by_id(deletion.endpoint.id) is None:
                     self._endpoint_purged(deletion.endpoint)  # that was stored all the same
+                    self._publish(purged)
+                    return
             raise
         if self._restorable.pop(deletion.number, None) is not None:
-            self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))
+            self._publish(purged)
 
     async def purge_at_once(self, deletion: Deletion) -> None:
         """As `purge`, of requests that nobody else can restore: what cannot be deleted is restored, if not now then as
