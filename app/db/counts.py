@@ -7,7 +7,7 @@ million requests at each start would read every row. `core.model.StorageUse` def
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 from peewee import Database
@@ -147,10 +147,12 @@ class RequestCounts:
         self.show(endpoint_id, -total, -unread)
         self._trash(deletion, endpoint_id, total, unread)
 
-    def restore(self, deletion: int) -> None:
-        """It hides nothing any more."""
-        for endpoint_id, (total, unread) in self._trashed.pop(deletion, {}).items():
+    def restore(self, deletion: int) -> Collection[int]:
+        """It hides nothing any more; the endpoints of what it hid, as far as that is known here."""
+        hidden = self._trashed.pop(deletion, {})
+        for endpoint_id, (total, unread) in hidden.items():
             self.show(endpoint_id, total, unread)
+        return hidden
 
     def hide_trashed(self, endpoint_id: int) -> None:
         """The counts that were set include what deletions hide."""

@@ -293,7 +293,7 @@ class Trash(Part):
                 self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
             raise
         self._count_hidden()  # a step that its caller did not wait for may have hidden some since
-        self._request_counts.restore(number)
+        endpoint_ids.update(self._request_counts.restore(number))
         await self._find_newest(endpoint_ids)
         self._publish(DeletionUndone(number=number, endpoint_ids=frozenset(endpoint_ids)))
 

@@ -380,6 +380,17 @@ async def test_what_is_hidden_without_the_callers_knowledge_is_back(
     assert store.captures.counts(endpoint.id) == before
 
 
+async def test_what_a_step_hides_that_nobody_waits_for_is_told_when_it_is_back(
+    store: Store, endpoint: Endpoint, events: list[Event]
+) -> None:
+    made = [one.id for one in await add_many(store, endpoint.id, 5)]
+    deleting = asyncio.create_task(store.trash.delete(made), name="deletion")
+    await asyncio.sleep(0)
+    deleting.cancel()
+    await until(lambda: of_kind(events, DeletionUndone), 5)
+    assert of_kind(events, DeletionUndone)[-1].endpoint_ids == {endpoint.id}
+
+
 @pytest.mark.parametrize("engine", ["sqlite"])  # the other one counts in the database
 async def test_what_a_deletion_hides_that_is_cancelled_is_back_and_counted(open_store: OpenStore, place: Place) -> None:
     removed, undone = asyncio.Event(), asyncio.Event()
