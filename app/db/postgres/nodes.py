@@ -188,6 +188,8 @@ class Nodes:
         if time.monotonic() < self._denied.get(job, 0.0):
             return False
         owner = await self._writer.run(partial(_claim, job=job, number=self.number))
+        if self._is_refused:  # by now: what it owns in the store is given up once it may say again that it lives
+            return False
         if owner != self.number:
             self._denied[job] = time.monotonic() + BEAT_S  # it may be asked for each request that arrives
             return False

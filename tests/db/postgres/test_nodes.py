@@ -173,6 +173,18 @@ async def test_a_job_has_one_owner_and_another_when_that_one_dies(
     assert await store.nodes.claim("retention") is False
 
 
+async def test_what_is_claimed_while_the_role_is_taken_away_and_given_back_has_one_owner(
+    store: Store, other: Store
+) -> None:
+    claiming = asyncio.create_task(store.nodes.claim("retention"), name="claim")
+    await asyncio.sleep(0)
+    store.nodes._is_refused = True  # as the beat has found before it in the writer's queue
+    assert await claiming is False
+    await store._writer.run(partial(store.nodes._beat, number=store.nodes.number, trim=False))
+    assert await other.nodes.claim("retention")
+    assert not store.nodes.owns("retention")
+
+
 @pytest.mark.parametrize("deed", ["purge", "undo"])
 async def test_an_endpoint_that_others_restored_outlives_the_deletion_of_a_node_that_hung(
     store: Store, other: Store, endpoint: Endpoint, deed: str
