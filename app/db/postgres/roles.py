@@ -128,7 +128,13 @@ def role_of(connection: Any, address: str) -> Role:
 
 def not_allowed(error: BaseException, role: Role) -> NotAllowedError | None:
     """The error for what the server has refused to the user; None if it has not."""
-    return NotAllowedError(NOT_ALLOWED[role]) if is_refused(error) else None
+    if not is_refused(error):
+        return None
+    cause = cause_of(error)
+    if isinstance(cause, errors.UndefinedTable):  # the server does not say which of the two it is
+        said = str(cause).splitlines()[0].rstrip(".")
+        return NotAllowedError(f"Your role in the team's store was taken away, or a table is missing there: {said}.")
+    return NotAllowedError(NOT_ALLOWED[role])
 
 
 def _make_role(connection: Any, role: str, database: str) -> None:

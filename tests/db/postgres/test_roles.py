@@ -321,6 +321,16 @@ async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open
     await until(lambda: of_kind(seen, StorageTrouble)[-1].reason is None, 5)
 
 
+async def test_a_table_that_is_missing_is_named(open_as: Open, member: Store, endpoint: Endpoint, team: str) -> None:
+    """For one who has no role any more none is there, so it counts as not allowed."""
+    capture = await add(member, endpoint.id)
+    with psycopg.connect(team, autocommit=True) as connection:
+        connection.execute("ALTER TABLE hookline.capture_note RENAME TO gone")
+    for call in (member.captures.set_note(capture.id, "look"), member.captures.page(endpoint.id)):
+        with pytest.raises(NotAllowedError, match=r'or a table is missing there: .*"capture_note"'):
+            await call
+
+
 # -- how roles are made ----------------------------------------------------------------------------------------------
 
 
