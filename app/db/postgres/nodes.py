@@ -130,7 +130,7 @@ class Nodes:
         self._task: asyncio.Task[None] | None = None
         self._works, self._judges = False, False
         self._is_refused = False
-        """Whether the role in the store was taken away, as far as that is known."""
+        """Whether the role in the store was taken away, at least for a moment, since the last sign of life."""
 
     async def start(self, role: Role, *, works: bool) -> None:
         """Register, and say that it lives from now on; unless it `works`, it claims no job. One that only captures
@@ -157,8 +157,14 @@ class Nodes:
         return job in self._owned
 
     def has_lost(self, job: str) -> bool:
-        """Whether it was taken for dead while it did the job, and has not claimed it since."""
+        """Whether it was taken for dead, or refused a write, while it did the job, and has not claimed it since."""
         return job in self._lost
+
+    def refused(self) -> None:
+        """The role did not allow a write: own nothing until the next sign of life. That frees what is still owned in
+        the store, and whoever claims it is told so, and marks what was being sent."""
+        self._is_refused = True
+        self._lose_jobs()
 
     async def all(self) -> Sequence[Node]:
         values = DEAD_S, self.number
@@ -201,24 +207,25 @@ class Nodes:
         return True
 
     async def _live(self) -> None:
-        beats, last = 0, time.monotonic()
+        beats, last, told = 0, time.monotonic(), False
         while True:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
-                trim = self._judges and beats % TRIM_EACH == 0
+                trim, frees = self._judges and beats % TRIM_EACH == 0, self._is_refused
                 try:
-                    number = await self._writer.run(partial(self._beat, number=self.number, trim=trim))
+                    number = await self._writer.run(partial(self._beat, number=self.number, trim=trim, frees=frees))
                 except NotAllowedError as error:
-                    if not self._is_refused:
+                    if not told:
                         log.warning("this node leaves all work to others: %s", error)
-                    self._is_refused = True
-                    self._lose_jobs()
+                    told = True
                     raise
-                self._is_refused = False
+                told = False
                 if number != self.number:
                     log.warning("other nodes took this one for dead; it registers again")
                     self._use(number)
                     self._lose_jobs()
+                if frees:
+                    self._is_refused = False
                 beats, before, last = beats + 1, last, time.monotonic()
                 if not self._judges:
                     continue
@@ -252,14 +259,14 @@ class Nodes:
         self._announce(database, number)
         return int(number)
 
-    def _beat(self, database: Database, *, number: int, trim: bool) -> int:
-        """The node's number from now on."""
+    def _beat(self, database: Database, *, number: int, trim: bool, frees: bool) -> int:
+        """The node's number from now on. `frees`: it gives up what it owns."""
         if trim:
             execute(database, _TRIM, (KEPT_S,))
         if not touch(database, number):
             return self._register(database)
-        if self._is_refused:
-            execute(database, _DISOWN, (number,))  # whoever claims these is told that they are free
+        if frees:
+            execute(database, _DISOWN, (number,))
         self._announce(database, number)
         return number
 

@@ -94,6 +94,7 @@ class Store:
             self._follower,
             on_trouble=self._trouble_changed,
             on_changes=self._follow,
+            on_refused=self._refused,
         )
         self._reading = PostgresDatabase(url, read_only=True), PostgresDatabase(url)
         """What nothing is lost with: those of the readers and of the index."""
@@ -271,6 +272,9 @@ class Store:
 
     def _trouble_changed(self, reason: str | None) -> None:
         self._publish(StorageTrouble(reason=reason))
+
+    def _refused(self) -> None:
+        self.nodes.refused()
 
     # -- what other nodes did ------------------------------------------------------------------------------------
 

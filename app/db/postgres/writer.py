@@ -89,16 +89,17 @@ class Writer(WriterThread):
         *,
         on_trouble: Callable[[str | None], None],
         on_changes: Callable[[Changes], None],
+        on_refused: Callable[[], None],
     ) -> None:
-        """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did. Both are
-        called on the loop's thread."""
+        """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did.
+        `on_refused`: the role does not allow a write, before its caller knows. All are called on the loop's thread."""
         super().__init__(inserts)
         self._address, self._database = address, PostgresDatabase(address)
         self.role = Role.MEMBER
         self.user: str | None = None
         """Both are known once `start` has returned."""
         self._follower = follower
-        self._on_trouble, self._on_changes = on_trouble, on_changes
+        self._on_trouble, self._on_changes, self._on_refused = on_trouble, on_changes, on_refused
         self._looks: SimpleQueue[asyncio.Future[None]] = SimpleQueue()
         self._looking: list[asyncio.Future[None]] = []
         self._trouble: str | None = None
@@ -384,6 +385,7 @@ class Writer(WriterThread):
         program as it is."""
         if (refused := not_allowed(error, self.role)) is not None:
             refused.__cause__ = error
+            self._loop.call_soon_threadsafe(self._on_refused)
             return refused
         reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
         if reason is None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from app.core.errors import NotAllowedError, StorageUnavailableError, StoreAddressError
 from app.core.events import (
     DeliveriesQueued,
+    DeliveryChanged,
     Event,
     NodesChanged,
     PlanChanged,
@@ -19,7 +21,7 @@ from app.core.events import (
     RequestsStarred,
     StorageTrouble,
 )
-from app.core.model import PART_SIZE, Capture, Endpoint
+from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
 from app.core.node import OtherNodes
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.role import Role
@@ -297,7 +299,7 @@ async def test_one_whose_role_is_taken_away_leaves_its_work_to_others_and_tries_
     member._notices.add(PlanChanged())
     member._notices.flush()
     member._index._worker.wake()
-    await until(lambda: not member.nodes.owns("target 1"), 5)
+    await until(lambda: "leaves all work to others" in caplog.text, 5)
     assert not await member.deliveries.claim(1)
     assert not member._notices._waiting
     assert not member.captures._response_times._waiting
@@ -308,6 +310,24 @@ async def test_one_whose_role_is_taken_away_leaves_its_work_to_others_and_tries_
     await until(lambda: DeliveriesQueued(target_ids=(1,), shown={}) in seen, 5)
     assert await member.deliveries.claim(1)
     await add(member, endpoint.id)
+
+
+async def test_one_whose_role_is_back_before_it_says_again_that_it_lives_goes_on(open_as: Open, team: str) -> None:
+    seen: list[Event] = []
+    member = await open_as(Role.MEMBER, seen.append)
+    endpoint = await member.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    capture = factories.capture(endpoint_id=endpoint.id)
+    await store_request(member.captures, capture, b"{}", endpoint.targets)
+    assert await member.deliveries.claim(1)
+    (delivery,) = await member.deliveries.of_capture(capture.id)
+    await member.deliveries.begin([delivery.id])
+    give(team, Role.READER)
+    with pytest.raises(NotAllowedError):
+        await member.deliveries.finish(replace(delivery, state=DeliveryState.DELIVERED), [])
+    give(team, Role.MEMBER)
+    await until(lambda: DeliveriesQueued(target_ids=(1,), shown={}) in seen, 5)
+    assert await member.deliveries.claim(1)
+    assert of_kind(seen, DeliveryChanged)[-1].delivery.interrupted
 
 
 async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open, team: str) -> None:
