@@ -67,7 +67,7 @@ class Trash(Part):
         self._failed: list[Deletion] = []
         """They may have hidden something, and then failed."""
         self._worker = BackgroundWorker("hookline-trash", self._restore_failed)
-        self.stop = self._worker.stop
+        self.restore_failed, self.stop = self._worker.wake, self._worker.stop
 
     async def load(self) -> None:
         """Restore what the last run neither purged nor restored; before anything else is read."""
@@ -112,9 +112,10 @@ class Trash(Part):
                 endpoint_ids.update(trashed)
                 requests += sum(len(one.ids) for one in trashed.values())
             await self._find_newest(endpoint_ids)
-        except BaseException:
+        except BaseException as error:
             self._count_hidden()
-            self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
+            if endpoint_ids or not isinstance(error, NotAllowedError):
+                self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
             raise
         return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
 
@@ -136,8 +137,9 @@ class Trash(Part):
         try:
             await self._writer.run(partial(hide_all, deletion=number, endpoint_id=endpoint_id, keep=keep), after)
             await self._find_newest(ids)
-        except BaseException:
-            self._restore_later(Deletion(number=number, endpoint_ids=ids))
+        except BaseException as error:
+            if not isinstance(error, NotAllowedError):
+                self._restore_later(Deletion(number=number, endpoint_ids=ids))
             raise
         return self._hidden(Deletion(number=number, endpoint_ids=ids, requests=requests, kept=kept))
 
@@ -169,7 +171,8 @@ class Trash(Part):
         except BaseException as error:
             if isinstance(error, Exception):  # else it may still be deleted: that goes on
                 self._directory.resume_capturing(endpoint_id)
-            self._restore_later(deletion)
+            if not isinstance(error, NotAllowedError):
+                self._restore_later(deletion)
             raise
         return deletion if for_good else self._hidden(deletion)
 
@@ -255,13 +258,15 @@ class Trash(Part):
         self._worker.wake()
 
     async def _restore_failed(self) -> None:
-        """Nobody else can restore what these have hidden, so it is tried until it is stored or refused."""
+        """Nobody else can restore what these have hidden, so it is tried until it is stored; once the role in a team's
+        store was taken away, when that is given back."""
         while self._failed:
             try:
-                with contextlib.suppress(NotAllowedError):  # they have hidden nothing, or the role was taken since
-                    await self._writer.look()  # they may have hidden more than is known, and counted, here
-                    await self._restore(self._failed[0])
+                await self._writer.look()  # they may have hidden more than is known, and counted, here
+                await self._restore(self._failed[0])
                 del self._failed[0]
+            except NotAllowedError:
+                raise
             except StorageUnavailableError:
                 await asyncio.sleep(RETRY_S)
 

@@ -115,8 +115,8 @@ class Nodes:
         captures: bool,
         base_url: Callable[[], str | None],
     ) -> None:
-        """`on_beat` is called when a node has died or a target has nobody; `look` takes over what other nodes did.
-        `base_url` is what this node tells them of itself."""
+        """`on_beat` is called when a node has died, a target has nobody, or the role is given back; `look` takes over
+        what other nodes did. `base_url` is what this node tells them of itself."""
         self._writer, self._readers, self._follower, self._publish = writer, readers, follower, publish
         self._on_beat, self._look, self._captures, self._base_url = on_beat, look, captures, base_url
         self.number = 0
@@ -235,7 +235,7 @@ class Nodes:
                 self._notice(seen)
                 silent = self._silent(seen, time.monotonic())
                 dead, undone = await self._writer.run(partial(_bury, silent=silent)) if silent else (0, ())
-                if dead or free:
+                if dead or free or frees:
                     self._denied.clear()
                     self._on_beat(Beat(dead=dead, undone=undone, free_targets=free))
 

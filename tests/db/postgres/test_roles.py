@@ -31,7 +31,7 @@ from app.db.postgres.roles import init
 from app.db.postgres.schema import PARTITION
 from app.db.postgres.store import Store
 from tests import factories
-from tests.db.helpers import of_kind, query
+from tests.db.helpers import add_many, of_kind, query
 from tests.postgres import PostgresServer
 from tests.stored import store_request
 from tests.support import until
@@ -212,7 +212,7 @@ async def test_a_reader_sees_all_live_and_changes_nothing(open_as: Open, member:
     ):
         with pytest.raises(NotAllowedError, match="may only read"):
             await change
-    await until(lambda: reader.trash._worker.is_idle)  # it does not try for ever to restore what it has not hidden
+    assert not reader.trash._failed, "it does not try to restore what it has not hidden"
     assert len(await reader.nodes.all()) == 1, "a reader is no node"
     changed = await member.endpoints.update(endpoint.id, factories.draft(name="New"))
     await until(lambda: reader.endpoints.by_id(endpoint.id) == changed)
@@ -328,6 +328,30 @@ async def test_one_whose_role_is_back_before_it_says_again_that_it_lives_goes_on
     await until(lambda: DeliveriesQueued(target_ids=(1,), shown={}) in seen, 5)
     assert await member.deliveries.claim(1)
     assert of_kind(seen, DeliveryChanged)[-1].delivery.interrupted
+
+
+async def test_what_a_deletion_hid_before_the_role_was_taken_away_is_back_with_the_role(
+    open_as: Open, team: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.1)
+    member = await open_as(Role.MEMBER)
+    endpoint = await member.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(member, endpoint.id, 300)]
+    between = member._writer.between
+
+    async def then_refused(*args: Any) -> Any:
+        done = await between(*args)
+        give(team, Role.READER)
+        return done
+
+    monkeypatch.setattr(member._writer, "between", then_refused)
+    with pytest.raises(NotAllowedError):
+        await member.trash.delete(made)
+    monkeypatch.setattr(member._writer, "between", between)
+    await until(lambda: member.trash._worker.is_idle, 5)
+    give(team, Role.MEMBER)
+    await until(lambda: not member.trash._failed, 5)
+    assert member.captures.counts(endpoint.id).total == 300
 
 
 async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open, team: str) -> None:
