@@ -186,7 +186,8 @@ class Trash(Part):
         self._restorable.pop(deletion.number, None)
 
     async def purge(self, deletion: Deletion) -> None:
-        """Delete what it hides for good; publishes DeletionPurged. What cannot be deleted is restored if possible."""
+        """Delete what it hides for good; publishes DeletionPurged. What cannot be deleted is restored if possible, or
+        where the role does not allow that, once it does."""
         if deletion.number not in self._restorable:
             return
         purged = DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids)
@@ -195,6 +196,9 @@ class Trash(Part):
                 await self._purge_endpoint(deletion.number, deletion.endpoint)
             else:
                 await self._purge_requests(deletion.number)
+        except NotAllowedError:
+            self._give_up(deletion)
+            raise
         except StorageUnavailableError:
             with contextlib.suppress(StorageUnavailableError):
                 await self.undo(deletion)
@@ -212,8 +216,7 @@ class Trash(Part):
         try:
             await self.purge(deletion)
         except StorageUnavailableError:
-            if self._restorable.pop(deletion.number, None) is not None:
-                self._restore_later(deletion)
+            self._give_up(deletion)
             raise
 
     def was_restored(self, number: int) -> None:
@@ -252,6 +255,10 @@ class Trash(Part):
     def _hidden(self, deletion: Deletion) -> Deletion:
         self._restorable[deletion.number] = deletion
         return deletion
+
+    def _give_up(self, deletion: Deletion) -> None:
+        if self._restorable.pop(deletion.number, None) is not None:
+            self._restore_later(deletion)
 
     def _restore_later(self, deletion: Deletion) -> None:
         self._failed.append(deletion)
@@ -294,8 +301,8 @@ class Trash(Part):
             while shown:
                 shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
         except BaseException:
-            if has_begun and self._restorable.pop(number, None) is not None:
-                self._restore_later(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
+            if has_begun:
+                self._give_up(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
             raise
         self._count_hidden()  # a step that its caller did not wait for may have hidden some since
         endpoint_ids.update(self._request_counts.restore(number))

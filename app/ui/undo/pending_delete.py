@@ -207,9 +207,11 @@ class PendingDelete(QObject):
             if one.restored:
                 self._restore(one)
         except HooklineError as error:
-            if not self._trash.can_undo(one.deletion):
+            if isinstance(error, NotAllowedError):
+                pass  # what it hides is back with the role
+            elif not self._trash.can_undo(one.deletion):
                 self._restore(one)
-            elif not isinstance(error, NotAllowedError):  # such as while the database is not reachable
+            else:  # such as while the database is not reachable
                 waits_again = True
                 one.finishing, one.remaining_ms = False, DELAY_MS
                 self._count_down()

@@ -354,6 +354,26 @@ async def test_what_a_deletion_hid_before_the_role_was_taken_away_is_back_with_t
     assert member.captures.counts(endpoint.id).total == 300
 
 
+@pytest.mark.parametrize("whole", [False, True])
+async def test_what_the_role_did_not_allow_to_be_purged_is_back_with_the_role(
+    open_as: Open, team: str, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.1)
+    member = await open_as(Role.MEMBER)
+    endpoint = await member.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(member, endpoint.id, 3)]
+    deletion = await (member.trash.delete_endpoint(endpoint.id) if whole else member.trash.delete(made))
+    give(team, Role.READER)
+    with pytest.raises(NotAllowedError):
+        await member.trash.purge(deletion)
+    assert not member.trash.can_undo(deletion)
+    await until(lambda: member.trash._worker.is_idle, 5)
+    give(team, Role.MEMBER)
+    await until(lambda: not member.trash._failed, 5)
+    assert member.endpoints.by_id(endpoint.id)
+    assert member.captures.counts(endpoint.id).total == 3
+
+
 async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open, team: str) -> None:
     seen: list[Event] = []
     member = await open_as(Role.MEMBER, seen.append)
