@@ -238,7 +238,7 @@ class RemovedTargets(Part):
         self._batch = AdaptiveBatch(64, most=_MOST)
         self._lock = asyncio.Lock()
         self._worker = BackgroundWorker("hookline-removed-targets", self.run)
-        self.stop = self._worker.stop
+        self.resume, self.stop = self._worker.wake, self._worker.stop
 
     async def load(self) -> None:
         """Continue with what an earlier run left."""
@@ -259,7 +259,7 @@ class RemovedTargets(Part):
                 while self._gone:
                     await self._end_all(self._gone.pop())
         except NotAllowedError:
-            self._gone.clear()  # another node may do that
+            pass  # another node may do that, or this one once its role is given back
         except StorageUnavailableError:  # the writer has logged why
             asyncio.get_running_loop().call_later(RETRY_S, self._worker.wake)
 

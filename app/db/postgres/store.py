@@ -285,6 +285,7 @@ class Store:
     def _node_changed(self, beat: Beat) -> None:
         """Tell what is restored, let the forwarder take what nobody sends, and end what nobody can."""
         self.trash.restore_failed()
+        self._removed_targets.resume()
         for event in beat.undone:
             self._tell(event)
         gone = [number for number in beat.free_targets if self.targets.by_id(number) is None]

@@ -374,6 +374,28 @@ async def test_what_the_role_did_not_allow_to_be_purged_is_back_with_the_role(
     assert member.captures.counts(endpoint.id).total == 3
 
 
+async def test_deliveries_to_a_deleted_target_end_once_the_role_is_given_back(
+    open_as: Open, team: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.1)
+    member = await open_as(Role.MEMBER)
+    endpoint = await member.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    capture = factories.capture(endpoint_id=endpoint.id)
+    await store_request(member.captures, capture, b"{}", endpoint.targets)
+    between = member._writer.between
+
+    async def refused(*args: Any) -> Any:
+        give(team, Role.READER)
+        return await between(*args)
+
+    monkeypatch.setattr(member._writer, "between", refused)
+    await member.targets.delete(endpoint.targets[0].id)
+    await until(lambda: member._removed_targets._worker.is_idle, 5)
+    monkeypatch.setattr(member._writer, "between", between)
+    give(team, Role.MEMBER)
+    await until(lambda: query(team, "SELECT state FROM hookline.delivery") != [("queued",)], 5)
+
+
 async def test_for_one_who_may_write_no_more_the_store_works_again(open_as: Open, team: str) -> None:
     seen: list[Event] = []
     member = await open_as(Role.MEMBER, seen.append)
