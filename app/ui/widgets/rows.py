@@ -181,7 +181,8 @@ class RowsView(QTableView):
         """Home and End go to the first and the last row. Where cells are edited they stay in the row."""
         ends = (QAbstractItemView.CursorAction.MoveHome, QAbstractItemView.CursorAction.MoveEnd)
         if action in ends and self.selectionMode() != QAbstractItemView.SelectionMode.NoSelection:
-            modifiers |= Qt.KeyboardModifier.ControlModifier
+            row = 0 if action == QAbstractItemView.CursorAction.MoveHome else self.model().rowCount() - 1
+            return self.model().index(row, max(0, self.currentIndex().column()))
         return super().moveCursor(action, modifiers)
 
     def selected_rows(self) -> list[int]:

@@ -99,6 +99,12 @@ def test_home_and_end_go_to_the_first_and_the_last_row(view: RowsView) -> None:
     assert view.selected_rows() == [2]
 
 
+def test_end_goes_to_the_last_row_though_no_row_is_current(view: RowsView) -> None:
+    view.setCurrentIndex(view.model().index(-1, 0))
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.selected_rows() == [2]
+
+
 def test_home_and_end_stay_in_the_row_of_an_edited_cell(view: RowsView) -> None:
     view.setSelectionMode(RowsView.SelectionMode.NoSelection)
     view.setCurrentIndex(view.model().index(1, 0))
