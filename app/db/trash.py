@@ -145,8 +145,8 @@ class Trash(Part):
 
     async def delete_endpoint(self, endpoint_id: int, *, for_good: bool = False) -> Deletion:
         """Hide an endpoint with its requests, or purge it at once if it is `for_good`. Until it is purged it answers as
-        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. If
-        it fails, the endpoint is restored as soon as that can be stored. Raises NotFoundError."""
+        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. If it fails, the
+        endpoint is restored as soon as that can be stored. Raises NotFoundError."""
         endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
         self._count_hidden()
         requests = self._request_counts.of(endpoint_id).total

@@ -65,7 +65,7 @@ class Tasks:
         return result
 
     async def until_read(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read again while the store cannot be read, which the user is told once, until this ends."""
+        """Read again while the store cannot be read. A message says so until this ends."""
         told = False
         try:
             while True:

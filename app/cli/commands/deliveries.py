@@ -90,7 +90,7 @@ COLUMNS: tuple[Column[Delivery], ...] = (
     Column("ERROR", lambda one: reason_text(one.error, one.next_step) or "-", least=12, left_out=1, empty="-"),
 )
 NONE_FOUND = {
-    None: ("Nothing has been forwarded yet.", "There is no such delivery."),
+    None: ("Nothing has been forwarded yet.", "There are no such deliveries."),
     "failed": ("No delivery has failed.", "None of these deliveries has failed."),
     "not_sent": ("Every delivery could be sent.", "Each of these deliveries could be sent."),
     QUEUED: ("No delivery waits.", "None of these deliveries waits."),

@@ -161,8 +161,8 @@ class Nodes:
         return job in self._lost
 
     def refused(self) -> None:
-        """The role did not allow a write: own nothing until the next sign of life. That frees what is still owned in
-        the store, and whoever claims it is told so, and marks what was being sent."""
+        """The role did not allow a write: own nothing until the next sign of life, which frees in the store what this
+        node owned. Whoever claims that marks what was being sent."""
         self._is_refused = True
         self._lose_jobs()
 

@@ -81,4 +81,4 @@ def test_deliveries_are_listed_and_the_failed_ones_alone(program: Program, run: 
     run("endpoint", "add", "Other", "--slug", "other")
     nothing = run("deliveries", "other")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "There is no such delivery." in nothing.err
+    assert "There are no such deliveries." in nothing.err
