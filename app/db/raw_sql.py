@@ -35,8 +35,8 @@ These files write SQL (a test compares):
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | many rows a statement, prepared once; numbers that each engine keeps in a place of its own |
+| `search/index/background_index.py` | background steps that read the search text of requests |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
-| `search/index/requests.py` | background steps that read the search text of requests |
 | `search/index/trigrams.py` | full-text tables |
 | `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |

@@ -17,28 +17,25 @@ import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from peewee import Database
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.core.model import PageKey
 from app.core.record import Record
 from app.core.search.query import Term
 from app.data_folder.database_files import remove_database
-from app.db.background_worker import BackgroundWorker
 from app.db.part import Shared
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.search.candidate import Candidate
+from app.db.search.index.background_index import BackgroundIndex, json_leaves, read_batch
 from app.db.search.index.group import SIZE, IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
 from app.db.search.index.index_query import IndexQuery
 from app.db.search.index.planner import to_index_query
-from app.db.search.index.requests import json_leaves, read_batch
 from app.db.search.index.terms import ColumnValues, key_of, terms_of
 from app.db.search.index.trigrams import INDEXED, TRIGRAM_TABLE, TrigramSample, indexed_text
 from app.db.search.scan import ListSection, place_before
@@ -197,34 +194,22 @@ def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Co
     )
 
 
-BATCH = 64
-"""Requests indexed at once: some 20 ms of work on two threads, which blocks the window for that time. Fewer if they are
-long, see `read_batch`."""
-MOST_WAITING = 1_000
-"""Maximum requests waiting to be indexed: searches read them one by one."""
 LOOKUP_S = 0.01
 """While nothing is found, the next groups are queried without returning to the loop, which often takes longer."""
 ROOM_S = 2.0
 """How often free space is checked while the disk is nearly full."""
-REST = 16.0
-"""The pause between steps while requests come in, as a multiple of the time a step took."""
 
 
-class Index:
-    """All public methods are called on the loop's thread. Errors of the file are logged; searches then scan.
-
-    `has_room`, called on the index's thread, says whether the disk has room for an index; without room nothing is
+class Index(BackgroundIndex):
+    """`has_room`, called on the index's thread, says whether the disk has room for an index; without room nothing is
     indexed.
     """
 
     def __init__(self, path: Path, readers: Readers, has_room: Callable[[], bool]) -> None:
+        super().__init__()
         self._path, self._readers, self._has_room = path, readers, has_room
-        self._thread = ThreadPoolExecutor(1, "hookline-index")
         self._file: IndexFile | None = None
-        self._worker = BackgroundWorker("hookline-index", self._run)
         self._instance, self._newest = "", 0
-        self._captured = self._waiting = 0
-        self._cancelled = self._stopped = False
         self.contents = IndexContents()
 
     def start(self, instance: str, newest: int) -> None:
@@ -232,15 +217,6 @@ class Index:
         self._instance, self._newest = instance, newest
         self._waiting = newest
         self._worker.wake()
-
-    def handle_event(self, event: Event) -> None:
-        if isinstance(event, Captured):
-            self._captured += len(event.summaries)
-            self._waiting += len(event.summaries)
-            if self._waiting > MOST_WAITING:
-                self._worker.wake()
-        elif isinstance(event, Purged | DeletionPurged):
-            self._worker.wake()
 
     async def find(self, query: IndexQuery, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
         """The numbers of requests that may match, for one or more of the first zones, each a list of groups; None when
@@ -253,14 +229,6 @@ class Index:
         except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
             log.warning("the search index cannot be read: %s", error)
             return None
-
-    async def stop(self) -> None:
-        """Stop after the current batch, and close the file. Twice is harmless."""
-        await self._worker.stop()
-        if not self._stopped:
-            self._stopped = True
-            await self._on_thread(self._close)  # after the thread's current job
-            self._thread.shutdown()
 
     async def _run(self) -> None:
         try:
@@ -293,7 +261,7 @@ class Index:
 
     async def _is_worthwhile(self) -> bool:
         """Whether there is a file, as far as the folder lets that be seen, or much to index."""
-        return self._waiting > MOST_WAITING or await self._on_thread(partial(os.path.exists, self._path))
+        return self._many_wait() or await self._on_thread(partial(os.path.exists, self._path))
 
     async def _wait_for_room(self) -> None:
         """Wait until there is room, and meanwhile only remove deleted requests, which frees space."""
@@ -312,12 +280,12 @@ class Index:
         while True:
             await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
-            job = partial(read_batch, after=self.contents.upto, most=BATCH, convert=entry)
+            job = partial(read_batch, after=self.contents.upto, convert=entry)
             entries, more = await self._readers.run(job, slow=True)
             if not more:
                 break  # searches examine the last few one by one
             self.contents = await self._on_thread(partial(self._file.add, entries))
-            await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
+            await self._rest(begin, captured)
         self._waiting = len(entries)
         await self._forget()
 
@@ -337,10 +305,6 @@ class Index:
         file, self._file = self._file, None
         if file is not None:
             file.close()
-
-    async def _on_thread(self, job: Callable[[], T]) -> T:
-        work: Any = self._thread.submit(job)
-        return await asyncio.wrap_future(work)
 
 
 def _deleted_groups(database: Database, numbers: Sequence[int]) -> list[int]:

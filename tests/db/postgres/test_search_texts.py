@@ -17,6 +17,7 @@ from app.db.postgres.search.group_filter import Facts
 from app.db.postgres.search.search import Group, zones
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
+from app.db.search.index import background_index
 from tests import factories
 from tests.db.helpers import OpenStore, add, add_many
 from tests.db.search.index import has_groups, indexed, make_small, upto
@@ -101,7 +102,7 @@ async def test_one_node_stores_texts_at_a_time(store: Store, endpoint: Endpoint,
 async def test_texts_are_stored_without_a_pause_while_another_node_captures(
     store: Store, endpoint: Endpoint, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "REST", 1e6)
+    monkeypatch.setattr(background_index, "REST", 1e6)
     other = await open_store(works=False)
     await until(lambda: other.endpoints.by_id(endpoint.id))
 

@@ -13,8 +13,9 @@ from app.db.sqlite.search import IndexContents
 from app.db.sqlite.store import Store as SqliteStore
 
 SMALL = {
-    "app.db.sqlite.search": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
-    "app.db.postgres.search.indexing": {"MOST_WAITING": 10, "BATCH": 8, "GROUP": 32, "REST": 0.0},
+    "app.db.search.index.background_index": {"MOST_WAITING": 10, "BATCH": 8, "REST": 0.0},
+    "app.db.sqlite.search": {"GROUP": 32},
+    "app.db.postgres.search.indexing": {"GROUP": 32},
     "app.db.postgres.search.search": {"GROUP": 32},
     "app.db.postgres.search.group_filter": {"RARE": 10},
 }

@@ -25,7 +25,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.core.store import Store
-from app.db.search.index import requests, trigrams
+from app.db.search.index import background_index, trigrams
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.scan import meets
@@ -367,13 +367,13 @@ async def test_few_long_requests_are_indexed_at_once(
     sizes: list[int] = []
 
     def watched(*given: Any, **named: Any) -> tuple[list[Any], bool]:
-        batch, more = requests.read_batch(*given, **named)
+        batch, more = background_index.read_batch(*given, **named)
         sizes.append(len(batch))
         return batch, more
 
     for place in "sqlite.search", "postgres.search.indexing":
         monkeypatch.setattr(f"app.db.{place}.read_batch", watched)
-    monkeypatch.setattr(requests, "TEXT_AT_ONCE", 1_000)
+    monkeypatch.setattr(background_index, "TEXT_AT_ONCE", 1_000)
     # In one commit: of those that come one by one, the last may wait.
     await asyncio.gather(*(add(store, endpoint.id, b"%d " % number * 300) for number in range(20)))
     await indexed(store, 20)

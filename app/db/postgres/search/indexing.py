@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,14 +18,12 @@ import psycopg
 from peewee import Database, PeeweeException
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Captured, DeletionPurged, Event, Purged
-from app.db.background_worker import BackgroundWorker
 from app.db.postgres.database import PostgresDatabase, is_refused, trouble
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.postgres.search.group_filter import PAIRS, keys_of, pairs_of, stored
 from app.db.raw_sql import execute, json_list, raw
 from app.db.search.candidate import Candidate
-from app.db.search.index.requests import json_leaves, read_batch
+from app.db.search.index.background_index import BackgroundIndex, json_leaves, read_batch
 from app.db.search.index.terms import ColumnValues
 from app.db.search.index.trigrams import INDEXED, combined_text
 
@@ -37,12 +33,6 @@ T = TypeVar("T")
 GROUP = 32_768
 """Numbers of requests in a group: to look at the texts of one without an index takes some 30 ms."""
 CANCEL_S = 2.0
-BATCH = 64
-"""Requests at once: some 20 ms of work, which a deletion may have to wait for."""
-MOST_WAITING = 1_000
-"""Maximum requests whose texts wait to be stored: searches examine them one by one."""
-REST = 16.0
-"""The pause between steps while this node captures, as a multiple of the time a step took."""
 MISSING = (
     "Searches are slower than they could be: the database lacks the extension pg_trgm. Have an administrator of the"
     " database server run CREATE EXTENSION pg_trgm in it, then restart Hookline."
@@ -95,42 +85,22 @@ def row_of(seq: int, received_at: int, size: int, request: Candidate, columns: C
     return Row(seq, received_at, always, stored(combined), keys, leaves.paths)
 
 
-class Index:
-    """All public methods are called on the loop's thread. Errors are logged; searches then examine more requests."""
-
+class Index(BackgroundIndex):
     def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-        self._thread = ThreadPoolExecutor(1, "hookline-index")
+        super().__init__()
+        self._database, self._is_building = database, False
         self._connection: psycopg.Connection[Any] | None = None
-        self._worker = BackgroundWorker("hookline-index", self._run)
-        self._captured = self._waiting = 0
-        self._cancelled = self._stopped = self._is_building = False
 
     def start(self, newest: int) -> None:
         """`newest` is the highest number of a request so far."""
         self._waiting = newest
-        if newest > MOST_WAITING:
+        if self._many_wait():
             self._worker.wake()
 
-    def handle_event(self, event: Event) -> None:
-        if isinstance(event, Captured):
-            self._captured += event.own  # what others capture takes nothing of this process
-            self._waiting += len(event.summaries)
-            if self._waiting > MOST_WAITING:
-                self._worker.wake()
-        elif isinstance(event, Purged | DeletionPurged):
-            self._worker.wake()
-
-    async def stop(self) -> None:
-        """Stop after the current batch, and close the connection. Twice is harmless."""
-        await self._worker.stop()
-        if not self._stopped:
-            self._stopped = True
-            if self._is_building and self._connection is not None:
-                with suppress(psycopg.Error):  # it may be building an index, which goes on with the next start
-                    await asyncio.to_thread(self._connection.cancel_safe, timeout=CANCEL_S)
-            await self._on_thread(self._disconnect)  # after the thread's current job
-            self._thread.shutdown()
+    async def _interrupt(self) -> None:
+        if self._is_building and self._connection is not None:
+            with suppress(psycopg.Error):  # it may be building an index, which goes on with the next start
+                await asyncio.to_thread(self._connection.cancel_safe, timeout=CANCEL_S)
 
     async def _run(self) -> None:
         if self._cancelled:
@@ -138,14 +108,14 @@ class Index:
         try:
             await self._follow()
         except (psycopg.Error, PeeweeException) as error:
-            await self._on_thread(self._disconnect)
+            await self._on_thread(self._close)
             if trouble(error) is None and not is_refused(error):
                 raise
             raise StorageUnavailableError(str(error)) from error
         except Exception:
             log.exception("the search index is given up until the next start")
             self._cancelled = True
-            await self._on_thread(self._disconnect)
+            await self._on_thread(self._close)
 
     async def _follow(self) -> None:
         """Store the texts that wait, and remove those of deleted requests, unless another node does."""
@@ -156,7 +126,7 @@ class Index:
         while left is None:
             begin, captured = time.perf_counter(), self._captured
             left = await self._on_thread(self._add)
-            await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
+            await self._rest(begin, captured)
         self._waiting += left  # searches examine the last few one by one
         await self._on_thread(self._tidy)
 
@@ -177,7 +147,7 @@ class Index:
         with database.atomic():
             execute(database, f"SELECT pg_advisory_xact_lock({TEXT_LOCK})")
             (upto,) = execute(database, "SELECT coalesce(max(upto), 0) FROM search_group").fetchone()
-            rows, more = read_batch(database, upto, BATCH, row_of)
+            rows, more = read_batch(database, upto, row_of)
             if not more:
                 return len(rows)
             for place in sorted({row.seq // GROUP for row in rows}):
@@ -246,14 +216,10 @@ class Index:
             execute(self._database, _COUNT.format(texts=texts), (first,))
             execute(self._database, _FINISH.format(texts=texts), (first,))
 
-    def _disconnect(self) -> None:
+    def _close(self) -> None:
         self._connection = None
         with suppress(Exception):
             self._database.close()
-
-    async def _on_thread(self, job: Callable[[], T]) -> T:
-        work: Any = self._thread.submit(job)
-        return await asyncio.wrap_future(work)
 
 
 def operators_of(database: Database) -> str | None:
