@@ -10,7 +10,8 @@ from typing import Any
 from peewee import SQL, Database
 
 from app.core.clock import DAY_US
-from app.core.model import PurgeReport
+from app.core.clock_problem import ClockProblem
+from app.core.model import PurgeReport, StorageSize
 from app.db import body_parts
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
@@ -183,12 +184,17 @@ class Cleanup(Part):
         await self.run()
 
 
-class Purging(Part):
-    """Purges at each interval of so many seconds; `rows` is the first step's."""
+PURGE_INTERVAL_S = 900.0
 
-    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int, interval_s: float) -> None:
+
+class Purging(Part):
+    """Deletes requests by age, at each interval; `rows` is the first step's. `problem`: why it is waiting."""
+
+    problem: ClockProblem | None = None
+
+    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int) -> None:
         super().__init__(shared)
-        self._cleanup, self._clock, self._interval_s = cleanup, shared.clock, interval_s
+        self._cleanup, self._clock = cleanup, shared.clock
         self._rows, self._unsent, self._lock = AdaptiveBatch(rows), UnsentReport(), asyncio.Lock()
         self._worker = BackgroundWorker("hookline-retention", self._run)
         self._timer: asyncio.TimerHandle | None = None
@@ -213,8 +219,16 @@ class Purging(Part):
             self._timer.cancel()
         self.next_run_at = None
 
+    async def resume(self) -> None:
+        """Trust the clock, and purge soon."""
+        raise NotImplementedError
+
     async def purge(self) -> PurgeReport:
         """Delete expired requests; publishes Purged. StorageUnavailableError if impossible."""
+        raise NotImplementedError
+
+    async def size(self) -> StorageSize:
+        """How much the store takes, and how much of it the next purge can free, which is an estimate."""
         raise NotImplementedError
 
     async def _scheduled(self) -> None:
@@ -226,8 +240,8 @@ class Purging(Part):
         try:
             await self._scheduled()
         finally:
-            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
-            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+            self.next_run_at = self._clock() + int(PURGE_INTERVAL_S * 1_000_000)
+            self._timer = asyncio.get_running_loop().call_later(PURGE_INTERVAL_S, self._worker.wake)
 
     async def _purge_endpoint(self, delete: Callable[..., Deleted], endpoint_id: int, now: int) -> int:
         """Delete in steps what has expired by `now`; how many. Each step asks the database for how many days the

@@ -28,7 +28,7 @@ from app.db.models import (
 )
 from app.db.part import Part, Shared
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
-from app.db.raw_sql import ManyRows, is_sqlite, raw, savepoint
+from app.db.raw_sql import ManyRows, execute, is_sqlite, raw, savepoint
 from app.db.records import from_draft, to_endpoint
 from app.db.trash import Trash
 
@@ -48,8 +48,22 @@ class Endpoints(Part):
             self._directory.keep(endpoint)
 
     async def look_again(self, slug: str) -> bool:
-        """Where there is one node, nobody else changes an endpoint."""
-        return False
+        """Whether the endpoint with this slug is another than was known: another node has changed, created or deleted
+        it. It is known from now on. A single read, of what is about to be refused: so a flood of requests to unknown
+        paths stays cheap."""
+        if not self._request_counts.for_all_nodes:
+            return False
+
+        def job(database: Database) -> tuple[int, int] | None:
+            found: tuple[int, int] | None = execute(database, _VERSION, (slug,)).fetchone()
+            return found
+
+        known = self.by_slug(slug)
+        stored = await self._readers.run(job)
+        if stored == (None if known is None else (known.id, known.version)):
+            return False
+        await self._writer.look()
+        return True
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
@@ -151,6 +165,9 @@ class Endpoints(Part):
 
 _COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
 _ENDPOINTS = ManyRows("endpoint", _COLUMNS, key="id")
+
+
+_VERSION = "SELECT id, version FROM endpoint WHERE slug = ? AND trashed IS NULL"
 
 
 class SlugTakenError(InvalidFieldsError):

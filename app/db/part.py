@@ -5,12 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from app import __version__
 from app.core.events import Event
+from app.core.node import Node, OtherNodes
 from app.db.counts import RequestCounts
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.writer_thread import WriterThread
+
+
+class Nodes:
+    """The programs that run on the store: this one alone, where no other engine says otherwise."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock, self._started_at = clock, clock()
+        self.others = OtherNodes()
+        """When they change, NodesChanged is published."""
+
+    async def catch_up(self) -> bool:
+        """Take over what other nodes have done by now; False where there are none. Raises StorageUnavailableError."""
+        return False
+
+    async def all(self) -> Sequence[Node]:
+        """Those that are alive, by number. Raises StorageUnavailableError."""
+        now = self._clock()
+        return [Node(number=1, version=__version__, started_at=self._started_at, seen_at=now, current=True)]
+
+    async def claim(self, job: str) -> bool | None:
+        """Whether this node does the job: True if it has just become the owner, None if it was that already."""
+        return None
+
+    def has_lost(self, job: str) -> bool:
+        """Whether other nodes may do the job that this one did, and that it has not claimed since."""
+        return False
 
 
 class Shared(NamedTuple):
@@ -22,6 +50,7 @@ class Shared(NamedTuple):
     directory: EndpointDirectory
     counts: RequestCounts
     limits: StorageLimits
+    nodes: Nodes
     publish: Callable[[Event], None]
     own_bases: Callable[[], Sequence[str]]
     clock: Callable[[], int]

@@ -18,6 +18,7 @@ These files write SQL (a test compares):
 | `deliveries/delivery_results.py` | all results that wait, in a few statements a commit; the oldest attempts |
 | `deliveries/targets.py` | any number of rows in one statement; what is wrong with each target, in one |
 | `deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
+| `endpoints.py` | a column that only PostgreSQL's table has |
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `models.py` | indexes with conditions |
 | `postgres/database.py` | what each connection is set to |
@@ -30,7 +31,6 @@ These files write SQL (a test compares):
 | `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
 | `postgres/search/search.py` | the conditions are written by the search |
 | `postgres/server_checks.py` | a database that is read without the store |
-| `postgres/store.py` | a column that only PostgreSQL's table has |
 | `postgres/store_place.py` | locks of the server, and tables that only PostgreSQL has |
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |

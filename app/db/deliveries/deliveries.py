@@ -56,6 +56,9 @@ class Deliveries(Part):
         super().__init__(shared)
         self._targets, self._removed_targets = targets, removed_targets
         self._results = ResultQueue(self._writer, self._stored)
+        self._nodes = shared.nodes
+        self._unmarked: set[int] = set()
+        """Targets that were claimed, and what was being sent to them is not marked yet."""
 
     async def load(self) -> None:
         """Store the attempts that were being made when the last run ended as interrupted; before the counts are
@@ -80,6 +83,8 @@ class Deliveries(Part):
     async def queued(
         self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
     ) -> list[QueuedDelivery]:
+        if self._nodes.has_lost(_job(target_id)):
+            return []  # other nodes took this one for dead: its sender then stops, and claims the target again
         values = {
             "target_id": target_id,
             "due_at": _NEVER if due_at is None else due_at,
@@ -103,6 +108,8 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        if self._nodes.has_lost(_job(target_id)):
+            return None
         values = {"target_id": target_id, "now": now_us(), "without": json_list(without)}
         text = f"{_NEXT_DUE_AT} AND id NOT IN names(:without)" if without else _NEXT_DUE_AT  # the index has no ids
 
@@ -121,8 +128,14 @@ class Deliveries(Part):
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
     async def claim(self, target_id: int) -> bool:
-        """Where there is one node, nobody else sends."""
-        return True
+        """What the node that had the target before was sending may have been received: that is marked."""
+        claimed = await self._nodes.claim(_job(target_id))
+        if claimed:
+            self._unmarked.add(target_id)
+        if claimed is not False and target_id in self._unmarked:
+            await self.interrupt(target_id)
+            self._unmarked.discard(target_id)
+        return claimed is not False
 
     async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
         return await self._writer.run(lambda database: delivery_results.begin(database, delivery_ids))
@@ -350,6 +363,11 @@ class Deliveries(Part):
     def _grew(self, endpoint_id: int, size: int) -> None:
         self._request_counts.grew(endpoint_id, size)
         self._limits.grew(endpoint_id, size)
+
+
+def _job(target_id: int) -> str:
+    """The name of sending to a target: one node does that."""
+    return f"target {target_id}"
 
 
 def interrupt(

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from app.core.node import Node, OtherNodes
 from app.core.record import Record
 from app.core.role import Role
 from app.db.deliveries.deliveries import interrupt
+from app.db.part import Nodes
 from app.db.postgres.follow import Follower
 from app.db.raw_sql import execute
 from app.db.readers import Readers
@@ -100,7 +101,7 @@ class Seen(NamedTuple):
     base_url: str | None
 
 
-class Nodes:
+class TeamNodes(Nodes):
     """This node among the others. Used on the loop's thread."""
 
     def __init__(
@@ -111,14 +112,13 @@ class Nodes:
         publish: Callable[[Event], None],
         *,
         on_beat: Callable[[Beat], None],
-        look: Callable[[], Awaitable[None]],
         captures: bool,
         base_url: Callable[[], str | None],
     ) -> None:
-        """`on_beat` is called when a node has died, a target has nobody, or the role is given back; `look` takes over
-        what other nodes did. `base_url` is what this node tells them of itself."""
+        """`on_beat` is called when a node has died, a target has nobody, or the role is given back. `base_url` is what
+        this node tells the others of itself."""
         self._writer, self._readers, self._follower, self._publish = writer, readers, follower, publish
-        self._on_beat, self._look, self._captures, self._base_url = on_beat, look, captures, base_url
+        self._on_beat, self._captures, self._base_url = on_beat, captures, base_url
         self.number = 0
         self.others = OtherNodes()
         self._owned: set[str] = set()
@@ -182,11 +182,10 @@ class Nodes:
         ]
 
     async def catch_up(self) -> bool:
-        await self._look()
+        await self._writer.look()
         return True
 
     async def claim(self, job: str) -> bool | None:
-        """Whether this node does the job: True if it has just become the owner, None if it was that already."""
         if job in self._owned:
             return None
         if not self._works or self._is_refused:

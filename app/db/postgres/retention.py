@@ -15,7 +15,6 @@ from app.db.deleting import Cleanup, Purging, delete_oldest
 from app.db.deliveries.unsent import BY_AGE
 from app.db.part import Shared
 from app.db.postgres.database import SCHEMA
-from app.db.postgres.nodes import Nodes
 from app.db.postgres.schema import drop_partition, emptied_partitions
 from app.db.raw_sql import execute
 
@@ -32,12 +31,10 @@ def server_time(database: Database) -> int:
 
 
 class Retention(Purging):
-    problem = None
-    """No clock is doubted but a node's own, which retention does not ask."""
+    """`problem` stays None: no clock is doubted but a node's own, which retention does not ask."""
 
-    def __init__(self, shared: Shared, cleanup: Cleanup, nodes: Nodes, *, interval_s: float) -> None:
-        super().__init__(shared, cleanup, rows=256, interval_s=interval_s)
-        self._nodes = nodes
+    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
+        super().__init__(shared, cleanup, rows=256)
 
     async def resume(self) -> None:
         self.purge_soon()
@@ -83,5 +80,5 @@ class Retention(Purging):
             await self._writer.run(partial(drop_partition, first=first))
 
     async def _scheduled(self) -> None:
-        if await self._nodes.claim("retention") is not False:
+        if await self._shared.nodes.claim("retention") is not False:
             await self.purge()

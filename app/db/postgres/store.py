@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
-from peewee import Database
 
 from app.core.clock import now_us
-from app.core.delivery import QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import (
     Captured,
@@ -27,70 +25,62 @@ from app.core.events import (
 from app.core.model import Endpoint
 from app.core.providers import Identify
 from app.core.role import Role
-from app.db.captures import Captures
 from app.db.counts import RequestCounts
 from app.db.deleting import Cleanup
-from app.db.deliveries.deliveries import Deliveries
-from app.db.deliveries.replays import Replays
-from app.db.deliveries.response_pairs import ResponsePairReader
-from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.endpoints import Account, Endpoints, Tunnels
-from app.db.eviction import StorageEviction
-from app.db.identification import Identification
 from app.db.part import Shared
 from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
 from app.db.postgres.follow import Changes, Follower, Listener, Notices
-from app.db.postgres.nodes import Beat, Nodes
+from app.db.postgres.nodes import Beat, TeamNodes
 from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
 from app.db.postgres.search.indexing import MISSING, Index, operators_of
 from app.db.postgres.search.search import Search
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
-from app.db.queries import Activity, ProviderStats
-from app.db.raw_sql import execute
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
-from app.db.trash import Trash
+from app.db.store import Store as AnyStore
 from app.db.writer_thread import Inserts
 
-PURGE_INTERVAL_S = 900.0
 DELETIONS = 1 << 32
 """Numbers for the deletions of each run of a node: those of two never meet, and tell which run began a deletion."""
 LIMITS = "storage limits"
 """The job of keeping below them."""
 
 
-class Store:
-    """A node's way to the store. Its public methods, and those of its repositories, are called on the loop's thread."""
+class Store(AnyStore):
+    """A node's way to the store."""
+
+    nodes: TeamNodes
+    _writer: Writer
+    _index: Index
 
     def __init__(
         self,
         url: str,
         publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]],
+        own_bases: Callable[[], Sequence[str]] = tuple,
         *,
-        clock: Callable[[], int],
-        purge_interval_s: float,
-        identify: Identify | None,
-        works: bool,
-        base_url: Callable[[], str | None],
+        clock: Callable[[], int] = now_us,
+        identify: Identify | None = None,
+        works: bool = True,
+        base_url: Callable[[], str | None] = lambda: None,
     ) -> None:
+        """`identify` finds the provider of a request. With `works` it captures, and does what one node does for all, as
+        far as its role allows; `base_url` is what its capture URLs begin with."""
         self.place, self._publish, self._may_work = shown(url), publish, works
         self._evicting: asyncio.Task[None] | None = None
         self._taking_over: asyncio.Task[None] | None = None
         self._reading_plan: asyncio.Task[None] | None = None
-        self.slow_search: str | None = None
-        """Why searches are slow, and what helps, in sentences."""
         self._closing = asyncio.Lock()
         self._deleted: set[int] = set()
         """Endpoints that other nodes have deleted, and may restore."""
-        self._request_counts, self._directory = RequestCounts(for_all_nodes=True), EndpointDirectory()
-        self.limits = StorageLimits(publish, self._request_counts, self._limit_exceeded)
+        counts, self._directory = RequestCounts(for_all_nodes=True), EndpointDirectory()
+        limits = StorageLimits(publish, counts, self._limit_exceeded)
         self._follower = Follower()
         self._writer = Writer(
             url,
-            Inserts(self._request_counts, self.limits, self._tell),
+            Inserts(counts, limits, self._tell),
             self._follower,
             on_trouble=self._trouble_changed,
             on_changes=self._follow,
@@ -102,13 +92,12 @@ class Store:
             self._reading[0], trouble, is_lost=is_lost, not_allowed=lambda error: not_allowed(error, self.role)
         )
         self._index = Index(self._reading[1])
-        self.nodes = Nodes(
+        nodes = TeamNodes(
             self._writer,
             self._readers,
             self._follower,
             publish,
             on_beat=self._node_changed,
-            look=self._writer.look,
             captures=works,
             base_url=base_url,
         )
@@ -118,78 +107,16 @@ class Store:
             self._writer,
             self._readers,
             self._directory,
-            self._request_counts,
-            self.limits,
+            counts,
+            limits,
+            nodes,
             self._tell,
             own_bases,
             clock,
             lambda: self._writer.user,
         )
-        self._cleanup = Cleanup(shared, rows=256, parts=4)
-        self._eviction = StorageEviction(shared, self._cleanup)
-        self._identification = Identification(shared, identify)
-        self.retention = Retention(shared, self._cleanup, self.nodes, interval_s=purge_interval_s)
-        self.trash = Trash(shared, self._cleanup)
-        self.account = Account(shared, self.trash)
-        self._removed_targets = RemovedTargets(shared)
-        self.endpoints = _Endpoints(
-            shared, self._removed_targets, self.trash, self.retention.purge_soon, self._writer.look
-        )
-        self.targets = Targets(shared, self._removed_targets)
-        self.captures = Captures(
-            shared,
-            Search(shared),
-            self.trash,
-            cleanup=self._cleanup,
-            identification=self._identification,
-            removed_targets=self._removed_targets,
-        )
-        self.deliveries = _Deliveries(shared, self.targets, self._removed_targets, self.nodes)
-        self.replays = Replays(shared)
-        self.tunnels = Tunnels(shared)
-        self.response_pairs = ResponsePairReader(shared)
-        self.activity = Activity(shared)
-        self.senders = ProviderStats(shared)
-
-    @classmethod
-    async def open(
-        cls,
-        url: str,
-        publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]] = tuple,
-        *,
-        clock: Callable[[], int] = now_us,
-        purge_interval_s: float = PURGE_INTERVAL_S,
-        identify: Identify | None = None,
-        works: bool = True,
-        base_url: Callable[[], str | None] = lambda: None,
-    ) -> Store:
-        """Open the store at `url`, created or upgraded if need be. `identify` finds the provider of a request. With
-        `works` it captures, and does what one node does for all, as far as its role allows; `base_url` is what its
-        capture URLs begin with.
-
-        StoreAddressError when it cannot be used; then it is left unchanged.
-        """
-        store = cls(
-            url,
-            publish,
-            own_bases,
-            clock=clock,
-            purge_interval_s=purge_interval_s,
-            identify=identify,
-            works=works,
-            base_url=base_url,
-        )
-        try:
-            await store._load()
-        except BaseException:
-            await store.close()
-            raise
-        return store
-
-    @property
-    def file(self) -> None:
-        """It is the server's."""
+        cleanup = Cleanup(shared, rows=256, parts=4)
+        super().__init__(shared, Search(shared), cleanup, Retention(shared, cleanup), identify)
 
     @property
     def role(self) -> Role:
@@ -199,22 +126,13 @@ class Store:
     def works(self) -> bool:
         return self._may_work and self.role is Role.MEMBER
 
-    def begin_shutdown(self) -> None:
-        self._writer.begin_shutdown()
-
     async def close(self) -> None:
-        self._writer.begin_shutdown()
+        self.begin_shutdown()
         cutting = asyncio.get_running_loop().call_later(CLOSING_PATIENCE_S, self._cut_readers)
         async with self._closing:
             await self._listener.stop()
             await self.retention.stop()
-            await self._eviction.stop()
-            await self._removed_targets.stop()
-            await self._cleanup.stop()
-            await self._identification.stop()
-            await self._index.stop()
-            await self.captures.close()
-            await self.trash.stop()
+            await self._stop_work()
             await self.trash.undo_all()
             self._notices.flush()
             await self.nodes.stop()
@@ -234,11 +152,7 @@ class Store:
         await self._writer.run(partial(self._follower.start, reads=reads))
         await self.account.load()
         await self.endpoints.load(secrets=reads)
-        counts = await self._writer.run(self._follower.counts)
-        self.limits.load(counts)
-        for endpoint in self.endpoints.all():
-            self._request_counts.start(endpoint.id, counts[endpoint.id])
-            self.limits.follow(endpoint)
+        self._count(await self._writer.run(self._follower.counts))
         if self.role is not Role.MEMBER:
             await self._cleanup.stop()
         if not self.works:
@@ -298,8 +212,11 @@ class Store:
             self._taking_over = asyncio.get_running_loop().create_task(self._end(gone), name="hookline-take-over")
 
     async def _end(self, gone: Sequence[int]) -> None:
+        """Nobody sends what is queued for these targets, which are gone: their nodes died before they could end it."""
         with contextlib.suppress(StorageUnavailableError):
-            await self.deliveries.end_removed(gone)
+            for target_id in gone:
+                if await self.deliveries.claim(target_id):
+                    self._removed_targets.check([target_id])
 
     def _follow(self, changes: Changes) -> None:
         """Take over what other nodes changed, and tell about it."""
@@ -350,75 +267,3 @@ class Store:
         self._request_counts.forget(endpoint.id)
         self.limits.forget(endpoint.id)
         self._publish(EndpointRemoved(endpoint=endpoint))
-
-
-_VERSION = "SELECT id, version FROM endpoint WHERE slug = ? AND trashed IS NULL"
-
-
-class _Endpoints(Endpoints):
-    """Other nodes change them, too."""
-
-    def __init__(
-        self,
-        shared: Shared,
-        removed_targets: RemovedTargets,
-        trash: Trash,
-        retention_changed: Callable[[], None],
-        look: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`look` takes over what other nodes changed."""
-        super().__init__(shared, removed_targets, trash, retention_changed)
-        self._look = look
-
-    async def look_again(self, slug: str) -> bool:
-        """A single read, of what is about to be refused: so a flood of requests to unknown paths stays cheap."""
-
-        def job(database: Database) -> tuple[int, int] | None:
-            found: tuple[int, int] | None = execute(database, _VERSION, (slug,)).fetchone()
-            return found
-
-        known = self.by_slug(slug)
-        stored = await self._readers.run(job)
-        if stored == (None if known is None else (known.id, known.version)):
-            return False
-        await self._look()
-        return True
-
-
-class _Deliveries(Deliveries):
-    """Any node may send them, each target's by one of them."""
-
-    def __init__(self, shared: Shared, targets: Targets, removed_targets: RemovedTargets, nodes: Nodes) -> None:
-        super().__init__(shared, targets, removed_targets)
-        self._nodes = nodes
-        self._unmarked: set[int] = set()
-        """Targets that were claimed, and what was being sent to them is not marked yet."""
-
-    async def claim(self, target_id: int) -> bool:
-        """What the node that had the target before was sending may have been received: that is marked."""
-        claimed = await self._nodes.claim(f"target {target_id}")
-        if claimed:
-            self._unmarked.add(target_id)
-        if claimed is not False and target_id in self._unmarked:
-            await self.interrupt(target_id)
-            self._unmarked.discard(target_id)
-        return claimed is not False
-
-    async def queued(
-        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
-    ) -> list[QueuedDelivery]:
-        """Empty after other nodes took this one for dead: its sender then stops, and claims the target again."""
-        if self._nodes.has_lost(f"target {target_id}"):
-            return []
-        return await super().queued(target_id, limit, due_at=due_at, without=without)
-
-    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
-        if self._nodes.has_lost(f"target {target_id}"):
-            return None
-        return await super().next_due_at(target_id, without=without)
-
-    async def end_removed(self, target_ids: Iterable[int]) -> None:
-        """Nobody sends what is queued for these, which are gone: their nodes died before they could end it."""
-        for target_id in target_ids:
-            if await self.claim(target_id):
-                self._removed_targets.check([target_id])

@@ -19,7 +19,6 @@ import msgspec
 from peewee import Database
 
 from app.core.clock import DAY_US
-from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
@@ -52,13 +51,11 @@ class Retention(Purging):
         reclaim: Reclaim,
         *,
         running_s: Callable[[], float],
-        interval_s: float,
     ) -> None:
-        super().__init__(shared, cleanup, rows=64, interval_s=interval_s)
+        super().__init__(shared, cleanup, rows=64)
         self._path, self._reclaim = path, reclaim
         self._clock_check = ClockCheck(shared, running_s)
         self._announced: str | None = None
-        self.problem: ClockProblem | None = None
 
     async def load(self) -> None:
         """Check the clock; `problem` says why nothing is deleted by age, None while deleting is possible."""

@@ -10,32 +10,22 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, Self
 
 from peewee import Database
 
-from app import __version__
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Counts, Summary
-from app.core.node import Node, OtherNodes
 from app.core.providers import Identify
-from app.core.role import Role
 from app.core.settings import Settings
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
-from app.db.captures import Captures
 from app.db.counts import RequestCounts
-from app.db.deliveries.deliveries import Deliveries
-from app.db.deliveries.replays import Replays
-from app.db.deliveries.response_pairs import ResponsePairReader
-from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.endpoints import Account, Endpoints, Tunnels
-from app.db.eviction import StorageEviction
-from app.db.identification import Identification
-from app.db.part import Shared
-from app.db.queries import Activity, ProviderStats, between, count_all
+from app.db.part import Nodes, Shared
+from app.db.queries import between, count_all
 from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.sqlite.backup.backups import Backups
@@ -47,48 +37,51 @@ from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.writer import Writer
 from app.db.storage_limits import StorageLimits
-from app.db.trash import Trash
+from app.db.store import Store as AnyStore
 from app.db.write_jobs import AdaptiveBatch, Job
 from app.db.writer_thread import Inserts
 
 log = logging.getLogger(__name__)
 
-PURGE_INTERVAL_S = 900.0
 ANNOUNCED_MAX = 10_000
 """Of requests that were refused and are stored."""
 COPY_STOP_S, SAVE_STOP_S = 0.5, 1.5
 """So long after a stop has begun, the rescue ends its copy of the whole database, and saving the newest requests."""
 
 
-class Store:
-    """The store of one data folder. Its public methods, and those of its repositories, are called on the loop's
-    thread."""
+class Store(AnyStore):
+    """The store of one data folder."""
+
+    retention: Retention
+    _writer: Writer
+    _index: Index
 
     def __init__(
         self,
-        path: Path,
+        folder: Path,
         publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]],
+        own_bases: Callable[[], Sequence[str]] = tuple,
         *,
-        clock: Callable[[], int],
-        running_s: Callable[[], float],
-        purge_interval_s: float,
-        identify: Identify | None,
-        disk_reserve: Callable[[], int],
-        fsync: bool,
+        clock: Callable[[], int] = now_us,
+        running_s: Callable[[], float] = time.monotonic,
+        identify: Identify | None = None,
+        disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
+        fsync: bool = True,
     ) -> None:
-        self._path, self._publish = path, publish
-        self.place = str(path)
+        """`identify` finds the provider of a request; `disk_reserve` returns the setting of that name. Without `fsync`,
+        what was stored last is lost if the machine stops, though not if the program does."""
+        path = folder / FILE_NAME
+        self._path, self._publish, self.place = path, publish, str(path)
         self._closing = asyncio.Lock()
         self._trouble: str | None = None
         self._rescuing: asyncio.Task[None] | None = None
         self._stopped_at = math.inf
-        counts, directory = RequestCounts(), EndpointDirectory()
-        self.limits = StorageLimits(publish, counts, self._limit_exceeded)
+        counts = RequestCounts()
+        limits = StorageLimits(publish, counts, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = Writer(
             path,
-            Inserts(counts, self.limits, self._publish_and_index),
+            Inserts(counts, limits, self._publish_and_index),
             self._reserve,
             on_trouble=self._trouble_changed,
             on_loss=self._file_lost,
@@ -101,43 +94,23 @@ class Store:
         self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
         self.backups = Backups(path, disk_reserve)
         shared = Shared(
-            self._writer, self._readers, directory, counts, self.limits, self._publish_and_index, own_bases, clock
+            self._writer,
+            self._readers,
+            EndpointDirectory(),
+            counts,
+            limits,
+            Nodes(clock),
+            self._publish_and_index,
+            own_bases,
+            clock,
         )
-        self._request_counts = counts
         self._reclaim = Reclaim(self._writer)
-        self._cleanup = ReclaimingCleanup(shared, self._reclaim)
-        self._eviction = StorageEviction(shared, self._cleanup, is_damage)
-        self._identification = Identification(shared, identify)
-        self.retention = Retention(
-            shared, path, self._cleanup, self._reclaim, running_s=running_s, interval_s=purge_interval_s
-        )
-        self.trash = Trash(shared, self._cleanup)
-        self.account = Account(shared, self.trash)
-        self._removed_targets = RemovedTargets(shared)
-        self.endpoints = Endpoints(shared, self._removed_targets, self.trash, self.retention.purge_soon)
-        self.targets = Targets(shared, self._removed_targets)
-        self.captures = Captures(
-            shared,
-            Search(shared, self._index),
-            self.trash,
-            cleanup=self._cleanup,
-            identification=self._identification,
-            removed_targets=self._removed_targets,
-        )
-        self.deliveries = Deliveries(shared, self.targets, self._removed_targets)
-        self.replays = Replays(shared)
-        self.tunnels = Tunnels(shared)
-        self.response_pairs = ResponsePairReader(shared)
-        self.activity = Activity(shared)
-        self.senders = ProviderStats(shared)
-        self.nodes = _SingleNode(clock)
-        self.role, self.works = Role.MEMBER, True
-
-    slow_search = None
+        cleanup = ReclaimingCleanup(shared, self._reclaim)
+        retention = Retention(shared, path, cleanup, self._reclaim, running_s=running_s)
+        super().__init__(shared, Search(shared, self._index), cleanup, retention, identify, is_damage=is_damage)
 
     @property
     def file(self) -> Store:
-        """It is on this machine."""
         return self
 
     def _publish_and_index(self, event: Event) -> None:
@@ -234,44 +207,14 @@ class Store:
         return saver.remarks
 
     @classmethod
-    async def open(
-        cls,
-        folder: Path,
-        publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]] = tuple,
-        *,
-        clock: Callable[[], int] = now_us,
-        running_s: Callable[[], float] = time.monotonic,
-        purge_interval_s: float = PURGE_INTERVAL_S,
-        identify: Identify | None = None,
-        disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
-        fsync: bool = True,
-    ) -> Store:
-        """Open the database in `folder`, created or migrated if need be. `identify` finds the provider of a request;
-        `disk_reserve` returns the setting of that name. Without `fsync`, what was stored last is lost if the machine
-        stops, though not if the program does.
-
-        DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; then it is left unchanged.
-        """
-        store = cls(
-            folder / FILE_NAME,
-            publish,
-            own_bases,
-            clock=clock,
-            running_s=running_s,
-            purge_interval_s=purge_interval_s,
-            identify=identify,
-            disk_reserve=disk_reserve,
-            fsync=fsync,
-        )
+    async def open(cls, *given: Any, **options: Any) -> Self:
+        """Raises DamagedDatabaseError, NewerDatabaseError or DataFolderError."""
         try:
-            await store._load()
-        except BaseException as error:
-            await store.close()
-            if isinstance(error, StorageUnavailableError) and is_damage(error.__cause__):
-                raise damaged(folder / FILE_NAME) from error
+            return await super().open(*given, **options)
+        except StorageUnavailableError as error:
+            if is_damage(error.__cause__):
+                raise damaged(given[0] / FILE_NAME) from error
             raise
-        return store
 
     def keep_reserve(self) -> None:
         def failed(error: Exception) -> None:
@@ -281,22 +224,16 @@ class Store:
 
     def begin_shutdown(self) -> None:
         self._stopped_at = min(self._stopped_at, time.monotonic())
-        self._writer.begin_shutdown()
+        super().begin_shutdown()
 
     async def close(self) -> None:
         self.begin_shutdown()
         async with self._closing:
             await self.backups.stop()
             await self.retention.close()
-            await self._eviction.stop()
-            await self._removed_targets.stop()
-            await self.trash.stop()
-            await self._cleanup.stop()
             await self._reclaim.stop()
-            await self._identification.stop()
             await self.integrity.stop()
-            await self._index.stop()
-            await self.captures.close()
+            await self._stop_work()
             if self._rescuing is not None:
                 await self._rescuing
             await self._readers.close()
@@ -309,11 +246,7 @@ class Store:
         await self.account.load()
         await self.endpoints.load()
         await self.deliveries.load()
-        counts = await self._readers.run(count_all)
-        self.limits.load(counts)
-        for endpoint in self.endpoints.all():
-            self._request_counts.start(endpoint.id, counts[endpoint.id])
-            self.limits.follow(endpoint)
+        self._count(await self._readers.run(count_all))
         await self.captures.load(alone=True)
         self._index.start(self.account.instance_id, self._request_counts.newest_seq)
         await self.replays.load()
@@ -321,20 +254,3 @@ class Store:
         await self.retention.load()
         await self._removed_targets.load()
         self._identification.wake()
-
-
-class _SingleNode:
-    """This program."""
-
-    others = OtherNodes()
-
-    def __init__(self, clock: Callable[[], int]) -> None:
-        self._clock, self._started_at = clock, clock()
-
-    async def catch_up(self) -> bool:
-        return False
-
-    async def all(self) -> Sequence[Node]:
-        return [
-            Node(number=1, version=__version__, started_at=self._started_at, seen_at=self._clock(), current=True),
-        ]

@@ -14,6 +14,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.events import Event, Purged
 from app.core.model import PART_SIZE, Counts, Endpoint
 from app.core.store import Store
+from app.db import deleting
 from app.db.raw_sql import execute, is_sqlite
 from tests import factories
 from tests.db.helpers import BODY, OpenStore, Place, add, add_many, kept_bytes, of_kind, query, recount, recount_bytes
@@ -97,9 +98,12 @@ async def test_at_start_what_is_a_second_past_goes_and_a_second_short_stays(
     await again.close()
 
 
-async def test_by_the_timer_as_time_passes(open_store: OpenStore, events: list[Event]) -> None:
+async def test_by_the_timer_as_time_passes(
+    open_store: OpenStore, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deleting, "PURGE_INTERVAL_S", 0.05)
     now = NOW
-    store = await open_store(clock=lambda: now, purge_interval_s=0.05)
+    store = await open_store(clock=lambda: now)
     made, short = await two_around_the_limit(store, 1)
     store.retention.start()
     await until(lambda: len(of_kind(events, Purged)) >= 3)
