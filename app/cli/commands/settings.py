@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import types
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Sequence
+from typing import Any
 
 from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
+from app.core.fields import choices_of, nullable, types_of
 from app.core.files import tunnel_ids
 from app.core.settings import Settings, field_of, override_text
 from app.core.sizes import exact_size, parse_size
@@ -53,17 +54,12 @@ def keys() -> list[tuple[str, str]]:
 
 def values(key: str) -> list[tuple[str, str]]:
     """What a setting can be, as it is typed, if that is one of a few words."""
-    kind, or_none = _kind(key)
-    words = ("on", "off") if kind is bool else tunnel_ids() if key == "tunnel_program" else get_args(kind)
-    return [(word, "") for word in (*words, *([NONE] if or_none else []))]
-
-
-def _kind(key: str) -> tuple[Any, bool]:
-    """The type of a setting's value, and whether there may be none."""
-    kind = get_type_hints(Settings)[key]
-    if get_origin(kind) is not types.UnionType:
-        return kind, False
-    return next(one for one in get_args(kind) if one is not type(None)), True
+    words: Sequence[str] = choices_of(Settings, key)
+    if types_of(Settings)[key] is bool:
+        words = ("on", "off")
+    elif key == "tunnel_program":
+        words = tunnel_ids()
+    return [(word, "") for word in (*words, *([NONE] if nullable(Settings, key) else []))]
 
 
 async def settings(call: Call) -> int:
@@ -110,12 +106,12 @@ def text_of(key: str, value: Any) -> str:
 
 def parse_value(key: str, text: str) -> Any:
     """The value of `text`; CliError when it is invalid. The API checks the bounds."""
-    (kind, or_none), title = _kind(key), field_of(key).title
-    if or_none and text == NONE:
+    kind, choices, title = types_of(Settings)[key], choices_of(Settings, key), field_of(key).title
+    if text == NONE and nullable(Settings, key):
         return None
-    if get_origin(kind) is Literal:
-        if text not in get_args(kind):
-            *others, last = get_args(kind)
+    if choices:
+        if text not in choices:
+            *others, last = choices
             raise CliError(f"{title} is {', '.join(others)} or {last}, not {text!r}.", Exit.USAGE)
         return text
     if kind is bool:
