@@ -6,17 +6,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from functools import partial
-from pathlib import Path
 
 from app.cli.client import ApiClient
-from app.cli.closed_pipe import until_closed
 from app.cli.commands.tail import Follower
-from app.cli.connect import responds, running_api
+from app.cli.connect import RunningProgram, responding_api
 from app.cli.errors import CliError, Exit
 from app.cli.forwarding import Forwarding, forwarding_endpoint
-from app.cli.live import RunningProgram
 from app.cli.options import NAMES, ListenToOptions
-from app.cli.output import Output
+from app.cli.output import Output, until_closed
 from app.serve import opened
 from app.stop_signals import set_on_signals
 from hookline.running import ApiAddress
@@ -31,7 +28,7 @@ async def _listen(options: ListenToOptions, out: Output) -> int:
     stop = asyncio.Event()
     set_on_signals(stop)
     async with contextlib.AsyncExitStack() as stack:
-        address = await _running(options.data_dir)
+        address = await responding_api(options.data_dir)
         own = address is None
         if address is None:
             application = await stack.enter_async_context(opened(options.headless()))
@@ -62,11 +59,6 @@ async def _listen(options: ListenToOptions, out: Output) -> int:
             task.result()
     _end(out, forwarding, own=own)
     return Exit.DONE
-
-
-async def _running(folder: Path) -> ApiAddress | None:
-    address = running_api(folder)
-    return address if address is not None and await responds(address) else None
 
 
 def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:

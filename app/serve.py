@@ -13,10 +13,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from app.application import Application
-from app.cli.delivery_line import delivery_line
 from app.cli.options import ServeOptions
-from app.cli.output import Output
-from app.cli.text import local_seconds, visible
+from app.cli.output import Output, local_seconds, visible
 from app.core.curl import ready_curl
 from app.core.delivery_text import news_of
 from app.core.errors import (
@@ -292,6 +290,8 @@ class Tail:
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
 
     def _show_delivery(self, event: DeliveryChanged) -> None:
+        from app.cli.commands.tail import delivery_line  # start-up time: without --tail nothing needs it
+
         endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
         target = endpoint.target(event.delivery.target_id) if endpoint is not None else None
         _say(delivery_line(self._out, news_of(event.delivery, target)))

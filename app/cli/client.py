@@ -1,10 +1,15 @@
 """The local API's client for commands: `hookline.client`, with each error as the one that ends the command, and with
-the JSON of an answer as it came."""
+the JSON of an answer as it came.
+
+A command that makes one call of the running program after the other runs without an event loop, over blocking
+connections: loading asyncio and httpx takes longer than all else that it does.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self
@@ -12,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 import msgspec
 
 from app import __version__
-from app.cli.blocking import BlockingTransport
 from app.cli.errors import CliError, Exit, UnavailableError
 from hookline.calls import TIMEOUT_S, Call, Pages, Params, Response, Steps, T, decoded, path_of
 from hookline.client.client import AsyncCalls
 from hookline.errors import ApiError, ProblemError, UnreachableError
 from hookline.records import Endpoint
 from hookline.running import ApiAddress
+from hookline.transport import Transport
 
 if TYPE_CHECKING:
     from hookline.client.async_transport import AsyncTransport
@@ -48,21 +53,19 @@ class Answer(Generic[T]):
     @cached_property
     def value(self) -> T:
         """CliError for what is not understood."""
-        try:
+        with _as_command_errors():
             return self._decode()
-        except ApiError as error:
-            raise _command_error(error) from error
 
 
 class ApiClient(AsyncCalls):
     """All calls that commands make. Every method raises CliError for an error response, or when there is none.
 
-    Made with `blocking` it needs no event loop, see `app.cli.blocking`.
+    Made with `blocking` it needs no event loop, see `app.cli.client`.
     """
 
     def __init__(self, address: ApiAddress, *, blocking: bool = False) -> None:
         self.address = address
-        self._connections = _CommandTransport(BlockingTransport(address) if blocking else _async_transport(address))
+        self._connections = _CommandTransport(_BlockingTransport(address) if blocking else _async_transport(address))
         super().__init__(self._connections)
 
     async def __aenter__(self) -> Self:
@@ -119,38 +122,40 @@ class ApiClient(AsyncCalls):
 class _CommandTransport:
     """Makes calls, with the errors of commands."""
 
-    def __init__(self, api: AsyncTransport | BlockingTransport) -> None:
+    def __init__(self, api: AsyncTransport | _BlockingTransport) -> None:
         self._api = api
 
     async def aclose(self) -> None:
         await self._api.aclose()
 
     async def run(self, steps: Call[T] | Steps[T]) -> T:
-        try:
+        with _as_command_errors():
             return await self._api.run(steps)
-        except ApiError as error:
-            raise _command_error(error) from error
 
     async def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
-        try:
+        with _as_command_errors():
             async for item in self._api.items(pages, unexamined):
                 yield item
-        except ApiError as error:
-            raise _command_error(error) from error
 
     async def pieces(self, path: str, params: Params | None, timeout_s: float | None) -> AsyncGenerator[bytes, None]:
-        try:
+        with _as_command_errors():
             async with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
                 async for piece in pieces:
                     yield piece
-        except ApiError as error:
-            raise _command_error(error) from error
 
 
 def _async_transport(address: ApiAddress) -> AsyncTransport:
     from hookline.client.async_transport import AsyncTransport  # start-up time: most commands need neither
 
     return AsyncTransport(address)
+
+
+@contextmanager
+def _as_command_errors() -> Iterator[None]:
+    try:
+        yield
+    except ApiError as error:
+        raise _command_error(error) from error
 
 
 def _command_error(error: ApiError) -> CliError:
@@ -161,3 +166,42 @@ def _command_error(error: ApiError) -> CliError:
     if isinstance(error, (ProblemError, UnreachableError)):
         return UnavailableError(str(error))
     return CliError("Its response is not understood.", Exit.ENVIRONMENT)
+
+
+class _BlockingTransport:
+    """The calls of `AsyncTransport` over blocking connections: none waits for anything else."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._api = Transport(address)
+
+    async def aclose(self) -> None:
+        self._api.close()
+
+    async def run(self, steps: Call[T] | Steps[T]) -> T:
+        return self._api.run(steps)
+
+    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
+        return _each(self._api.items(pages, unexamined))
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Params | None, *, timeout_s: float | None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
+            yield _each(pieces)
+
+
+async def _each(values: Iterable[T]) -> AsyncIterator[T]:
+    for value in values:
+        yield value
+
+
+def run_blocking(command: Coroutine[Any, Any, T]) -> T:
+    """The result of a command that waits for nothing but a client made with `blocking`."""
+    try:
+        command.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    command.close()
+    raise RuntimeError(f"{command} waits for an event loop")

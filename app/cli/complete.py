@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from app.cli.call import CliServices
 from app.cli.identifiers import LAST
 from app.cli.options import absolute_path, default_folder
-from app.cli.output import Output
+from app.cli.output import Output, visible
 from app.cli.parser import COMMANDS, build_parser
-from app.cli.text import visible
 from app.core.errors import HooklineError
 from app.core.ids import BEGINNING_MIN
 from hookline.running import find_running

@@ -1,18 +1,20 @@
-"""Connects a command to the store: through the running program's API, else through one opened for the command."""
+"""Connects a command to the store: through the running program's API, else through one opened for the command; and
+follows a running program: its address, its events, and what to do while it is restarted."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
-from app.cli.blocking import run_blocking
 from app.cli.call import CliServices
-from app.cli.client import ApiClient
-from app.cli.errors import CliError, Exit
+from app.cli.client import ApiClient, run_blocking
+from app.cli.errors import CliError, Exit, UnavailableError
+from app.cli.output import Output
 from app.core.errors import FolderInUseError
 from hookline.calls import Call, nothing
+from hookline.client.events import EventParser, ServerEvent
 from hookline.errors import NoResponseError
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
 
@@ -41,12 +43,11 @@ async def connect(
 
 async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExitStack, create: bool) -> ApiAddress:
     """The running program's API, else one opened on the stack."""
-    import asyncio  # start-up time, see `app.cli.blocking`
+    import asyncio  # start-up time, see `app.cli.client`
 
     wait_until = time.monotonic() + PATIENCE_S
     while True:
-        address = running_api(folder)
-        if address is not None and await responds(address):
+        if (address := await responding_api(folder)) is not None:
             return address
         if not create and _has_no_data(folder, services):
             services.require_database(folder)
@@ -86,6 +87,12 @@ def _has_no_data(folder: Path, services: CliServices) -> bool:
     return False
 
 
+async def responding_api(folder: Path) -> ApiAddress | None:
+    """As `running_api`, but None unless it `responds`."""
+    address = running_api(folder)
+    return address if address is not None and await responds(address) else None
+
+
 async def responds(address: ApiAddress) -> bool:
     """Whether the API accepts the token; CliError if it is busy."""
     async with ApiClient(address) as api:
@@ -114,3 +121,91 @@ def blocking_client(folder: Path) -> ApiClient | None:
         return api
     run_blocking(api.close())
     return None
+
+
+RETRY_S, START_S = 0.5, 0.1
+"""Between two looks whether it is back, or has started."""
+SILENCE_S = 45.0
+"""Three heartbeats: a connection that brings none is dead."""
+
+
+class RunningProgram:
+    """The Hookline that has a data folder open, found again after each restart."""
+
+    def __init__(self, folder: Path, out: Output) -> None:
+        self._folder, self._out = folder, out
+        self._lost = False
+        self.address: ApiAddress | None = None
+        """Where it was last found."""
+
+    async def require(self, command: str) -> ApiAddress:
+        """Its address; CliError when none runs."""
+        address = await self._find()
+        if address is None:
+            raise CliError(
+                f"No Hookline is running on {self._folder}, and {command} follows one that captures. Start it first:"
+                " hookline serve, or the window.",
+                Exit.ENVIRONMENT,
+            )
+        return address
+
+    async def capturing(self, until: float) -> ApiAddress | None:
+        """Its address once its capture port is open; None if it is not until the monotonic time `until`."""
+        import asyncio  # as above
+
+        while True:
+            if (address := await self._find()) is not None:
+                with suppress(UnavailableError):  # it is just stopping
+                    async with ApiClient(address) as api:
+                        if (await api.status()).capture_url is not None:
+                            return address
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return None
+            await asyncio.sleep(min(START_S, left_s))
+
+    async def again(self, until: float | None = None) -> ApiAddress | None:
+        """Its address once it runs again; None if it does not until the monotonic time `until`."""
+        import asyncio  # as above
+
+        if not self._lost:
+            self._lost = True
+            self._out.message("Hookline does not respond. Waiting until it is back.")
+        while until is None or time.monotonic() < until:
+            await asyncio.sleep(RETRY_S)
+            if (address := await self._find()) is not None:
+                return address
+        return None
+
+    def connected(self) -> None:
+        """Report that it is back, if it was lost."""
+        if self._lost:
+            self._lost = False
+            self._out.message("Hookline is back. Nothing it stored is left out.")
+
+    async def _find(self) -> ApiAddress | None:
+        self.address = await responding_api(self._folder)
+        return self.address
+
+
+async def events(
+    program: RunningProgram, address: ApiAddress, params: dict[str, str]
+) -> AsyncGenerator[ServerEvent, None]:
+    """Events without end, across restarts. CliError when the API refuses to send them."""
+    found: ApiAddress | None = address
+    parser = EventParser()
+    while found is not None:
+        parser.restart()
+        after = {"after": parser.last_id} if parser.last_id else {}
+        try:
+            async with (
+                ApiClient(found) as api,
+                aclosing(api.pieces("/events", {**params, **after}, timeout_s=SILENCE_S)) as pieces,
+            ):
+                async for piece in pieces:
+                    program.connected()
+                    for event in parser.feed(piece):
+                        yield event
+        except UnavailableError:
+            pass
+        found = await program.again()

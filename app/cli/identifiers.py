@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from app.cli.errors import CliError, Exit
-from app.cli.output import Output
-from app.cli.text import visible, when_text
+from app.cli.output import Output, visible, when_text
 from app.core.ids import BEGINNING_MIN, id_beginning, whole_id
 from app.core.rules import slug_error
 

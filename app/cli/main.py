@@ -115,12 +115,12 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
     if options.command == LISTEN:
         return services.listen(listen_to_options(options, folder))
     if hasattr(options, "run") and not hasattr(options, "waits"):
-        from app.cli.blocking import run_blocking  # start-up time: `hookline version` needs no HTTP
+        from app.cli.client import run_blocking  # start-up time: `hookline version` needs no HTTP
         from app.cli.connect import blocking_client  # as above
 
         if (api := blocking_client(folder)) is not None:
             return run_blocking(_with_api(options, out, api))
-    import asyncio  # start-up time, see `app.cli.blocking`
+    import asyncio  # start-up time, see `app.cli.client`
 
     if hasattr(options, "run_local"):
         code: int = asyncio.run(options.run_local(LocalCall(options, out, folder, services)))

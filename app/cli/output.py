@@ -1,16 +1,66 @@
-"""What commands print: lines, with colours on a terminal; JSON; a sender's bytes, as readable text on a terminal."""
+"""What commands print: lines, with colours on a terminal; JSON; a sender's bytes, as readable text on a terminal, where
+everything unprintable is escaped. And what they ask before anything is deleted or replaced."""
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import io
 import json
 import os
+import select
+import stat
 import sys
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any, TextIO
 
-from app.cli.text import KEPT, visible
+from app.cli.errors import CliError, Exit
+from app.core.clock import microseconds, now_us
+from app.core.text import time_text
+
+KEPT = "\n\t"
+
+
+def visible(text: str, keep: str = "") -> str:
+    """`text` with control, direction and other unprintable characters as `\\x1b` or `\\u202e`, except those in
+    `keep`."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() or ch in keep else _escaped(ord(ch)) for ch in text)
+
+
+def _escaped(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def local_seconds(at_us: int) -> str:
+    """`2026-11-20 09:00:00` in the local time zone."""
+    return time_text(at_us, None)[:19]
+
+
+def seconds_text(seconds: float) -> str:
+    """`1 second`, `0.5 seconds`."""
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"
+
+
+def when_text(moment: datetime | None) -> str:
+    """A time as local date and time, to the second; `-` for never."""
+    return "-" if moment is None else local_seconds(microseconds(moment))
+
+
+def brief_time(local: str) -> str:
+    """A shorter `local_seconds`: `09:00:00` for today, `11-20 09:00` for other days."""
+    date, _, time = local.partition(" ")
+    return time if date == local_seconds(now_us())[:10] else f"{date[5:]} {time[:5]}"
+
+
+def state_text(state: str) -> str:
+    """A delivery's state in words: `failed`, `not sent`."""
+    return state.replace("_", " ")
+
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
@@ -119,3 +169,48 @@ async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes], a
 def is_text(text: str) -> bool:
     """Whether decoded text has neither escapes nor control characters except line ends and tabs."""
     return "\\x" not in text and all(ch.isprintable() or ch in "\n\t" for ch in text)
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", default=False, help="do not ask")
+
+
+def confirm_delete(options: argparse.Namespace, question: str) -> None:
+    """Ask on the terminal unless `--yes` was given; CliError when the user declines, or there is no terminal."""
+    confirm(options, question, "Deleting", "Nothing was deleted.")
+
+
+def confirm(options: argparse.Namespace, question: str, doing: str, declined: str) -> None:
+    """The same before something else; `doing` names it, `declined` says what that leaves."""
+    if options.yes:
+        return
+    if not sys.stdin.isatty():
+        raise CliError(f"{doing} asks first, and there is no terminal to ask on. Add --yes.", Exit.USAGE)
+    print(f"{visible(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CliError(declined, Exit.FAILURE)
+
+
+POLL_S = 0.5
+
+
+async def until_closed(out: TextIO) -> None:
+    """Return when the pipe that `out` writes to is closed at its other end, for commands that may print nothing for
+    long; never for anything else."""
+    import asyncio  # start-up time, see `app.cli.client`
+
+    if sys.platform == "win32" or not _is_pipe(out):
+        await asyncio.Event().wait()
+        return
+    poll = select.poll()
+    poll.register(out.fileno(), 0)  # POLLERR and POLLHUP are always reported
+    while not poll.poll(0):  # noqa: ASYNC110 - what is waited for tells nobody
+        await asyncio.sleep(POLL_S)
+
+
+def _is_pipe(out: TextIO) -> bool:
+    try:
+        mode = os.fstat(out.fileno()).st_mode
+    except (OSError, ValueError):  # not a file
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

@@ -9,8 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from app.cli.output import BOLD, Output
-from app.cli.text import visible
+from app.cli.output import BOLD, Output, visible
 
 T = TypeVar("T")
 

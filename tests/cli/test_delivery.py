@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from app.__main__ import main
-from app.cli.text import local_seconds
+from app.cli.output import local_seconds
 from app.core.delivery import Delivery
 from app.core.model import DeliveryState, Endpoint
 from app.db.sqlite.store import Store

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.text import KEPT, brief_time, visible, when_text
+from app.cli.output import KEPT, brief_time, visible, when_text
 from app.core.clock import parse_rfc3339
 from app.core.text import size_text
 
@@ -46,7 +46,7 @@ def test_times_are_shown_in_the_local_zone(monkeypatch: pytest.MonkeyPatch) -> N
     time.tzset()
     try:
         assert when_text(datetime(2026, 11, 20, 9, 0, 0, 123456, UTC)) == "2026-11-20 14:30:00"
-        monkeypatch.setattr("app.cli.text.now_us", lambda: parse_rfc3339("2026-11-20T09:30:00Z"))
+        monkeypatch.setattr("app.cli.output.now_us", lambda: parse_rfc3339("2026-11-20T09:30:00Z"))
         assert brief_time("2026-11-20 14:30:00") == "14:30:00"
         assert brief_time("2026-11-19 14:30:00") == "11-19 14:30"
     finally:

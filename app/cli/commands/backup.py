@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
-from app.cli.confirm import add_yes, confirm
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
-from app.cli.output import Output
+from app.cli.output import Output, add_yes, confirm
 from app.cli.progress import ProgressLine, uncancel, until_ended
 from app.core.backup import BackupContents, BackupStep, contents_text, damaged_text, progress_text, start_text
 from app.core.text import size_text

@@ -9,8 +9,7 @@ from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, short_id, slug_given
-from app.cli.output import DIM, GREEN, RED, JsonList
-from app.cli.text import when_text
+from app.cli.output import DIM, GREEN, RED, JsonList, when_text
 from app.core.text import count_of, ms_text, signed_ms_text
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from app.cli.identifiers import (
     slug_given,
     target_named,
 )
-from app.cli.output import GREEN, RED, YELLOW, Output, write_bytes
+from app.cli.output import GREEN, RED, YELLOW, Output, brief_time, state_text, when_text, write_bytes
 from app.cli.table import Column, Table
-from app.cli.text import brief_time, state_text, when_text
 from app.core.clock import microseconds
 from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason
 from app.core.delivery_text import reason_text

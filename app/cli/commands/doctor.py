@@ -8,8 +8,7 @@ import textwrap
 from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import Exit
-from app.cli.output import DIM, GREEN, RED, YELLOW, Output
-from app.cli.text import visible
+from app.cli.output import DIM, GREEN, RED, YELLOW, Output, visible
 from app.core.doctor import Finding, FindingState
 from app.core.text import count_of
 

@@ -14,13 +14,11 @@ from app.cli.argument_types import whole_number
 from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.commands.target import CODES, state_text, worst_state
-from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, slug_given
-from app.cli.output import DIM, GREEN, RED, Output
+from app.cli.output import DIM, GREEN, RED, Output, add_yes, confirm_delete, when_text
 from app.cli.table import Column
-from app.cli.text import when_text
 from app.core.fields import fields_of
 from app.core.model import EndpointDraft
 from app.core.rules import NAME_MAX

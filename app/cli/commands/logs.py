@@ -9,6 +9,7 @@ from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
+from app.cli.output import until_closed
 from app.core.files import LOG_NAME, OLD_LOGS
 
 HELP = "print the last lines of the program's log"
@@ -67,8 +68,6 @@ def last_lines(path: Path, count: int) -> tuple[list[str], int]:
 
 async def _follow(call: LocalCall, path: Path, end: int) -> None:
     import asyncio  # start-up time, as for HTTP elsewhere
-
-    from app.cli.closed_pipe import until_closed  # as above
 
     closed = asyncio.create_task(until_closed(call.out.out), name="watch the pipe")
     identity = _identity(path)

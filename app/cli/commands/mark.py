@@ -8,9 +8,9 @@ from typing import Any, TypeVar, get_args
 
 from app.cli.call import Call
 from app.cli.command import Commands
-from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, SLUG_HELP, each_id, request_id, slug_given
+from app.cli.output import add_yes, confirm_delete
 from app.core.deletion import Mark
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of

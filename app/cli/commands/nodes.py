@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import Exit
+from app.cli.output import when_text
 from app.cli.table import Column, Table
-from app.cli.text import when_text
 
 if TYPE_CHECKING:
     from hookline.records import Node

@@ -10,9 +10,8 @@ from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.cli.output import RED, write_bytes
+from app.cli.output import RED, when_text, write_bytes
 from app.cli.table import Column
-from app.cli.text import when_text
 
 if TYPE_CHECKING:
     from hookline.records import Refusal

@@ -9,9 +9,8 @@ from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import LAST, is_last, request_id
-from app.cli.output import Output
+from app.cli.output import Output, brief_time, state_text, visible, when_text
 from app.cli.table import Column
-from app.cli.text import brief_time, state_text, visible, when_text
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
 from app.core.rules import slug_error

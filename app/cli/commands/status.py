@@ -12,8 +12,7 @@ from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import CliError, Exit
-from app.cli.output import Output
-from app.cli.text import seconds_text
+from app.cli.output import Output, seconds_text
 from app.core.text import size_text, use_text
 from app.core.tunnel.tunnel import marked_url
 
@@ -38,8 +37,10 @@ def add_parser(commands: Commands) -> None:
 async def status(call: LocalCall) -> int:
     """While it waits it opens nothing: what is being started needs the data folder for itself."""
     from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.connect import connect  # as above
-    from app.cli.live import RunningProgram  # as above
+    from app.cli.connect import (
+        RunningProgram,  # as above
+        connect,  # as above
+    )
 
     options = call.options
     if options.wait is None:

@@ -1,4 +1,4 @@
-"""`hookline tail`: requests and deliveries as they come."""
+"""`hookline tail`: requests and deliveries as they come, a line for each; and the line of a delivery."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
-from app.cli.delivery_line import ARROW, PausedTargets, delivery_line, news_of_record
 from app.cli.errors import CliError, Exit
-from app.cli.output import DIM, Output
+from app.cli.output import DIM, GREEN, RED, YELLOW, Output, until_closed, visible, when_text
 from app.cli.table import cell_count, cut_to_cells
-from app.cli.text import visible, when_text
-from app.core.clock import now_us
-from app.core.delivery_text import result_text
+from app.core.clock import microseconds, now_us
+from app.core.delivery_text import DeliveryNews, result_text
+from app.core.model import DeliveryState
 from app.core.raw_request import below_slug
+from app.core.target import PausedBy
+from app.core.target_text import TargetTrouble
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
-    from app.cli.live import RunningProgram
-    from hookline.records import DeliverySummary, Summary
+    from app.cli.connect import RunningProgram
+    from hookline.records import DeliverySummary, Endpoint, Summary
     from hookline.running import ApiAddress
 
 HELP = "print requests and deliveries as they come"
@@ -42,6 +43,9 @@ SLUG_HELP = "the endpoint (all endpoints if omitted)"
 BEFORE = 10
 REMEMBERED = 10_000
 SLUG_CELLS, METHOD_CELLS, SIZE_CELLS = 16, 7, 8
+ARROW = "-->"
+URL_CELLS = 32
+"""A URL is cut to this at least, before the line takes a second one on a terminal."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -59,8 +63,6 @@ async def tail(call: LocalCall) -> int:
     """Print until Ctrl-C, or until nobody reads it."""
     import asyncio  # start-up time, as below
 
-    from app.cli.closed_pipe import until_closed  # as above
-
     printing = asyncio.create_task(_print_all(call), name="print requests")
     closing = asyncio.create_task(until_closed(call.out.out), name="watch the pipe")
     await asyncio.wait((printing, closing), return_when=asyncio.FIRST_COMPLETED)
@@ -71,7 +73,7 @@ async def tail(call: LocalCall) -> int:
 
 
 async def _print_all(call: LocalCall) -> int:
-    from app.cli.live import RunningProgram  # start-up time: httpx is for commands that run
+    from app.cli.connect import RunningProgram  # start-up time: httpx is for commands that run
 
     options = call.options
     follower = Follower(call.out, options.slug, checked_query(options.query), deliveries=options.deliveries)
@@ -93,7 +95,8 @@ class Follower:
         """Requests that were listed, and come once more."""
         self._printed: dict[str, None] = {}
         """The last requests that were printed, of those that match a search."""
-        self._paused = PausedTargets()
+        self._paused: set[int] = set()
+        """Targets that are known to be paused, so that each pause is reported once."""
 
     async def run(
         self, program: RunningProgram, address: ApiAddress, count: int, begun: Callable[[], None] = _nothing
@@ -101,7 +104,7 @@ class Follower:
         """Begin with the newest `count` requests, and go on without end. `begun` is called once nothing can be missed,
         before anything is printed."""
         from app.cli.client import Answer  # start-up time, as above
-        from app.cli.live import events  # as above
+        from app.cli.connect import events  # as above
         from hookline.calls import decoded, query_of  # as above
         from hookline.records import DeliverySummary, EndpointChange, Gap, Summary  # as above
 
@@ -154,8 +157,27 @@ class Follower:
         with suppress(CliError):  # it was deleted, or the program is stopping
             async with ApiClient(address) as api:
                 for endpoint in await api.all_endpoints() if slug is None else [await api.endpoints.get(slug)]:
-                    for sentence in self._paused.news(endpoint):
-                        self._out.message(sentence)
+                    self._tell_newly_paused(endpoint)
+
+    def _tell_newly_paused(self, endpoint: Endpoint) -> None:
+        """A sentence for each target that is paused now and was not before."""
+        for target in endpoint.targets:
+            if target.paused is None:
+                self._paused.discard(target.id)
+            elif target.id not in self._paused:
+                self._paused.add(target.id)
+                trouble = TargetTrouble(
+                    endpoint=endpoint.slug,
+                    id=target.id,
+                    url=target.url,
+                    paused=PausedBy(target.paused),
+                    pause_after=target.pause_after,
+                    failures=target.failures,
+                    waiting=target.queued,
+                    deleted=0,
+                    error=None,
+                )
+                self._out.message(f"{trouble.text} {trouble.advice}")
 
     def _request(self, request: Answer[Summary]) -> None:
         _print(self._out, request, of_all=self._slug is None)
@@ -235,3 +257,33 @@ def _padded(text: str, cells: int) -> str:
     shown = cut_to_cells(text, cells) if cells > 0 else text
     blank = " " * (abs(cells) - cell_count(shown))
     return blank + shown if cells < 0 else shown + blank
+
+
+def news_of_record(delivery: DeliverySummary) -> DeliveryNews:
+    due_at = delivery.due_at
+    return DeliveryNews(
+        method=delivery.method,
+        url=delivery.url,
+        state=DeliveryState(delivery.state),
+        attempts=delivery.attempt_count,
+        due_at=0 if due_at is None else microseconds(due_at),
+        ms=delivery.ms,
+        status=delivery.status,
+        error=delivery.error,
+        next_step=delivery.next_step,
+        replay=delivery.replay is not None,
+    )
+
+
+def delivery_line(out: Output, news: DeliveryNews, width: int | None = None) -> str:
+    """`--> POST http://localhost:3000/ 200 in 12 ms`, the result in its colour. The URL is cut where that keeps the
+    line within `width` cells; the result never."""
+    result = visible(result_text(news, now_us()))
+    start, url = f"{ARROW} {visible(news.method)} ", visible(news.url)
+    if width is not None:
+        url = cut_to_cells(url, max(URL_CELLS, width - cell_count(start) - cell_count(result) - 1))
+    if news.state is DeliveryState.DELIVERED:
+        result = out.style(result, GREEN)
+    elif news.error is not None:
+        result = out.style(result, YELLOW if news.state is DeliveryState.NOT_SENT else RED)
+    return f"{start}{url} {result}"

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
 from app.cli.command import Commands
-from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
-from app.cli.output import DIM, GREEN, RED, Output
+from app.cli.output import DIM, GREEN, RED, Output, add_yes, confirm_delete
 from app.cli.table import Column
 from app.core.fields import fields_of
 from app.core.target import RETRY_ON, RetryRule, TargetDraft, is_retry_on

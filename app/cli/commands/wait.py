@@ -13,7 +13,7 @@ from app.cli.commands.show import print_request
 from app.cli.commands.tail import SLUG_HELP
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.identifiers import request_id
-from app.cli.text import seconds_text
+from app.cli.output import seconds_text
 from hookline.running import ApiAddress
 
 HELP = "wait for a request, and print it"
@@ -51,7 +51,7 @@ def add_parser(commands: Commands) -> None:
 
 async def wait(call: LocalCall) -> int:
     from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.live import RunningProgram  # as above
+    from app.cli.connect import RunningProgram  # as above
     from hookline.client.requests import wait_call  # as above
 
     options, query = call.options, checked_query(call.options.query)
