@@ -64,10 +64,11 @@ class Call(NamedTuple):
     out: Output
     api: ApiClient
 
-    def show(self, answer: Answer[T], text: Callable[[Output, T], None]) -> int:
-        """Print what the API answered, with `text` unless as JSON; returns the exit code."""
+    def show(self, answer: Answer[T], text: Callable[[Output, T], None], part: str = "") -> int:
+        """Print what the API answered, with `text` unless as JSON, of which `part` names what is asked for; returns the
+        exit code."""
         if self.out.as_json:
-            self.out.json(answer.json)
+            self.out.json(answer.json[part] if part else answer.json)
         else:
             text(self.out, answer.value)
         return Exit.DONE
@@ -80,9 +81,9 @@ class Call(NamedTuple):
             self.out.line(text)
         return Exit.DONE
 
-    async def send(self, asked: ApiCall[T], text: Callable[[Output, T], None]) -> int:
-        """Make a call of the API and print what it answers; returns the exit code."""
-        return self.show(await self.api.answer(asked), text)
+    async def send(self, asked: ApiCall[T], text: Callable[[Output, T], None], part: str = "") -> int:
+        """Make a call of the API and print what it answers, as `show` does."""
+        return self.show(await self.api.answer(asked), text, part)
 
     async def show_list(
         self,

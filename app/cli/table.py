@@ -121,6 +121,12 @@ class Table(Generic[T]):
         print(GAP.join(parts).rstrip(), file=self._output.out)
 
 
+def print_table(output: Output, columns: Sequence[Column[T]], records: Iterable[T]) -> None:
+    with Table(output, columns) as table:
+        for record in records:
+            table.add(record)
+
+
 def fit(columns: Sequence[Column[Any]], measured: Sequence[Measured], room: int) -> tuple[list[int], set[int]]:
     """The columns' widths in cells, so that a line takes at most `room`, 0 for one that is left out; and which are
     shortened."""

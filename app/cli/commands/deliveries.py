@@ -22,7 +22,7 @@ from app.cli.identifiers import (
     target_named,
 )
 from app.cli.output import GREEN, RED, YELLOW, Output, brief_time, state_text, when_text, write_bytes
-from app.cli.table import Column, Table
+from app.cli.table import Column, print_table
 from app.core.clock import microseconds
 from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason
 from app.core.delivery_text import reason_text
@@ -237,9 +237,7 @@ def _overview(out: Output, delivery: FullDelivery) -> None:
     if not delivery.attempts:
         return
     out.line()
-    with Table(out, ATTEMPT_COLUMNS) as table:
-        for attempt in delivery.attempts:
-            table.add(attempt)
+    print_table(out, ATTEMPT_COLUMNS, delivery.attempts)
 
 
 def _show_attempt(out: Output, delivery: FullDelivery, attempt: Attempt) -> None:

@@ -1,4 +1,4 @@
-"""`hookline status`: show the program's status."""
+"""`hookline status`, `plan` and `retention`: how the program is, its plan, and whether requests are deleted by age."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
-from app.cli.commands.plan import endpoints_text
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output, seconds_text
+from app.core.model import Plan
+from app.core.rules import FREE_ENDPOINTS
 from app.core.text import size_text, use_text
 from app.core.tunnel.tunnel import marked_url
 
 if TYPE_CHECKING:
-    from hookline.records import Status, Storage
+    from hookline.records import Account, EndpointUsage, Retention, Status, Storage
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
 DETAILS = f"{HELP}. With --wait, it waits first until Hookline captures; exit code 1 if it does not in time."
@@ -25,37 +26,52 @@ EXAMPLES = (
     ("Print the capture URL of the running Hookline", "hookline status --json | jq -r .capture_url"),
     ("Start Hookline in a script, and go on once it captures", "hookline serve & hookline status --wait 30"),
 )
+PLAN_HELP = "show or change the plan"
+PLAN_DETAILS = f"{PLAN_HELP}: Free allows up to {FREE_ENDPOINTS} endpoints, Pro any number."
+PLAN_EXAMPLES = (("Show the plan", "hookline plan"), ("Switch to Pro", "hookline plan pro"))
+RETENTION_HELP = "show whether requests are deleted by age, or resume deleting"
+RETENTION_DETAILS = (
+    "Requests are deleted at the end of their endpoint's retention. Deleting waits while the clock is more than 30 days"
+    " ahead of the last time Hookline ran, or behind it, or behind a stored request."
+)
+RETENTION_EXAMPLES = {
+    "status": (("See why nothing is deleted by age", "hookline retention status"),),
+    "resume": (("Resume deleting because the clock is right", "hookline retention resume"),),
+}
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     parser = commands.add("status", HELP, DETAILS, EXAMPLES, run_local=status)
     text = "first wait until Hookline captures, for up to this many seconds"
     parser.add_argument("--wait", type=seconds, metavar="S", default=None, help=text)
+    parser = commands.add("plan", PLAN_HELP, PLAN_DETAILS, PLAN_EXAMPLES, run=plan)
+    parser.add_argument(
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        choices=[one.value for one in Plan],
+        help="free or pro; shows the current plan if omitted",
+    )
+    verb = commands.noun("retention", RETENTION_HELP, RETENTION_DETAILS, examples=RETENTION_EXAMPLES).verb
+    verb("status", retention_status, "show whether requests are deleted by age")
+    verb("resume", resume_retention, "trust this machine's clock and resume deleting by age")
 
 
 async def status(call: LocalCall) -> int:
     """While it waits it opens nothing: what is being started needs the data folder for itself."""
     from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.connect import (
-        RunningProgram,  # as above
-        connect,  # as above
-    )
+    from app.cli.connect import RunningProgram, connect  # as above
 
-    options = call.options
-    if options.wait is None:
-        async with connect(call.folder, call.services, create=False) as api:
-            return await show_status(Call(options=options, out=call.out, api=api))
-    address = await RunningProgram(call.folder, call.out).capturing(time.monotonic() + options.wait)
-    if address is None:
-        so_far = f"did not capture within {seconds_text(options.wait)}" if options.wait else "does not capture"
-        raise CliError(f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window.", Exit.FAILURE)
-    async with ApiClient(address) as api:
-        return await show_status(Call(options=options, out=call.out, api=api))
-
-
-async def show_status(call: Call) -> int:
-    return await call.send(call.api.asked.status(), _print)
+    wait, address = call.options.wait, None
+    if wait is not None:
+        address = await RunningProgram(call.folder, call.out).capturing(time.monotonic() + wait)
+        if address is None:
+            so_far = f"did not capture within {seconds_text(wait)}" if wait else "does not capture"
+            text = f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window."
+            raise CliError(text, Exit.FAILURE)
+    async with ApiClient(address) if address else connect(call.folder, call.services, create=False) as api:
+        return await Call(call.options, call.out, api).send(api.asked.status(), _print)
 
 
 def _print(out: Output, status: Status) -> None:
@@ -90,3 +106,35 @@ def stored_text(stored: Storage) -> str:
     """`1.2 GB of 20 GB`, and what happens while the limit is reached."""
     then = "senders get 503" if stored.capturing_stopped else "the oldest requests are being deleted"
     return use_text(stored.bytes, stored.limit) + (f": full, {then}" if stored.limit_reached else "")
+
+
+async def plan(call: Call) -> int:
+    """Change the plan if one is given, and print it."""
+    plan, asked = call.options.plan, call.api.asked
+    return await call.send(asked.account() if plan is None else asked.set_plan(plan), _print_account)
+
+
+def _print_account(out: Output, account: Account) -> None:
+    out.field("Plan", account.plan)
+    out.field("Endpoints", endpoints_text(account.endpoints))
+
+
+def endpoints_text(usage: EndpointUsage) -> str:
+    """`3 of 10`, or `3` where the plan sets no limit."""
+    return f"{usage.held:,}" if usage.limit is None else f"{usage.held:,} of {usage.limit:,}"
+
+
+async def retention_status(call: Call) -> int:
+    asked = call.api.asked.status()
+    return await call.send(asked, lambda out, status: _print_retention(out, status.retention), "retention")
+
+
+async def resume_retention(call: Call) -> int:
+    return await call.send(call.api.asked.resume_retention(), _print_retention)
+
+
+def _print_retention(out: Output, retention: Retention) -> None:
+    if retention.state == "running":
+        out.line("Requests are deleted at the end of their endpoint's retention.")
+    else:
+        out.line(f"Waiting: {retention.reason}")

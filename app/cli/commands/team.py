@@ -1,17 +1,45 @@
-"""`hookline team`: the roles of a team's store."""
+"""`hookline nodes` and `hookline team`: the programs that run on a team's store, and its roles."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from app.cli.call import LocalCall
+from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
+from app.cli.output import when_text
+from app.cli.table import Column, print_table
 from app.core.role import Role
 from app.core.settings import STORE_VARIABLE, store_error
 
-EXAMPLES = {"init": (("Make the tables and the roles", "hookline team init postgresql://admin@db.example.com/team"),)}
+if TYPE_CHECKING:
+    from hookline.records import Node
+
+
+HELP = "list the programs that run on a team's store, and what each does for all of them"
 DETAILS = (
+    f"{HELP}: sending to a target, deleting by age or for storage limits. Where none runs on this data folder, the"
+    " command itself is one."
+)
+EXAMPLES = (
+    ("See which nodes are alive", "hookline nodes"),
+    ("Count them in a script", "hookline nodes --json | jq length"),
+)
+COLUMNS: tuple[Column[Node], ...] = (
+    Column("NODE", lambda one: str(one.number)),
+    Column("VERSION", lambda one: one.version, left_out=2),
+    Column("STARTED", lambda one: when_text(one.started_at), left_out=3),
+    Column("SEEN", lambda one: when_text(one.seen_at), left_out=1),
+    Column("HERE", lambda one: "yes" if one.current else "no"),
+    Column("JOBS", lambda one: ", ".join(one.jobs) or "-", least=8),
+)
+
+
+TEAM_EXAMPLES = {
+    "init": (("Make the tables and the roles", "hookline team init postgresql://admin@db.example.com/team"),)
+}
+TEAM_DETAILS = (
     "Makes a team's store: its tables, and a role for each thing that a user of the database may do there. Give each"
     " user one of them; without, a user cannot use the store. May be run again, also where nodes are running."
 )
@@ -23,8 +51,10 @@ MAY = {
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command to the command line."""
-    team = commands.noun("team", "make a team's store, and roles for its users", DETAILS, examples=EXAMPLES)
+    """Add the commands to the command line."""
+    commands.add("nodes", HELP, DETAILS, EXAMPLES, run=nodes)
+    help_ = "make a team's store, and roles for its users"
+    team = commands.noun("team", help_, TEAM_DETAILS, examples=TEAM_EXAMPLES)
     init = team.verb("init", init_team, "make the tables and the roles capture, reader and member", local=True)
     init.add_argument(
         "address",
@@ -32,6 +62,11 @@ def add_parser(commands: Commands) -> None:
         nargs="?",
         help=f"the store, such as postgresql://USER@HOST/DATABASE; if omitted, the one that {STORE_VARIABLE} names",
     )
+
+
+async def nodes(call: Call) -> int:
+    asked = call.api.asked.nodes()
+    return await call.send(asked, lambda out, found: print_table(out, COLUMNS, found), "items")
 
 
 async def init_team(call: LocalCall) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import GREEN, RED, Output, brief_time, when_text
-from app.cli.table import Column, Table
+from app.cli.table import Column, print_table
 from app.core.files import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh
@@ -100,20 +101,16 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
 
 
 async def list_programs(call: Call) -> int:
-    answer, out = await call.api.answer(call.api.tunnel.asked.programs()), call.out
-    if out.as_json:
-        out.json(answer.json["items"])
-        return Exit.DONE
-    programs = answer.value
-    with Table(out, LIST_COLUMNS) as table:
-        for program in programs:
-            table.add(program)
+    return await call.send(call.api.tunnel.asked.programs(), _print_programs, "items")
+
+
+def _print_programs(out: Output, programs: Sequence[TunnelProgram]) -> None:
+    print_table(out, LIST_COLUMNS, programs)
     missing = [program for program in programs if program.path is None and program.id != "own"]
     if missing and out.terminal:
         out.line()
         for program in missing:
             out.line(f"To install {program.id}: {program.install}")
-    return Exit.DONE
 
 
 async def start(call: Call) -> int:
