@@ -1,4 +1,5 @@
-"""Calls that wait for what happens: the stream of Server-Sent Events, and the next request that is captured."""
+"""Calls that wait for what happens: the stream of Server-Sent Events, and the next request that is captured. Their
+callers wake up for new events, when they leave, and when the API stops."""
 
 from __future__ import annotations
 
@@ -6,21 +7,152 @@ import asyncio
 import contextlib
 import math
 import re
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
-from app.server.api.event_log import POSITION_PATTERN, Position, parse_position, stored_position
+from app.core.store import CaptureRepository
+from app.server.api.event_log import POSITION_PATTERN, EventLog, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
-from app.server.api.follower import BATCH, CaptureFilter, Follower, Followers, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
 from app.server.api.problems import RETRY_AFTER_S, Problem, parameter_problem
-from app.server.api.requests import BODY, described, full_request
+from app.server.api.protocol import ApiProtocol
+from app.server.api.requests import BATCH, BODY, CaptureFilter, described, full_request
 from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, json_response, route
 from app.server.api.services import ApiServices
 from hookline import records
+
+FIRST_BATCH = 8
+"""Small, because a caller that is behind often wants only the next capture."""
+
+
+class NewCaptures:
+    """Captures after `position`, which moves on with each batch: in the order of storing, none left out and none twice,
+    first those stored since, then as they come."""
+
+    def __init__(self, log: EventLog, captures: CaptureRepository, start: Position) -> None:
+        self._log, self._captures, self.position = log, captures, start
+        self._batch = FIRST_BATCH
+
+    async def next(self) -> Sequence[tuple[Position, Summary]]:
+        """The next batch, each with its position; empty while there are no new ones."""
+        newest = self._log.newest()
+        if self._log.holds(self.position):
+            return self._from_log()
+        while self.position.capture < newest.capture:
+            batch = await self._captures.between(self.position.capture, newest.capture, self._batch)
+            found = [(stored_position(summary.seq), summary) for summary in batch]
+            self.position = found[-1][0] if len(batch) == self._batch else newest
+            self._batch = min(4 * self._batch, BATCH)
+            if found:
+                return found
+        self.position = newest
+        # What came while the store was read may have pushed this position out of the log: the store has it next time.
+        return self._from_log() if self._log.holds(newest) else ()
+
+    def _from_log(self) -> Sequence[tuple[Position, Summary]]:
+        while events := self._log.since(self.position.number, self._batch, shown=False):
+            self.position = self._log.position_of(events[-1])
+            self._batch = min(4 * self._batch, BATCH)
+            found = [(self._log.position_of(event), event.what) for event in events if isinstance(event.what, Summary)]
+            if found:
+                return found
+        return ()
+
+
+FOLLOWERS_MAX = 500
+STALL_S = 20.0
+"""A caller that reads nothing for so long is dropped."""
+
+
+class Follower:
+    """What keeps it apart from the log is its caller's own place; it holds no events."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._request = request
+        self._writing = False
+        self.wake = asyncio.Event()
+        self.left = False
+        """The caller has left."""
+        self.stopping = False
+        """The API is about to stop."""
+
+    @property
+    def ended(self) -> bool:
+        return self.left or self.stopping
+
+    def leave(self) -> None:
+        self.left = True
+        self.wake.set()
+
+    def stop(self) -> None:
+        self.stopping = True
+        self.wake.set()
+        if self._writing:
+            self._abort()
+
+    async def sleep(self, seconds: float) -> None:
+        """Until something happens, or for so long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        self.wake.clear()
+
+    async def write(self, response: web.StreamResponse, data: bytes) -> None:
+        """ConnectionError when the caller has left, or reads nothing."""
+        self._writing = True
+        try:
+            async with asyncio.timeout(STALL_S):
+                await response.write(data)
+        except TimeoutError:
+            self._abort()
+            raise ConnectionResetError("The caller reads nothing.") from None
+        finally:
+            self._writing = False
+
+    def _abort(self) -> None:
+        if self._request.transport is not None:
+            self._request.transport.abort()
+
+
+class Followers:
+    """Those of one API listener."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._followers: set[Follower] = set()
+
+    def __len__(self) -> int:
+        return len(self._followers)
+
+    @contextlib.contextmanager
+    def follow(self, request: web.Request) -> Iterator[Follower]:
+        """A Problem when there are too many."""
+        if len(self._followers) >= FOLLOWERS_MAX:
+            detail = f"{FOLLOWERS_MAX} callers follow events or wait for requests already; end some of them."
+            raise Problem("too-many-followers", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
+        follower, protocol = Follower(request), request.protocol
+        assert isinstance(protocol, ApiProtocol)
+        protocol.on_lost = follower.leave
+        if request.transport is None:  # it left before
+            follower.leave()
+        self._followers.add(follower)
+        self._log.follow(follower.wake)
+        try:
+            yield follower
+        finally:
+            self._log.unfollow(follower.wake)
+            self._followers.discard(follower)
+            protocol.on_lost = None
+
+    async def stop(self, _: web.Application) -> None:
+        """The API stops: end all of them."""
+        for follower in self._followers:
+            follower.stop()
+
 
 HEARTBEAT_S = 15.0
 RETRY_MS = 1_000
@@ -50,41 +182,6 @@ AFTER = text(
     "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.",
     pattern=f"^({POSITION_PATTERN}|{_ID_PATTERN})$",
 )
-
-
-class EventCalls(Calls):
-    """Handler of `/events`."""
-
-    def __init__(self, services: ApiServices, followers: Followers) -> None:
-        self._services, self._followers, self._texts = services, followers, EventTexts(services)
-
-    @route("GET", "/events", "Stream events", Returns(media_type="text/event-stream"), (ENDPOINT, SEARCH, TYPES, AFTER))
-    @can_fail("invalid-query", "not-found", "too-many-followers")
-    async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
-        that match `q`. The header Last-Event-ID, or `after`, continues after an event. Types: `captured` (data: a
-        request, as lists have it), `delivered` (a delivery), `endpoint` (`change`: created, changed or deleted; `slug`,
-        `url`, `name`, `active`), `refused` (a refused request), `replay` (a replay), and `tunnel` (`state`, `program`,
-        `url` and `problem`, as `GET /tunnel` has them), which also comes with `endpoint`. An event `gap` names `types`
-        of which some may be missing here, and the `reason`."""
-        services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
-        types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
-        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
-        start = None
-        for name, given in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
-            if given and start is None:
-                start = await start_of(services, name, given)
-        response = web.StreamResponse(headers=_HEADERS)
-        with self._followers.follow(request) as follower:
-            await response.prepare(request)
-            if request.method == "HEAD":
-                return response
-            captures = CaptureFilter(services.store.captures, None if endpoint is None else endpoint.id, query)
-            stream = EventStream(services, self._texts, captures, endpoint, types)
-            # The caller left or was dropped, or the store is closed: it connects again, and continues where it was.
-            with contextlib.suppress(ConnectionError, StorageUnavailableError):
-                await stream.run(follower, response, start)
-        return response
 
 
 class EventStream:
@@ -216,11 +313,12 @@ TIMEOUT = Parameter(
 POSITIONED = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
 
 
-class WaitCalls(Calls):
-    """Handler of `/requests/wait`."""
+class FollowingCalls(Calls):
+    """Handlers of `/requests/wait` and `/events`."""
 
     def __init__(self, services: ApiServices, followers: Followers) -> None:
-        self._services, self._followers = services, followers
+        super().__init__(services)
+        self._followers, self._texts = followers, EventTexts(services)
 
     @route(
         "GET",
@@ -291,3 +389,31 @@ class WaitCalls(Calls):
             if not batch:
                 await follower.sleep(max(left_s, 0))
         return None
+
+    @route("GET", "/events", "Stream events", Returns(media_type="text/event-stream"), (ENDPOINT, SEARCH, TYPES, AFTER))
+    @can_fail("invalid-query", "not-found", "too-many-followers")
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
+        that match `q`. The header Last-Event-ID, or `after`, continues after an event. Types: `captured` (data: a
+        request, as lists have it), `delivered` (a delivery), `endpoint` (`change`: created, changed or deleted; `slug`,
+        `url`, `name`, `active`), `refused` (a refused request), `replay` (a replay), and `tunnel` (`state`, `program`,
+        `url` and `problem`, as `GET /tunnel` has them), which also comes with `endpoint`. An event `gap` names `types`
+        of which some may be missing here, and the `reason`."""
+        services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
+        types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
+        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
+        start = None
+        for name, given in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
+            if given and start is None:
+                start = await start_of(services, name, given)
+        response = web.StreamResponse(headers=_HEADERS)
+        with self._followers.follow(request) as follower:
+            await response.prepare(request)
+            if request.method == "HEAD":
+                return response
+            captures = CaptureFilter(services.store.captures, None if endpoint is None else endpoint.id, query)
+            stream = EventStream(services, self._texts, captures, endpoint, types)
+            # The caller left or was dropped, or the store is closed: it connects again, and continues where it was.
+            with contextlib.suppress(ConnectionError, StorageUnavailableError):
+                await stream.run(follower, response, start)
+        return response

@@ -15,8 +15,9 @@ from app.core.model import CaptureWithBody, DeliveryState, Endpoint, PageKey, Su
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
+from app.core.search.query import Query
+from app.core.store import CaptureRepository
 from app.server.api.body import send_body
-from app.server.api.follower import BATCH, CaptureFilter
 from app.server.api.inputs import RequestPatch
 from app.server.api.parameters import (
     ENDPOINT,
@@ -61,6 +62,36 @@ DECODED = flag("decoded", "Without the content coding, such as gzip.")
 INCLUDED_MAX = 64 * 1024
 BODY = flag("body", f"With its body, unless that is larger than {INCLUDED_MAX // 1024} KiB.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
+
+
+BATCH = 500
+"""Requests that are looked at together."""
+
+
+class CaptureFilter:
+    """Which captures a caller wants: of an endpoint (None: of any), matching a query (None: all), with `secret_headers`
+    without their secrets."""
+
+    def __init__(
+        self,
+        captures: CaptureRepository,
+        endpoint_id: int | None,
+        query: Query | None,
+        secret_headers: SecretHeaders | None = None,
+    ) -> None:
+        self._captures, self.endpoint_id, self._query = captures, endpoint_id, query
+        self._secret_headers = secret_headers
+
+    @property
+    def has_query(self) -> bool:
+        return self._query is not None
+
+    async def wanted(self, summaries: Sequence[Summary]) -> set[str]:
+        """The ids of those wanted, at most `BATCH`."""
+        ids = {one.id for one in summaries if self.endpoint_id in (None, one.endpoint_id)}
+        if self._query is None or not ids:
+            return ids
+        return await self._captures.matching(self._query, ids, self._secret_headers)
 
 
 class RequestPage(Record, frozen=True):

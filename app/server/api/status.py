@@ -178,9 +178,6 @@ SettingsPatch = patch_of(Settings, "The body of `PATCH /settings`: absent fields
 class SettingsCalls(Calls):
     """Handlers of `/settings`."""
 
-    def __init__(self, services: ApiServices) -> None:
-        self._services = services
-
     @route("GET", "/settings", "Read the settings", Returns(SettingsOut))
     async def read(self, request: web.Request) -> web.Response:
         """The settings in force."""

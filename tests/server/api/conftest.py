@@ -18,7 +18,7 @@ from app.current_settings import CurrentSettings
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
-from app.server.api.follower import Followers
+from app.server.api.events import Followers
 from app.server.api.server import ApiServer
 from app.server.api.services import ApiServices
 from app.server.api.web_application import routes_of

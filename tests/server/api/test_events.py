@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, DeliveryState, Refusal
-from app.server.api import event_log, event_texts, follower
+from app.server.api import event_log, event_texts
 from app.server.api import events as event_calls
 from tests import factories
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
@@ -244,7 +244,7 @@ async def test_more_events_than_a_chunk_holds(desk: Desk, monkeypatch: pytest.Mo
 
 
 async def test_too_many_readers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "FOLLOWERS_MAX", 1)
+    monkeypatch.setattr(event_calls, "FOLLOWERS_MAX", 1)
     async with events(desk.client):
         problem(await desk.client.get("/events"), 503, "too-many-followers")
         problem(await desk.client.get("/requests/wait"), 503, "too-many-followers")
@@ -271,7 +271,7 @@ async def test_a_reader_that_leaves_is_forgotten_at_once(desk: Desk) -> None:
 
 
 async def test_a_reader_that_stops_reading_is_dropped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "STALL_S", 0.3)
+    monkeypatch.setattr(event_calls, "STALL_S", 0.3)
     endpoint = await desk.endpoint()
     with raw_reader(desk):
         await until(lambda: followers_of(desk) == 1)

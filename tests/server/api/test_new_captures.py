@@ -10,7 +10,7 @@ from app.core.events import Bus, Captured
 from app.core.model import Summary
 from app.server.api import event_log
 from app.server.api.event_log import EventLog, Position
-from app.server.api.follower import NewCaptures
+from app.server.api.events import NewCaptures
 from tests import factories
 
 

@@ -11,9 +11,9 @@ from aiohttp.test_utils import make_mocked_request
 
 from app.core.errors import HooklineError
 from app.core.events import Bus, StorageTrouble
-from app.server.api.auth import guard
 from app.server.api.problems import Problem
 from app.server.api.protocol import ApiProtocol
+from app.server.api.web_application import guard
 from tests.server.api.conftest import TOKEN, Desk, problem
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from app.core.model import PART_SIZE
 from app.db.captures import Captures
-from app.server.api import event_log
-from app.server.api import follower as follower_module
+from app.server.api import event_log, events
 from app.server.api.event_log import EventLog
 from app.server.api.protocol import ApiProtocol
 from tests import factories
@@ -105,7 +104,7 @@ async def test_the_search_and_the_endpoint_decide(desk: Desk) -> None:
 
 
 async def test_many_stored_meanwhile_are_read_in_batches(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower_module, "BATCH", 7)
+    monkeypatch.setattr(events, "BATCH", 7)
     monkeypatch.setattr(event_log, "KEPT", 12)
     endpoint = await desk.endpoint()
     after = (await wait(desk, timeout=0)).headers[POSITION]
