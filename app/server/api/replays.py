@@ -29,7 +29,6 @@ from app.core.replay.spec import (
     Replay,
     ReplayDestination,
     ReplayProgress,
-    ReplaySource,
     ReplaySpec,
 )
 from app.core.rules import FieldError
@@ -87,8 +86,7 @@ class ReplayCalls(Calls):
     @can_fail("invalid-query", "cannot-replay", "not-found")
     async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""
-        endpoint = self._endpoint(request)
-        return self._accepted(await self._start(endpoint_spec(endpoint.id, given), endpoint))
+        return await self._accepted(ReplayIn(**asdict(given), endpoint=self._endpoint(request).slug))
 
     @route("GET", "/replays", "List replays", Returns(Page[records.Replay]), paging(str))
     async def list(self, request: web.Request) -> web.Response:
@@ -104,8 +102,7 @@ class ReplayCalls(Calls):
     @can_fail("invalid-query", "cannot-replay", "not-found")
     async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
         """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
-        endpoint = None if given.endpoint is None else self._services.store.endpoints.by_slug(given.endpoint)
-        return self._accepted(await self._start(full_spec(given, self._services.store.endpoints), endpoint))
+        return await self._accepted(given)
 
     @route("GET", "/replays/{id}", "Read a replay", Returns(records.FullReplay))
     async def read(self, request: web.Request) -> web.Response:
@@ -165,9 +162,12 @@ class ReplayCalls(Calls):
             raise Problem("not-found", f"No replay has the ID {replay_id!r}.")
         return replay
 
-    def _accepted(self, replay: Replay) -> web.Response:
-        shape = full_replay_out(replay, self._services.store.endpoints)
-        return json_response(shape, 202, location=f"/replays/{replay.id}")
+    async def _accepted(self, given: ReplayIn) -> web.Response:
+        """Raises as `_start` does."""
+        endpoints = self._services.store.endpoints
+        spec = full_spec(given, endpoints)
+        replay = await self._start(spec, None if given.endpoint is None else endpoints.by_slug(given.endpoint))
+        return json_response(full_replay_out(replay, endpoints), 202, location=f"/replays/{replay.id}")
 
 
 R = TypeVar("R", bound=records.Replay)
@@ -209,15 +209,8 @@ def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
     )
 
 
-def endpoint_spec(endpoint_id: int, given: ReplayEndpointIn) -> ReplaySpec:
-    """Raises InvalidFieldsError, or a Problem for an invalid search."""
-    if errors := _sending_errors(given):
-        raise InvalidFieldsError(errors)
-    return _spec(_matching(endpoint_id, given), given)
-
-
 def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
-    """Raises InvalidFieldsError, or a Problem for an invalid search."""
+    """Raises InvalidFieldsError, or a Problem for an invalid search or an unknown endpoint."""
     errors = [*_source_errors(given), *_sending_errors(given)]
     if given.edit is not None:
         errors += _body_errors(given.edit, EDIT)
@@ -225,15 +218,8 @@ def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
             errors.append(FieldError(field="edit", message=ONE_EDITED))
     if errors:
         raise InvalidFieldsError(errors)
-    if given.ids is not None:
-        return _spec(ChosenRequests(ids=given.ids), given, _edit(given.edit))
-    endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
-    return _spec(_matching(endpoint_id, given), given, _edit(given.edit))
-
-
-def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | None = None) -> ReplaySpec:
     return ReplaySpec(
-        source=source,
+        source=_matching(given, endpoints) if given.ids is None else ChosenRequests(ids=given.ids),
         destination=_destination(given.url, given.to_endpoint),
         pace=_pace(given),
         concurrency=given.concurrency,
@@ -241,11 +227,12 @@ def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | Non
         faults=given.faults,
         seed=given.seed,
         incomplete=given.incomplete,
-        edit=edit,
+        edit=_edit(given.edit),
     )
 
 
-def _matching(endpoint_id: int | None, given: ReplayEndpointIn) -> MatchingRequests:
+def _matching(given: ReplayIn, endpoints: EndpointRepository) -> MatchingRequests:
+    endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
     if given.q.strip():
         try:
             parse(given.q)
