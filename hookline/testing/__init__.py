@@ -11,8 +11,7 @@ The names are for annotations; the fixture needs no import.
 """
 
 from hookline.records import Request
-from hookline.testing.endpoint import HooklineEndpoint
-from hookline.testing.fixture import Hookline
+from hookline.testing.fixture import Hookline, HooklineEndpoint
 from hookline.testing.responder import Response
 
 __all__ = ["Hookline", "HooklineEndpoint", "Request", "Response"]

@@ -64,7 +64,7 @@ async def test_a_failure_shows_the_test_and_nothing_of_hookline(endpoint: Hookli
 
 
 def test_bodies_that_are_not_kept_are_read_again(endpoint: HooklineEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline.testing.endpoint.KEPT_MAX", 5)
+    monkeypatch.setattr("hookline.testing.fixture.KEPT_MAX", 5)
     for body in (b"first", b"second", b"x" * 100_000):
         send(f"{endpoint.url}/", body)
     for _ in range(2):
