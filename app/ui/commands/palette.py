@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 from shiboken6 import isValid
 
-from app.ui.commands.palette_rows import ROW, PaletteEntry, PaletteMatch, RecentEntries, ResultList, ResultModel, find
+from app.ui.commands.palette_rows import ROW, PaletteEntry, PaletteMatch, RecentEntries, ResultList, find
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
@@ -111,7 +111,7 @@ class Palette(QWidget):
         self.panel = QFrame(self)
         self.field = PaletteField(self.panel)
         self.rows = ResultList(theme, self.panel)
-        self.model = ResultModel(self)
+        self.model = self.rows.results
         self._search_icon = IconLabel(metrics.ICON, theme, self.panel, "search")
         self._build()
         self.field.textChanged.connect(self._search)
@@ -168,7 +168,7 @@ class Palette(QWidget):
         """Forget the entries: endpoints may be deleted meanwhile."""
         super().hideEvent(event)
         self._entries = ()
-        self.model.show(())
+        self.model.set_records(())
         if not self.isHidden():
             self.dismiss()  # the window was hidden: it comes back without the palette
         QApplication.instance().removeEventFilter(self)  # type: ignore[union-attr]
@@ -208,15 +208,15 @@ class Palette(QWidget):
             *find(self._entries, text, self._recent_keys),
             *map(PaletteMatch, self.search_entries(text)),
         ]
-        self.model.show(found)
-        self.rows.setCurrentIndex(self.model.index(0))
+        self.model.set_records(found)
+        self.rows.select_row(0)
         self.rows.scrollToTop()
         self._place()
 
     @Slot(object)
     def _move(self, key: Qt.Key) -> None:
         """Up and Down wrap around, the other keys stop at the ends."""
-        count, row = self.model.rowCount(), self.rows.currentIndex().row()
+        count, row = self.model.rowCount(), self.rows.current_row()
         page = max(1, self.rows.viewport().height() // ROW - 1)
         if not count:
             return
@@ -228,15 +228,15 @@ class Palette(QWidget):
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: count - 1,
         }[key]
-        self.rows.setCurrentIndex(self.model.index(target))
+        self.rows.select_row(target)
 
     @Slot()
     def _run_entry(self) -> None:
         """Close, restore the focus, and only then run the entry: what it does may depend on the focus."""
-        index = self.rows.currentIndex()
-        if not index.isValid():
+        result = self.rows.current_record()
+        if result is None:
             return
-        entry = self.model.at(index.row()).entry
+        entry = result.entry
         self.dismiss()
         if entry.key:
             self._recent.use(entry.key)
@@ -245,10 +245,10 @@ class Palette(QWidget):
     @Slot()
     def _report_row(self) -> None:
         """Let screen readers read the row although the focus stays in the text field."""
-        index = self.rows.currentIndex()
-        if index.isValid() and self.isVisible() and QAccessible.isActive():
+        row = self.rows.current_row()
+        if row >= 0 and self.isVisible() and QAccessible.isActive():
             focus_event = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
-            focus_event.setChild(index.row())
+            focus_event.setChild(row)
             QAccessible.updateAccessibility(focus_event)
 
     def _place(self) -> None:
@@ -265,7 +265,6 @@ class Palette(QWidget):
     def _build(self) -> None:
         self.setAccessibleName("Command palette")
         self.panel.setProperty("part", "popup")
-        self.rows.setModel(self.model)
         top_line = QWidget(self.panel)
         top_line.setFixedHeight(HEADER_HEIGHT - 3)
         hbox(

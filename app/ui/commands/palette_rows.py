@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QSettings,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QPointF, QRect, QSettings, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -30,7 +21,7 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.fuzzy import match
 from app.ui.commands.key_caps import KeyNames, key_caps_width, paint_key_caps, spoken_keys
@@ -38,6 +29,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
+from app.ui.widgets.rows import Column, Rows, RowsList, paint_line
 from hookline.decoding import decode_json
 
 RECENT_MAX = 5
@@ -124,57 +116,22 @@ class RecentEntries:
 
 
 ROW = 36
-_MATCH_ROLE = Qt.ItemDataRole.UserRole
 _ICON, _PAD = 16, metrics.SPACE_3
 _CAPS_ROOM, _KIND_ROOM, _DETAIL_LEAST = 112, 104, 48
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class ResultModel(QAbstractListModel):
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._rows: Sequence[PaletteMatch] = ()
-
-    def show(self, rows: Sequence[PaletteMatch]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def at(self, row: int) -> PaletteMatch:
-        return self._rows[row]
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text, the row in words for screen readers, or the `PaletteMatch` itself."""
-        result = self._rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return result.entry.text
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            entry = result.entry
-            return ", ".join(
-                part
-                for part in (entry.text, entry.reason, entry.detail, entry.kind, spoken_keys([entry.key_names]))
-                if part
-            )
-        return result if role == _MATCH_ROLE else None
-
-
-class ResultList(QListView):
+class ResultList(RowsList[PaletteMatch]):
     """Never takes the focus. It is opaque, so that Qt does not repaint what lies below."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        column = Column[PaletteMatch](
+            "", lambda result: result.entry.text, tooltip=_nothing, spoken=_in_words, paint=partial(_paint, theme)
+        )
+        self.results = Rows([column], parent)
+        super().__init__("Results", self.results, ROW, theme, parent, rounded=True)
         self._theme = theme
-        self.setItemDelegate(ResultDelegate(theme, self))
         self.setProperty("part", "found")
-        self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Results")
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -185,80 +142,60 @@ class ResultList(QListView):
         super().paintEvent(event)
 
 
-class ResultDelegate(QStyledItemDelegate):
-    """Paints icon, text with highlighted matches, detail, kind and key caps."""
+def _nothing(result: PaletteMatch) -> str:
+    """A row says it all."""
+    return ""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._text, self._small, self._mono = ui_font(BASE), ui_font(SMALL), mono_font(11)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(100, ROW)
+def _in_words(result: PaletteMatch) -> str:
+    entry = result.entry
+    parts = (entry.text, entry.reason, entry.detail, entry.kind, spoken_keys([entry.key_names]))
+    return ", ".join(filter(None, parts))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        result: PaletteMatch = index.data(_MATCH_ROLE)
-        entry, tokens = result.entry, self._theme.tokens
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect
-        self._paint_background(painter, option, tokens)
-        if result.last:
-            painter.fillRect(rect.left() + _PAD, rect.bottom(), rect.width() - 2 * _PAD, 1, QColor(tokens.border))
-        icon = self._icon(entry.icon)
-        inner = rect.adjusted(_PAD, 0, -_PAD, 0)
-        icon.paint(painter, QRect(inner.left(), inner.top() + (ROW - _ICON) // 2, _ICON, _ICON))
-        inner.setLeft(inner.left() + _ICON + _PAD)
-        inner.setRight(self._paint_right_side(painter, inner, result, tokens) - _PAD)
-        self._paint_text(painter, inner, result, tokens)
-        painter.restore()
 
-    def _icon(self, icon: str | QIcon) -> QIcon:
-        return icon if isinstance(icon, QIcon) else self._theme.icon(icon)
+def _paint(theme: Theme, painter: QPainter, rect: QRect, result: PaletteMatch) -> None:
+    """Icon, text with highlighted matches, detail, kind and key caps."""
+    entry, tokens = result.entry, theme.tokens
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    if result.last:
+        painter.fillRect(rect.left() + _PAD, rect.bottom(), rect.width() - 2 * _PAD, 1, QColor(tokens.border))
+    icon = entry.icon if isinstance(entry.icon, QIcon) else theme.icon(entry.icon)
+    inner = rect.adjusted(_PAD, 0, -_PAD, 0)
+    icon.paint(painter, QRect(inner.left(), inner.top() + (ROW - _ICON) // 2, _ICON, _ICON))
+    inner.setLeft(inner.left() + _ICON + _PAD)
+    inner.setRight(_paint_right_side(painter, inner, entry, tokens) - _PAD)
+    _paint_text(painter, inner, result, tokens)
 
-    def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> None:
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
-            painter.drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), metrics.RADIUS, metrics.RADIUS)
 
-    def _paint_right_side(self, painter: QPainter, rect: QRect, result: PaletteMatch, tokens: Tokens) -> int:
-        """Paint kind and keys, each in a column of its own. Returns their left edge."""
-        key_names = result.entry.key_names
-        width = key_caps_width(key_names)
-        paint_key_caps(painter, rect.right() + 1 - width, rect.center().y() + 0.5, key_names, tokens)
-        begin = rect.right() + 1 - max(_CAPS_ROOM, width + _PAD)
-        painter.setFont(self._small)
-        painter.setPen(QColor(tokens.text_faint))
-        room = QRect(begin - _KIND_ROOM, rect.top(), _KIND_ROOM, rect.height())
-        kind = painter.fontMetrics().elidedText(result.entry.kind, Qt.TextElideMode.ElideRight, _KIND_ROOM)
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, kind)
-        return room.left()
+def _paint_right_side(painter: QPainter, rect: QRect, entry: PaletteEntry, tokens: Tokens) -> int:
+    """Paint kind and keys, each in a column of its own. Returns their left edge."""
+    width = key_caps_width(entry.key_names)
+    paint_key_caps(painter, rect.right() + 1 - width, rect.center().y() + 0.5, entry.key_names, tokens)
+    begin = rect.right() + 1 - max(_CAPS_ROOM, width + _PAD)
+    room = QRect(begin - _KIND_ROOM, rect.top(), _KIND_ROOM, rect.height())
+    paint_line(painter, room, entry.kind, ui_font(SMALL), tokens.text_faint)
+    return room.left()
 
-    def _paint_text(self, painter: QPainter, rect: QRect, result: PaletteMatch, tokens: Tokens) -> None:
-        fm = QFontMetrics(self._text)
-        elided = fm.elidedText(result.entry.text, Qt.TextElideMode.ElideRight, rect.width() - 4)
-        cut = len(elided) if elided == result.entry.text else len(elided) - 1
-        layout = QTextLayout(elided, self._text)
-        option = QTextOption()
-        option.setWrapMode(QTextOption.WrapMode.NoWrap)
-        layout.setTextOption(option)
-        layout.setFormats([_highlighted(elided, place, tokens) for place in result.places if place < cut])
-        layout.beginLayout()
-        line = layout.createLine()
-        line.setLineWidth(rect.width())
-        layout.endLayout()
-        painter.setPen(QColor(tokens.text_faint if result.entry.reason else tokens.text))
-        layout.draw(painter, QPointF(rect.left(), rect.top() + (rect.height() - line.height()) / 2))
-        left = rect.left() + round(line.naturalTextWidth()) + metrics.SPACE_2
-        detail = result.entry.reason or result.entry.detail
-        if detail and rect.right() - left >= _DETAIL_LEAST:
-            painter.setFont(self._small if result.entry.reason else self._mono)
-            painter.setPen(QColor(tokens.text_faint))
-            room = QRect(left, rect.top(), rect.right() - left, rect.height())
-            detail = painter.fontMetrics().elidedText(detail, Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, detail)
+
+def _paint_text(painter: QPainter, rect: QRect, result: PaletteMatch, tokens: Tokens) -> None:
+    entry, font = result.entry, ui_font(BASE)
+    elided = QFontMetrics(font).elidedText(entry.text, Qt.TextElideMode.ElideRight, rect.width() - 4)
+    cut = len(elided) if elided == entry.text else len(elided) - 1
+    layout = QTextLayout(elided, font)
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.NoWrap)
+    layout.setTextOption(option)
+    layout.setFormats([_highlighted(elided, place, tokens) for place in result.places if place < cut])
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(rect.width())
+    layout.endLayout()
+    painter.setPen(QColor(tokens.text_faint if entry.reason else tokens.text))
+    layout.draw(painter, QPointF(rect.left(), rect.top() + (rect.height() - line.height()) / 2))
+    room = rect.adjusted(round(line.naturalTextWidth()) + metrics.SPACE_2, 0, 0, 0)
+    if room.width() > _DETAIL_LEAST:
+        detail_font = ui_font(SMALL) if entry.reason else mono_font(11)
+        paint_line(painter, room, entry.reason or entry.detail, detail_font, tokens.text_faint)
 
 
 def _highlighted(text: str, place: int, tokens: Tokens) -> QTextLayout.FormatRange:

@@ -50,6 +50,7 @@ _TEXT_MARGIN = 3
 @dataclass(frozen=True)
 class Column(Generic[R]):
     """`text` is one line. The tooltip is the text again unless `tooltip` says more; `title_tip` is that of the title.
+    `spoken` is what screen readers say instead of the text.
 
     `paint` paints something else in the place of the text, except where that is `NONE`.
     """
@@ -62,6 +63,7 @@ class Column(Generic[R]):
     align: Qt.AlignmentFlag = LEFT
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     font: QFont | None = None
+    spoken: Callable[[R], str] | None = None
 
 
 class Rows(QAbstractTableModel, Generic[R]):
@@ -141,7 +143,7 @@ class Rows(QAbstractTableModel, Generic[R]):
         return values.get(Qt.ItemDataRole(role))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The cell's text, its tooltip, its alignment or its font."""
+        """The cell's text, shown or spoken, its tooltip, its alignment or its font."""
         record, column = self.record(index.row()), self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return self.cell(record, index.column())
@@ -149,6 +151,8 @@ class Rows(QAbstractTableModel, Generic[R]):
             return column.align
         if role == Qt.ItemDataRole.FontRole:
             return column.font
+        if role == Qt.ItemDataRole.AccessibleTextRole and column.spoken is not None:
+            return column.spoken(record)
         if role == Qt.ItemDataRole.ToolTipRole:
             text = column.tooltip(record) if column.tooltip is not None else self.cell(record, index.column())
             return plain_tooltip(text[:TOOLTIP_MAX])

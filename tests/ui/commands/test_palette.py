@@ -54,11 +54,11 @@ async def press_open(window: MainWindow) -> Palette:
 
 
 def texts(palette: Palette) -> list[str]:
-    return [palette.model.at(row).entry.text for row in range(palette.model.rowCount())]
+    return [palette.model.record(row).entry.text for row in range(palette.model.rowCount())]
 
 
 def chosen(palette: Palette) -> str:
-    return palette.model.at(palette.rows.currentIndex().row()).entry.text
+    return palette.model.record(palette.rows.currentIndex().row()).entry.text
 
 
 async def run_first(window: MainWindow, text: str) -> str:
@@ -182,7 +182,7 @@ class TestMouse:
             assert not window.findChildren(SettingsDialog)
             palette = await press_open(window)
             QTest.keyClicks(palette.field, "dashboard")
-            place = palette.rows.visualRect(palette.model.index(0)).center()
+            place = palette.rows.visualRect(palette.model.index(0, 0)).center()
             QTest.mouseClick(palette.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
             assert palette.isHidden()
             assert window.pages.currentWidget() is window.dashboard
@@ -214,7 +214,7 @@ class TestFinding:
 
     async def test_what_cannot_be_run_now_comes_last_with_why(self, desk: Desk, window: MainWindow) -> None:
         palette = await press_open(window)
-        reasons = [palette.model.at(row).entry.reason for row in range(palette.model.rowCount())]
+        reasons = [palette.model.record(row).entry.reason for row in range(palette.model.rowCount())]
         count = reasons.count("")
         assert not any(reasons[:count])
         assert all(reasons[count:])
@@ -222,7 +222,7 @@ class TestFinding:
         assert "New endpoint" in runs
         assert {"Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"} <= set(last)
         assert "Command palette" not in (*runs, *last)
-        index = palette.model.index(texts(palette).index("Edit endpoint…"))
+        index = palette.model.index(texts(palette).index("Edit endpoint…"), 0)
         words = index.data(Qt.ItemDataRole.AccessibleTextRole)
         assert words == "Edit endpoint…, No endpoint is shown., Endpoint"
         palette.field.setText("edit endpoint")
@@ -233,7 +233,7 @@ class TestFinding:
         window.show_endpoint(endpoint.id)
         palette = await press_open(window)
         for name in ("Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"):
-            assert not palette.model.at(texts(palette).index(name)).entry.reason
+            assert not palette.model.record(texts(palette).index(name)).entry.reason
 
     async def test_titles_come_before_synonyms_and_reasons_are_not_searched(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
@@ -302,7 +302,7 @@ class TestFinding:
             palette = await press_open(window)
             palette.field.setText("alert")
             assert texts(palette)[:2] == ["Notify: off", "Notify: while Hookline is in the background"]
-            assert palette.model.at(2).entry.reason, "it does so already"
+            assert palette.model.record(2).entry.reason, "it does so already"
 
     async def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
@@ -311,14 +311,14 @@ class TestFinding:
             palette = await press_open(window)
             QTest.keyClicks(palette.field, "emile")
             assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
-            assert palette.model.at(0).entry.key_names == ()
+            assert palette.model.record(0).entry.key_names == ()
             QTest.keyClick(palette.field, Qt.Key.Key_Return)
             assert window.requests.endpoint_id == first.id
             assert await run_first(window, "uploads") == "Other"
             assert window.requests.endpoint_id == other.id
             palette = await press_open(window)
             QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
-            assert palette.model.at(0).entry.key_names == ("Ctrl", "1")
+            assert palette.model.record(0).entry.key_names == ("Ctrl", "1")
 
     async def test_saved_filters_filter_the_list_that_is_shown_or_all(self, tmp_path: Path) -> None:
         SavedFilters(tmp_path).save("Fa\u202eiled", "is:unread path:orders")
@@ -436,7 +436,7 @@ class TestRecent:
             palette = await press_open(again)
             assert texts(palette)[0] == "All requests"
             assert texts(palette).count("All requests") == 1
-            assert palette.model.at(0).last
+            assert palette.model.record(0).last
 
     def test_it_holds_a_few_and_survives_a_spoilt_file(self, tmp_path: Path) -> None:
         recent = RecentEntries(tmp_path)
@@ -477,7 +477,7 @@ class TestLook:
         palette = await press_open(window)
 
         def row(entry: PaletteEntry, **more: Any) -> QImage:
-            palette.model.show([PaletteMatch(entry, **more)])
+            palette.model.set_records([PaletteMatch(entry, **more)])
             return palette.rows.grab().toImage()
 
         plain = named("Fill all until still")  # some of its stems cover a pixel, whatever the font
@@ -485,7 +485,7 @@ class TestLook:
         details = [row(replace(plain, **more)) for more in ({"detail": "a"}, {"kind": "a"}, {"key_names": ("Ctrl",)})]
         rows = [row(plain, last=True), *reasons, *details, row(plain)]
         assert [_count(one, desk.theme.tokens.text) > 0 for one in (rows[-1], *reasons)] == [True, False, False]
-        palette.rows.setCurrentIndex(palette.model.index(0))
+        palette.rows.setCurrentIndex(palette.model.index(0, 0))
         rows.append(palette.rows.grab().toImage())
         row(plain)
         QTest.mouseMove(palette.rows.viewport(), QPoint(20, ROW // 2))
@@ -497,7 +497,7 @@ class TestLook:
         async with shown(tmp_path, endpoints=1) as (_, window):
             palette = await press_open(window)
             palette.field.setText("new end")
-            index = palette.model.index(0)
+            index = palette.model.index(0, 0)
             assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New endpoint, Endpoint, Ctrl+N"
             told = QAccessible.queryAccessibleInterface(palette.rows)
             assert told.role() == QAccessible.Role.List
@@ -521,7 +521,7 @@ class TestLook:
 def _strongest(palette: Palette, colour: str) -> int:
     """How many pixels of the first row have just this colour."""
     return _count(
-        palette.rows.grab(palette.rows.visualRect(palette.model.index(0)).adjusted(40, 0, -200, 0)).toImage(), colour
+        palette.rows.grab(palette.rows.visualRect(palette.model.index(0, 0)).adjusted(40, 0, -200, 0)).toImage(), colour
     )
 
 
