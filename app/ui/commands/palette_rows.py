@@ -29,7 +29,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.rows import Column, Rows, RowsList, paint_line
+from app.ui.widgets.rows import Column, Rows, RowsList, no_tooltip, paint_line
 from hookline.decoding import decode_json
 
 RECENT_MAX = 5
@@ -125,7 +125,7 @@ class ResultList(RowsList[PaletteMatch]):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         column = Column[PaletteMatch](
-            "", lambda result: result.entry.text, tooltip=_nothing, spoken=_in_words, paint=partial(_paint, theme)
+            "", lambda result: result.entry.text, tooltip=no_tooltip, spoken=_in_words, paint=partial(_paint, theme)
         )
         self.results = Rows([column], parent)
         super().__init__("Results", self.results, ROW, theme, parent, rounded=True)
@@ -140,11 +140,6 @@ class ResultList(RowsList[PaletteMatch]):
         painter.fillRect(event.rect(), QColor(self._theme.tokens.surface_raised))
         painter.end()
         super().paintEvent(event)
-
-
-def _nothing(result: PaletteMatch) -> str:
-    """A row says it all."""
-    return ""
 
 
 def _in_words(result: PaletteMatch) -> str:

@@ -66,6 +66,11 @@ class Column(Generic[R]):
     spoken: Callable[[R], str] | None = None
 
 
+def no_tooltip(record: object) -> str:
+    """For a column whose cells say it all."""
+    return ""
+
+
 class Rows(QAbstractTableModel, Generic[R]):
     """A record in each row."""
 

@@ -5,30 +5,20 @@ results.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QColor,
     QFocusEvent,
-    QFontMetrics,
     QHideEvent,
     QInputMethodEvent,
     QKeyEvent,
     QPainter,
     QTextCharFormat,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 
 from app.core.search.completion import Completion
 from app.ui.theme import metrics
@@ -36,12 +26,10 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.layout import vbox
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, no_tooltip, paint_line
 
 ROWS_VISIBLE = 9
 WIDTH_MAX = 440
-_COMPLETION = Qt.ItemDataRole.UserRole
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class Suggestions(QFrame):
@@ -54,26 +42,17 @@ class Suggestions(QFrame):
         super().__init__(anchor)
         self._anchor = anchor
         self.setProperty("part", "popup")
-        self.rows = QListWidget(self)
+        column = Column[Completion]("", _insert, tooltip=no_tooltip, spoken=_in_words, paint=partial(_paint, theme))
+        self.offered = Rows([column], self)
+        self.rows = RowsList("Suggestions", self.offered, metrics.ROW_DENSE, theme, self, rounded=True)
         self.rows.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.rows.setMouseTracking(True)
-        self.rows.setUniformItemSizes(True)
-        self.rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.rows.setAccessibleName("Suggestions")
-        self.rows.setItemDelegate(_Row(theme, self.rows))
-        self.rows.itemClicked.connect(self._clicked)
+        self.rows.clicked.connect(self._accept_current)
         vbox(self.rows, inside=self, margins=4)
         self.hide()
 
     def offer(self, suggestions: Sequence[Completion]) -> None:
         """Show these suggestions with none selected; an empty list closes."""
-        self.rows.clear()
-        for suggestion in suggestions:
-            item = QListWidgetItem(suggestion.insert)
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{suggestion.insert} {suggestion.help}")
-            item.setData(_COMPLETION, suggestion)
-            self.rows.addItem(item)
-        self.rows.setCurrentRow(-1)
+        self.offered.set_records(suggestions)
         if not suggestions:
             self.hide()
             return
@@ -91,71 +70,49 @@ class Suggestions(QFrame):
 
     def move_by(self, step: int) -> None:
         """Select the next or previous suggestion, wrapping around."""
-        count, row = self.rows.count(), self.rows.currentRow()
-        self.rows.setCurrentRow((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
+        count, row = self.offered.rowCount(), self.rows.current_row()
+        self.rows.select_row((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
 
     def accept(self) -> bool:
         """Accept the selected suggestion, or the only one; returns whether there was one."""
-        item = self.rows.currentItem()
-        if item is None and self.rows.count() == 1:
-            item = self.rows.item(0)
-        if item is None:
-            return False
-        self._clicked(item)
-        return True
+        if self.rows.current_row() < 0 and self.offered.rowCount() == 1:
+            self.rows.select_row(0)
+        return self._accept_current()
 
     def accept_first(self) -> None:
         """Accept the selected suggestion, or the first."""
-        if not self.accept() and self.rows.count():
-            self._clicked(self.rows.item(0))
+        if self.rows.current_row() < 0:
+            self.rows.select_row(0)
+        self._accept_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self.closed.emit()
 
-    @Slot(object)
-    def _clicked(self, item: QListWidgetItem) -> None:
-        suggestion = item.data(_COMPLETION)
-        self.hide()
-        self.activated.emit(suggestion)
+    @Slot()
+    def _accept_current(self) -> bool:
+        suggestion = self.rows.current_record()
+        if suggestion is not None:
+            self.hide()
+            self.activated.emit(suggestion)
+        return suggestion is not None
 
 
-class _Row(QStyledItemDelegate):
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._mono, self._small = mono_font(SMALL), ui_font(SMALL)
+def _insert(suggestion: Completion) -> str:
+    return suggestion.insert
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """The same height for all rows."""
-        return QSize(100, metrics.ROW_DENSE)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint the completion, then its explanation."""
-        suggestion: Completion = index.data(_COMPLETION)
-        tokens, rect = self._theme.tokens, option.rect
-        painter.save()
-        lit = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
-        if lit:
-            selected = bool(option.state & QStyle.StateFlag.State_Selected)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
-            painter.drawRoundedRect(rect, metrics.RADIUS_SMALL, metrics.RADIUS_SMALL)
-        flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        inner = rect.adjusted(metrics.SPACE_2, 0, -metrics.SPACE_2, 0)
-        painter.setFont(self._mono)
-        painter.setPen(QColor(tokens.text))
-        mono = QFontMetrics(self._mono)
-        typed = mono.elidedText(suggestion.insert, Qt.TextElideMode.ElideMiddle, inner.width())
-        painter.drawText(inner, flags, typed)
-        used = mono.horizontalAdvance(typed) + metrics.SPACE_4
-        fm = QFontMetrics(self._small)
-        painter.setFont(self._small)
-        painter.setPen(QColor(tokens.text_muted))
-        note = fm.elidedText(suggestion.help, Qt.TextElideMode.ElideRight, inner.width() - used)
-        painter.drawText(inner, flags | Qt.AlignmentFlag.AlignRight, note)
-        painter.restore()
+def _in_words(suggestion: Completion) -> str:
+    return f"{suggestion.insert} {suggestion.help}"
+
+
+def _paint(theme: Theme, painter: QPainter, rect: QRect, suggestion: Completion) -> None:
+    """The completion, then its explanation."""
+    tokens, inner = theme.tokens, rect.adjusted(metrics.SPACE_2, 0, -metrics.SPACE_2, 0)
+    middle = Qt.TextElideMode.ElideMiddle
+    used = paint_line(painter, inner, suggestion.insert, mono_font(SMALL), tokens.text, elide=middle)
+    rest = inner.adjusted(used + metrics.SPACE_4, 0, 0, 0)
+    paint_line(painter, rest, suggestion.help, ui_font(SMALL), tokens.text_muted, align=RIGHT)
 
 
 LENGTH_MAX = 2_000

@@ -142,9 +142,9 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     line, offered = bar.line, bar.line.suggestions
     bar.start()
     assert offered.isVisible()
-    assert offered.rows.count() >= 10
+    assert offered.offered.rowCount() >= 10
     QTest.keyClicks(line, "meth")
-    assert [offered.rows.item(n).text() for n in range(offered.rows.count())] == ["method:"]
+    assert [one.insert for one in offered.offered.records()] == ["method:"]
     QTest.keyClick(line, Key.Key_Tab)
     assert line.text() == "method:"
     assert line.hasFocus()
@@ -158,7 +158,7 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     assert not bar.error.isVisible()
     await until(shown.page.filter.nothing.isVisible)
     QTest.keyClicks(line, "is:")
-    place = offered.rows.visualItemRect(offered.rows.item(0)).center()
+    place = offered.rows.visualRect(offered.offered.index(0, 0)).center()
     QTest.mouseClick(offered.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert line.text() == "method:GET is:unread "
     assert line.hasFocus()
@@ -191,8 +191,7 @@ async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -
     offered = line.suggestions
 
     def told() -> list[tuple[str, str]]:
-        rows = [offered.rows.item(row) for row in range(offered.rows.count())]
-        return [(row.text(), row.data(Qt.ItemDataRole.UserRole).help) for row in rows]
+        return [(one.insert, one.help) for one in offered.offered.records()]
 
     line.setFocus()
     QTest.keyClicks(line, "event:")
@@ -243,7 +242,7 @@ async def test_the_values_of_the_list_that_is_shown_are_suggested_also_after_a_f
     line.setFocus()
     QTest.keyClicks(line, "provider:")
     await until(line.suggestions.isVisible)
-    assert [line.suggestions.rows.item(row).text() for row in range(line.suggestions.rows.count())] == ["github"]
+    assert [one.insert for one in line.suggestions.offered.records()] == ["github"]
 
 
 async def unreadable(*_: object) -> None:
@@ -288,18 +287,18 @@ async def test_enter_takes_the_only_suggestion(shown: PageDesk) -> None:
     # With several to choose from none is guessed.
     bar.line.clear()
     QTest.keyClicks(bar.line, "method:P")
-    assert bar.line.suggestions.rows.count() > 1
+    assert bar.line.suggestions.offered.rowCount() > 1
     QTest.keyClick(bar.line, Key.Key_Return)
     assert bar.line.text() == "method:P"
     assert bar.error.isVisible()
     # Half a filter's name is taken for that name, and its values are offered.
     bar.line.clear()
     QTest.keyClicks(bar.line, "meth")
-    assert bar.line.suggestions.rows.count() == 1
+    assert bar.line.suggestions.offered.rowCount() == 1
     QTest.keyClick(bar.line, Key.Key_Return)
     assert bar.line.text() == "method:"
     assert bar.line.hasFocus()
-    assert bar.line.suggestions.rows.count() > 1
+    assert bar.line.suggestions.offered.rowCount() > 1
     # Who means the word closes the suggestion first.
     bar.line.clear()
     QTest.keyClicks(bar.line, "meth")
@@ -309,7 +308,7 @@ async def test_enter_takes_the_only_suggestion(shown: PageDesk) -> None:
     # Of two (size: and since:) none is guessed: the word is searched for.
     bar.line.clear()
     QTest.keyClicks(bar.line, "si")
-    assert bar.line.suggestions.rows.count() == 2
+    assert bar.line.suggestions.offered.rowCount() == 2
     QTest.keyClick(bar.line, Key.Key_Return)
     assert bar.line.text() == "si"
     assert bar.line.hasFocus()
