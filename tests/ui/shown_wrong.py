@@ -107,7 +107,7 @@ def _differences(shown: Summary | Delivery, stored: Summary | Delivery) -> Itera
 
 async def _matching(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
     """All that the list would show if it had no end."""
-    times, found = feed.pager.time_range, await captures.page(feed.endpoint_id, limit=100_000)
+    times, found = feed.scope.time_range, await captures.page(feed.endpoint_id, limit=100_000)
     if feed.query is not None:
         found = [one async for batch in captures.search(feed.query, feed.endpoint_id, limit=100_000) for one in batch]
     return [one.id for one in found if times is None or times.holds(one.received_at)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
@@ -21,12 +21,11 @@ from app.core.events import (
     RequestsStarred,
     Subscriptions,
 )
-from app.core.model import PageKey, Summary
+from app.core.model import Summary
 from app.core.record import Record
 from app.core.search.query import Query
-from app.core.store import CaptureRepository
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.pager import TimeRange, bounds, just_above
+from app.ui.requests.list.pager import just_above
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -145,14 +144,6 @@ class BatchJob(QObject):
 NO_LIMIT = 2**31
 
 
-class ListScope(Record, frozen=True):
-    """Which requests a list has: of an endpoint (None: all), matching a query, received within a time range."""
-
-    endpoint_id: int | None
-    query: Query | None
-    time_range: TimeRange | None
-
-
 class _Reading:
     """What was read so far, without the requests in `received_meanwhile`, which were received meanwhile. `unread` and
     `starred` say what was marked so meanwhile, or no longer is: it may have been read before.
@@ -201,17 +192,6 @@ class _Reading:
         )
 
 
-async def _read_all(
-    captures: CaptureRepository, scope: ListScope, before: PageKey | None
-) -> AsyncGenerator[list[Summary], None]:
-    """The list's requests older than `before`, newest first, in batches as they are found."""
-    terms = scope.query.terms if scope.query else ()
-    query = Query(text=scope.query.text if scope.query else "", terms=(*terms, *bounds(scope.time_range)))
-    async with aclosing(captures.search(query, scope.endpoint_id, before=before, limit=NO_LIMIT)) as found:
-        async for batch in found:
-            yield batch
-
-
 class SelectAll(QObject):
     """`select` reads the ids of all requests in the list, from the newest it shows on down.
 
@@ -224,7 +204,7 @@ class SelectAll(QObject):
     def __init__(self, rows: RequestList, feed: RequestFeed, services: Services, tasks: Tasks, batch: BatchJob) -> None:
         super().__init__(rows)
         self._list, self._feed, self._services, self._tasks, self._batch = rows, feed, services, tasks, batch
-        self._scope = self._current_scope()
+        self._scope = feed.scope
         self._requests: SelectedRequests | None = None
         self._reading = _Reading()
         self._running: asyncio.Task[None] | None = None
@@ -259,7 +239,7 @@ class SelectAll(QObject):
     @property
     def number(self) -> int | None:
         """How many requests the list has; None with a filter or a time range: those are not counted."""
-        if self._feed.query is not None or self._feed.pager.time_range is not None:
+        if not self._feed.scope.whole:
             return None
         shown = self._feed.endpoint_id
         ids = [shown] if shown is not None else [endpoint.id for endpoint in self._services.store.endpoints.all()]
@@ -282,7 +262,7 @@ class SelectAll(QObject):
         self._list.selectAll()
         if self.more and not self._batch.busy:
             self.drop()
-            self._scope, self._reading = self._current_scope(), _Reading()
+            self._scope, self._reading = self._feed.scope, _Reading()
             self._loaded_at_start = frozenset(one.id for one in self._list.selection.loaded())
             self._running = self._tasks.start(self._read(), "list: select all")
 
@@ -301,9 +281,11 @@ class SelectAll(QObject):
             return
         reading, newest = self._reading, self._feed.model.newest_key()
         before = just_above(newest) if newest is not None and self._feed.model.at_head else None
+        captures, scope = self._services.store.captures, self._scope
+        found = captures.search(scope.search(), scope.endpoint_id, before=before, limit=NO_LIMIT)
         self._batch.begin("Selecting", self.number or 0)
         try:
-            async with aclosing(_read_all(self._services.store.captures, self._scope, before)) as batches:
+            async with aclosing(found) as batches:
                 async for batch in batches:
                     reading.add(batch)
                     self._batch.report(len(reading))
@@ -311,19 +293,15 @@ class SelectAll(QObject):
             self._batch.end()
             if self._reading is reading:
                 self._running = None
-        self._requests = reading.requests(self._scope.query)
+        self._requests = reading.requests(scope.query)
         self._select_loaded()
         self.changed.emit()
-
-    def _current_scope(self) -> ListScope:
-        feed = self._feed
-        return ListScope(endpoint_id=feed.endpoint_id, query=feed.query, time_range=feed.pager.time_range)
 
     def _still_selected(self, is_meant: Callable[[str], bool]) -> bool:
         """Whether the list is the same, and of its loaded requests exactly those that are meant are selected."""
         model = self._feed.model
         loaded = {name for row in range(model.rowCount()) if is_meant(name := model.summary(row).id)}
-        return self._scope == self._current_scope() and loaded == {one.id for one in self._list.selection.loaded()}
+        return self._scope == self._feed.scope and loaded == {one.id for one in self._list.selection.loaded()}
 
     @Slot()
     def _check(self) -> None:
@@ -353,7 +331,7 @@ class SelectAll(QObject):
         requests = self._requests
         if self._running is not None and event.ids is not None:
             self._reading.unread.update(dict.fromkeys(event.ids, not event.read))
-        elif self._running is not None and self._feed.endpoint_id in (None, *event.endpoint_ids):
+        elif self._running is not None and self._feed.scope.touches(event.endpoint_ids):
             self.drop()
         if requests is None or requests.endpoint_ids.isdisjoint(event.endpoint_ids):
             return
@@ -375,5 +353,5 @@ class SelectAll(QObject):
             self._requests = replace(self._requests, starred=max(0, starred))
 
     def _removed(self, endpoint_ids: set[int]) -> None:
-        if endpoint_ids and (self._feed.endpoint_id is None or self._feed.endpoint_id in endpoint_ids):
+        if endpoint_ids and self._feed.scope.touches(endpoint_ids):
             self.drop()

@@ -62,13 +62,13 @@ class SearchStatus:
 
     def share(self, total: int) -> float | None:
         """The share searched, 0 to 1; None if unknown."""
-        return None if self._feed.search.time_range is not None else self._feed.search.progress.share(total)
+        return None if self._feed.scope.time_range is not None else self._feed.search.progress.share(total)
 
     def found(self, total: int) -> tuple[str, ...]:
         """The texts of the footer, from longest to shortest."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        in_range, known = ("", total) if search.time_range is None else (" in this range", None)
+        in_range, known = ("", total) if search.scope.time_range is None else (" in this range", None)
         if self.stopped:
             searched_text = search.progress.searched_text(known)
             if search.progress.searched:
@@ -96,9 +96,9 @@ class SearchStatus:
         if state.button is not None:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
-            known = total if self._feed.search.time_range is None else None
+            known = total if self._feed.scope.time_range is None else None
             state.text.setText(f"The search stopped after {self._feed.search.progress.searched_text(known)}.")
-        elif self._feed.search.time_range is not None:
+        elif self._feed.scope.time_range is not None:
             text = "No request in the selected time range matches. Clear the filter, or select another time range."
             state.text.setText(text)
         else:

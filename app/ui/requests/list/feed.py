@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.events import (
@@ -26,7 +27,7 @@ from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.query import Query
 from app.core.store import Store
 from app.ui.requests.list.model import RequestModel
-from app.ui.requests.list.pager import PAGE, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
+from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
 from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
 
@@ -95,10 +96,8 @@ class RequestFeed(QObject):
         self.model = RequestModel(self)
         captures = store.captures
         self._captures, self._endpoints, self._tasks = captures, store.endpoints, tasks
-        self.endpoint_id: int | None = None
-        """The endpoint listed; None for all."""
-        self.query: Query | None = None
-        """The list's filter; `filter_by` changes it for a list that is shown."""
+        self.scope = ListScope()
+        """What is listed."""
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         self._new_requests = NewRequestCounter(self)
@@ -141,34 +140,43 @@ class RequestFeed(QObject):
         """The pager in use: of the search, or of the whole list."""
         return self._all if self.query is None else self.search
 
+    @property
+    def endpoint_id(self) -> int | None:
+        """The endpoint listed; None for all."""
+        return self.scope.endpoint_id
+
+    @property
+    def query(self) -> Query | None:
+        """The list's filter; `filter_by` changes it for a list that is shown."""
+        return self.scope.query
+
     def stop(self) -> None:
         """Unsubscribe from the bus."""
         self._subscriptions.end()
 
     def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
         """List the requests of an endpoint or of all (None), at all times; with a `query`, only its matches."""
-        self.relisted.emit()
-        self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
-        self._all.time_range = self.search.time_range = None
-        self.model.reset([], at_head=True, at_tail=True)
-        self.filter_by(query)
+        self._list(ListScope(endpoint_id=endpoint_id, query=query))
 
     def filter_by(self, query: Query | None) -> None:
         """List only matches of this query, or everything (None)."""
-        self.relisted.emit()
-        for pager in (self._all, self.search):
-            pager.give_up()
-        if query is None and self.query is not None:
-            self.model.reset([], at_head=True, at_tail=True)
-        self.query = self.search.query = query
-        self._tags = {endpoint.id: endpoint.tags for endpoint in self._endpoints.all()}
-        self.head()
+        # What a query finds takes the place of the rows once there is any.
+        stay = query is not None or self.query is None
+        self._list(replace(self.scope, query=query), rows_stay=stay)
 
     def narrow(self, time_range: TimeRange | None) -> None:
         """List only requests of this time range, or of all times (None)."""
+        self._list(replace(self.scope, time_range=time_range))
+
+    def _list(self, scope: ListScope, *, rows_stay: bool = False) -> None:
         self.relisted.emit()
-        self._all.time_range = self.search.time_range = time_range
-        self.model.reset([], at_head=True, at_tail=True)
+        for pager in (self._all, self.search):
+            pager.give_up()
+            pager.scope = scope
+        self.scope = scope
+        if not rows_stay:
+            self.model.reset([], at_head=True, at_tail=True)
+        self._tags = {endpoint.id: endpoint.tags for endpoint in self._endpoints.all()}
         self.head()
 
     def head(self, missing: str | None = None) -> None:
@@ -219,8 +227,8 @@ class RequestFeed(QObject):
 
     def _captured(self, event: Captured) -> None:
         relevant = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if self.pager.time_range is not None and relevant:
-            relevant = self.pager.time_range.cut(relevant)
+        if self.scope.time_range is not None and relevant:
+            relevant = self.scope.time_range.cut(relevant)
             self._throttle.call()  # The page's counts are of all times.
         if not relevant:
             return
@@ -299,7 +307,7 @@ class RequestFeed(QObject):
         known = [name for name, _, _ in event.senders]
         for name, provider, event_type in event.senders:
             self.model.set_sender(name, provider, event_type)
-        if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
+        if mentions(self.query, "provider", "event"):
             self.search.queue(known)
             self._throttle.call()
 
@@ -310,8 +318,8 @@ class RequestFeed(QObject):
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         """With other tags, its requests may match a search for tags now, or no longer."""
         endpoint = event.endpoint
-        changed = endpoint.tags != self._tags.get(endpoint.id) and self.endpoint_id in (None, endpoint.id)
-        if changed and not event.created and self.query is not None and mentions(self.query, "tag"):
+        changed = endpoint.tags != self._tags.get(endpoint.id) and self.scope.touches((endpoint.id,))
+        if changed and not event.created and mentions(self.query, "tag"):
             self.filter_by(self.query)
 
     def _delivered(self, event: DeliveryChanged) -> None:
@@ -324,14 +332,14 @@ class RequestFeed(QObject):
         for name, state in shown.items():
             self.model.set_delivery_state(name, state)
         # The sender may get the target's response, and so its status.
-        if self.query is not None and (mentions(self.query, "delivery") or mentions(self.query, "status")):
+        if mentions(self.query, "delivery", "status"):
             self.search.queue(shown)
             self._throttle.call()
 
     def _removed(self, event: RequestsRemoved) -> None:
         if event.ids is not None:
             removed = self._forget(set(event.ids))
-        elif self.endpoint_id in (None, event.endpoint_id):
+        elif self.scope.touches((event.endpoint_id,)):
             removed = self.model.remove(lambda item: event.has(item.endpoint_id, item.id))
             self._throttle.call()
         else:
@@ -343,7 +351,7 @@ class RequestFeed(QObject):
 
     def _purged(self, event: Purged) -> None:
         removed = event.report.deleted
-        if removed and (self.endpoint_id is None or self.endpoint_id in removed):
+        if removed and self.scope.touches(removed):
             self.check()
             self._throttle.call()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -47,8 +47,30 @@ class TimeRange(Record, frozen=True):
         return [item for item in page if self.holds(item.received_at)]
 
 
+class ListScope(Record, frozen=True):
+    """Which requests a list has: of an endpoint (None: all), matching a query, received within a time range."""
+
+    endpoint_id: int | None = None
+    query: Query | None = None
+    time_range: TimeRange | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has all of its endpoint."""
+        return self.query is None and self.time_range is None
+
+    def search(self, since: int | None = None) -> Query:
+        """The query that finds what is listed of an endpoint, received at `since` (microseconds) or later."""
+        own = self.query or Query(text="", terms=())
+        return Query(text=own.text, terms=(*own.terms, *_bounds(self.time_range, since)))
+
+    def touches(self, endpoint_ids: Collection[int]) -> bool:
+        """Whether it may have requests of one of these endpoints."""
+        return self.endpoint_id is None or self.endpoint_id in endpoint_ids
+
+
 class Pager(QObject):
-    """Pages of one endpoint's requests, or of all (None). Requests from before the last jump are discarded."""
+    """Pages of the requests in `scope`, which has no query. Requests from before the last jump are discarded."""
 
     loaded = Signal()
     """The newest or the oldest page is in the model, or the two around a request."""
@@ -59,9 +81,7 @@ class Pager(QObject):
         self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.endpoint_id: int | None = None
-        self.time_range: TimeRange | None = None
-        """The time range that is listed; None for all."""
+        self.scope = ListScope()
         self.jumping = self.failed = False
         """Whether the last jump has not been read yet; whether that failed and is tried again in a moment."""
         self.busy = False
@@ -141,15 +161,16 @@ class Pager(QObject):
             raise
 
     async def _read_head(self) -> None:
-        before = self.time_range.top if self.time_range else None
-        page, ended = self._cut(await self._captures.page(self.endpoint_id, before=before, limit=PAGE))
+        times = self.scope.time_range
+        page, ended = await self._read(before=times.top if times else None)
         self.jumping = False
         self._show_head(page, ended)
         self.loaded.emit()
 
-    def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
+    async def _read(self, *, before: PageKey | None = None, after: PageKey | None = None) -> tuple[list[Summary], bool]:
         """The part of a page that is listed, and whether there is no more beyond it."""
-        kept = self.time_range.cut(page) if self.time_range else page
+        page = await self._captures.page(self.scope.endpoint_id, before=before, after=after, limit=PAGE)
+        kept = self.scope.time_range.cut(page) if self.scope.time_range else page
         return kept, len(kept) < PAGE
 
     def _show_head(self, page: list[Summary], ended: bool) -> None:
@@ -164,30 +185,30 @@ class Pager(QObject):
             self._model.reset(page, at_head=True, at_tail=ended)
 
     async def _read_tail(self) -> None:
-        after = self.time_range.bottom if self.time_range else _OLDEST
-        page, ended = self._cut(await self._captures.page(self.endpoint_id, after=after, limit=PAGE))
+        times = self.scope.time_range
+        page, ended = await self._read(after=times.bottom if times else _OLDEST)
         self.jumping = False
         self._model.reset(page, at_head=ended, at_tail=True)
         self._model.take_between(self._late)
         self.loaded.emit()
 
     async def _read_around(self, key: PageKey) -> None:
-        older, bottom = self._cut(await self._captures.page(self.endpoint_id, before=just_above(key), limit=PAGE))
-        newer, top = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
+        older, bottom = await self._read(before=just_above(key))
+        newer, top = await self._read(after=key)
         self.jumping = False
         self._model.reset(newer + older, at_head=top, at_tail=bottom)
         self.loaded.emit()
 
     async def _read_older(self, key: PageKey) -> None:
         with unless_cancelled(self._page_read):
-            page, ended = self._cut(await self._captures.page(self.endpoint_id, before=key, limit=PAGE))
+            page, ended = await self._read(before=key)
         self._model.at_tail = ended
         self._model.add_older(page)
         self._model.take_between(self._late)
 
     async def _read_newer(self, key: PageKey) -> None:
         with unless_cancelled(self._page_read):
-            page, ended = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
+            page, ended = await self._read(after=key)
         self._model.at_head = ended
         self._model.add_newer(page)
         self._model.take_between(self._late)
@@ -269,8 +290,8 @@ def _marks(query: Query) -> Iterator[tuple[str, bool]]:
 
 
 class SearchPager(QObject):
-    """Like `Pager`, for the requests that `query` matches. A newer search ends the current one; its rows stay until
-    there are others.
+    """Like `Pager`, for the requests that the scope's query matches. A newer search ends the current one; its rows stay
+    until there are others.
     """
 
     loaded = Signal()
@@ -284,10 +305,7 @@ class SearchPager(QObject):
         self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.endpoint_id: int | None = None
-        self.query: Query | None = None
-        self.time_range: TimeRange | None = None
-        """The time range that is searched; None for all."""
+        self.scope = ListScope()
         self.progress = SearchProgress(self)
         self.progress.changed.connect(self.progressed)
         self.jumping = self.failed = False
@@ -440,13 +458,9 @@ class SearchPager(QObject):
         since: int | None = None,
         progress: SearchProgress | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        query = self.query
-        if query is None:
-            return
-        query = Query(text=query.text, terms=(*query.terms, *bounds(self.time_range, since)))
         found = self._captures.search(
-            query,
-            self.endpoint_id,
+            self.scope.search(since),
+            self.scope.endpoint_id,
             before=before,
             limit=limit,
             searched=progress.advance if progress is not None else None,
@@ -463,7 +477,7 @@ class SearchPager(QObject):
         self.progressed.emit()
 
 
-def bounds(time_range: TimeRange | None, since: int | None = None) -> list[Filter]:
+def _bounds(time_range: TimeRange | None, since: int | None) -> list[Filter]:
     """The time range as conditions, at positions that no written term has."""
     starts = [at for at in (since, time_range.start if time_range else None) if at is not None]
     found = [Filter(name="since", source="", condition=TimePoint(at=max(starts)), start=-1, end=-1)] if starts else []
@@ -472,6 +486,7 @@ def bounds(time_range: TimeRange | None, since: int | None = None) -> list[Filte
     return found
 
 
-def mentions(query: Query, name: str) -> bool:
-    """Whether the query has a filter of this name."""
-    return any(isinstance(leaf.term, Filter) and leaf.term.name == name for leaf in flatten(query.terms))
+def mentions(query: Query | None, *names: str) -> bool:
+    """Whether the query has a filter of one of these names."""
+    leaves = flatten(query.terms) if query is not None else ()
+    return any(isinstance(leaf.term, Filter) and leaf.term.name in names for leaf in leaves)

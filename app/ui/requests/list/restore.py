@@ -9,12 +9,11 @@ from PySide6.QtCore import QObject
 from app.core.events import Subscriptions
 from app.core.ids import first_id
 from app.core.model import Summary
-from app.core.search.query import Query
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
-from app.ui.requests.list.pager import TimeRange
+from app.ui.requests.list.pager import ListScope
 from app.ui.requests.list.view import RequestList
 from app.ui.undo.pending_delete import DeleteChanged
 
@@ -24,7 +23,7 @@ class ListPosition:
     """A list before a deletion. `rows` are newest first; `open_id` is the request that was open, `next_id` the one that
     the deletion opened in its place."""
 
-    scope: tuple[int | None, Query | None, TimeRange | None]
+    scope: ListScope
     rows: list[Summary]
     at_head: bool
     at_tail: bool
@@ -54,13 +53,10 @@ class ListRestorer(QObject):
             return
         position = self._positions.pop(event.number, None)
         if event.state == "undone":
-            if position is not None and position.scope == self._scope():
+            if position is not None and position.scope == self._feed.scope:
                 self._restore(position)
-            elif self._feed.endpoint_id is None or self._feed.endpoint_id in event.endpoint_ids:
+            elif self._feed.scope.touches(event.endpoint_ids):
                 self._reload()
-
-    def _scope(self) -> tuple[int | None, Query | None, TimeRange | None]:
-        return self._feed.endpoint_id, self._feed.query, self._feed.pager.time_range
 
     def _rows(self) -> list[Summary]:
         model = self._feed.model
@@ -69,7 +65,7 @@ class ListRestorer(QObject):
     def _position(self) -> ListPosition:
         model = self._feed.model
         return ListPosition(
-            scope=self._scope(),
+            scope=self._feed.scope,
             rows=self._rows(),
             at_head=model.at_head and not self._feed.pager.jumping,
             at_tail=model.at_tail,

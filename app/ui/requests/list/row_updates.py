@@ -55,10 +55,9 @@ class MarkUpdates:
             self._search_again((event.id,), (event.endpoint_id,))
 
     def _search_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
-        feed = self._feed
-        if feed.endpoint_id is None or feed.endpoint_id in endpoint_ids:
-            feed.search.queue(ids)
-            feed.search.search_queued()
+        if self._feed.scope.touches(endpoint_ids):
+            self._feed.search.queue(ids)
+            self._feed.search.search_queued()
 
 
 class StarClicks(QObject):

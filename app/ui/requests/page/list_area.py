@@ -83,7 +83,7 @@ class FirstRequest(QObject):
     @Slot()
     def _open_first(self) -> None:
         count = self._feed.model.rowCount()
-        if not (self.waiting and count) or self._feed.query is not None or self._feed.pager.time_range is not None:
+        if not (self.waiting and count and self._feed.scope.whole):
             return
         first = self._oldest or self._feed.model.summary(count - 1)
         self.forget()
@@ -264,7 +264,7 @@ class ListArea(QStackedWidget):
         total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         in_range = self._count_in_time_range()
         count = f"{in_range} of {count_of(total, 'request')} in this range" if in_range else count_of(total, "request")
-        unread_text = f" · {unread:,} unread" if unread and self._feed.pager.time_range is None else ""
+        unread_text = f" · {unread:,} unread" if unread and self._feed.scope.time_range is None else ""
         state = "keeps capturing" if self._pause.on else "newest first"
         with_unread = f"{count}{unread_text}"
         short = f"{in_range} of {total:,}" if in_range else f"{total:,}"
@@ -278,7 +278,7 @@ class ListArea(QStackedWidget):
     def _count_in_time_range(self) -> str | None:
         """How many requests the selected time range has; None while requests of all times are listed."""
         pager, model, activity = self._feed.pager, self._feed.model, self._activity
-        if pager.time_range is None:
+        if self._feed.scope.time_range is None:
             return None
         counted = activity.source.total_of(activity.times) if activity.times else None
         if not pager.jumping and model.at_head and model.at_tail and not self._feed.new_count:
@@ -291,8 +291,8 @@ class ListArea(QStackedWidget):
         if not total:
             return self.empty
         # While the list could not be read to its end, it is not known whether there are any.
-        pager = self._feed.pager
-        nothing = pager.time_range is not None and not pager.jumping and self._feed.model.at_tail
+        feed = self._feed
+        nothing = feed.scope.time_range is not None and not feed.pager.jumping and feed.model.at_tail
         return self.empty_time_range if nothing and not self._filter.active else self._list
 
     def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:

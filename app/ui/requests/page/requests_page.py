@@ -169,7 +169,8 @@ class RequestsPage(QWidget):
         A filter or a time range that excludes it is cleared.
         """
         self.filter.make_room(capture)
-        if self.feed.pager.time_range is not None and not self.feed.pager.time_range.holds(capture.received_at):
+        times = self.feed.scope.time_range
+        if times is not None and not times.holds(capture.received_at):
             self.activity.clear()
         self.list.go_to(capture)
         self.detail.show_request(capture.id)
@@ -262,7 +263,7 @@ class RequestsPage(QWidget):
 
     def _replay_scope(self) -> ReplayScope:
         """What the list shows."""
-        times = self.feed.pager.time_range
+        times = self.feed.scope.time_range
         return ReplayScope(
             endpoint_id=self.endpoint_id,
             query=self.feed.query.text.strip() if self.feed.query is not None else "",
@@ -386,8 +387,7 @@ class _RequestOpener(QObject):
     def _select_reopened(self, capture_id: str) -> None:
         """Select what was open when this list was left, loaded or not; a filter or time range may exclude it."""
         reopened, self._reopened = self._reopened, None
-        whole = self._feed.query is None and self._feed.pager.time_range is None
-        if capture_id == reopened and whole and not self._list.selected_count():
+        if capture_id == reopened and self._feed.scope.whole and not self._list.selected_count():
             self._list.keep_one(self._page.request.summary)
 
     @Slot()
