@@ -8,8 +8,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
-import msgspec
-from PySide6.QtCore import QPointF, QRect, QSettings, Qt
+from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -30,7 +29,7 @@ from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.rows import Column, Rows, RowsList, no_tooltip, paint_line
-from hookline.decoding import decode_json
+from app.ui.window_file import WindowFile
 
 RECENT_MAX = 5
 """Recently used entries that are listed first while nothing is typed."""
@@ -100,19 +99,15 @@ class RecentEntries:
     """Keys of recently used entries, newest first, in `window.ini`; an unreadable value counts as none."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
 
     def keys(self) -> list[str]:
-        text = self._file.value(RECENT_KEY, "", type=str)
-        try:
-            return decode_json(str(text) or "[]", list[str])
-        except msgspec.MsgspecError:
-            return []
+        return self._file.decoded(RECENT_KEY, list[str]) or []
 
     def use(self, key: str) -> None:
-        """`key` was used now; Qt writes the file a little later."""
+        """`key` was used now."""
         keys = [key, *(other for other in self.keys() if other != key)][:RECENT_KEPT]
-        self._file.setValue(RECENT_KEY, msgspec.json.encode(keys).decode())
+        self._file.set_encoded(RECENT_KEY, keys)
 
 
 ROW = 36

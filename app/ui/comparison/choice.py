@@ -11,8 +11,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import msgspec
-from PySide6.QtCore import QSettings, QSize, Signal, Slot
+from msgspec.structs import replace
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.comparison.json_path import json_path_error
@@ -25,7 +25,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.layout import Stretch, fill
-from hookline.decoding import decode_json
+from app.ui.window_file import WindowFile
 
 WIDTH = 520
 
@@ -54,22 +54,21 @@ class ComparisonChoices:
     """The stored choices."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
 
     def of(self, endpoint: Endpoint) -> ComparisonChoice:
         """The endpoint's choice; its first two targets if it has none, or if one of those targets was deleted."""
         usual = ComparisonChoice(first=endpoint.targets[0].id, second=endpoint.targets[1].id)
-        try:
-            stored = decode_json(str(self._file.value(_key(endpoint), "")), ComparisonChoice)
-        except msgspec.DecodeError:
+        stored = self._file.decoded(_key(endpoint), ComparisonChoice)
+        if stored is None:
             return usual
         ids = {target.id for target in endpoint.targets}
         if stored.first == stored.second or not {stored.first, stored.second} <= ids:
-            return msgspec.structs.replace(usual, ignored=stored.ignored)
+            return replace(usual, ignored=stored.ignored)
         return stored
 
     def save(self, endpoint: Endpoint, choice: ComparisonChoice) -> None:
-        self._file.setValue(_key(endpoint), msgspec.json.encode(choice).decode())
+        self._file.set_encoded(_key(endpoint), choice)
 
 
 def _key(endpoint: Endpoint) -> str:

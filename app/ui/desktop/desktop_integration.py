@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QMainWindow
 
@@ -25,6 +24,7 @@ from app.ui.state_look import LOOKS, state_of
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import DialogOption, choose
+from app.ui.window_file import WindowFile
 
 WATCH_MS = 3_000
 MISSES = 2
@@ -76,7 +76,7 @@ class Desktop(QObject):
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray
         self._theme, self._asking = theme, Latest(self, tasks, "ask what closing does", only_reads=False)
-        self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
+        self._memory = WindowFile(services.data_folder)
         self._session_stats = qt_events.session_stats
         self._shown_state: tuple[int, bool, TunnelState, tuple[Endpoint, str] | None] | None = None
         self._icon, self._icon_state = QIcon(), ("", False, False)
@@ -113,7 +113,7 @@ class Desktop(QObject):
         self.check_tray()
         if not self._has_tray or self._misses:
             return False
-        knows = bool(self._memory.value(_TOLD, False, type=bool))
+        knows = self._memory.flag(_TOLD, False)
         if self._services.settings().on_close == "tray":
             self._window.hide()
             if not knows:
@@ -271,7 +271,3 @@ def set_badge(number: int) -> None:
     app = QGuiApplication.instance()
     if isinstance(app, QGuiApplication):
         app.setBadgeNumber(number)
-
-
-def _file(folder: Path) -> str:
-    return str(folder / "window.ini")

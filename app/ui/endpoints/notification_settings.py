@@ -9,11 +9,12 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
 from app.core.model import Endpoint
+from app.ui.window_file import WindowFile
 
 
 class NotifyWhen(StrEnum):
@@ -43,12 +44,12 @@ class NotificationSettings(QObject):
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
         self._kept: dict[str, NotifyWhen] = {}
         self.unavailable_reason: str | None = None
         self._file.beginGroup("notify")
         for slug in self._file.childKeys():
-            text = str(self._file.value(slug, "", type=str))
+            text = self._file.text(slug)
             if text in set(NotifyWhen):
                 self._kept[slug] = NotifyWhen(text)
         self._file.endGroup()

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSettings, QSize
+from PySide6.QtCore import QByteArray, QSize
 from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
 from app.core.activity import Span
 from app.ui.widgets.fit_screen import StoredGeometry
+from app.ui.window_file import WindowFile
 
 if TYPE_CHECKING:
     from app.ui.requests.activity_chart import ActivityStrip
@@ -22,7 +23,7 @@ class WindowState:
     """Splitters are stored by their object names; those without one are not stored."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
         self.geometry = StoredGeometry(self._file, "window")
 
     def restore(self, window: QMainWindow, resized: Callable[[], None]) -> None:
@@ -43,24 +44,24 @@ class WindowState:
 
     def restore_strip(self, strip: ActivityStrip, changed: Callable[[], None]) -> None:
         """Restore the chart above the list. `changed` is called when the user shows, hides or changes it."""
-        strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
-        span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+        strip.set_open(self._file.flag("activity/open", True))
+        span = self._file.text("activity/span")
         strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
         strip.fold.clicked.connect(changed)
         strip.spans.activated.connect(changed)
 
     def page(self) -> tuple[str, str | None]:
         """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
-        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
+        name, _, slug = self._file.text("window/page").partition("/")
         return name, slug or None
 
     def request(self) -> str | None:
         """The request that was open on that page."""
-        return str(self._file.value("window/request", "", type=str)) or None
+        return self._file.text("window/request") or None
 
     def filter(self) -> str:
         """The filter of that page's list."""
-        return str(self._file.value("window/filter", "", type=str))
+        return self._file.text("window/filter")
 
     def save_place(self, page: str, slug: str | None, request: str | None, filter_text: str) -> None:
         """Store the page that the window shows, the request that is open there, and the filter of its list. Qt writes

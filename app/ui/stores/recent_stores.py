@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QSettings
 
 from app.core.settings import store_error
-from hookline.decoding import decode_json
+from app.ui.window_file import WindowFile
 
 KEY = "stores/recent"
 KEPT = 8
@@ -25,14 +24,10 @@ class RecentStores:
     """The last one first; invalid entries in the file are ignored."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
 
     def all(self) -> list[RecentStore]:
-        text = self._file.value(KEY, "", type=str)
-        try:
-            found = decode_json(str(text) or "[]", list[RecentStore])
-        except msgspec.MsgspecError:
-            return []
+        found = self._file.decoded(KEY, list[RecentStore]) or []
         return [one for one in found if store_error(one.address) is None]
 
     def use(self, used: RecentStore) -> None:
@@ -46,7 +41,7 @@ class RecentStores:
         return [one for one in self.all() if one.address != address]
 
     def _write(self, stores: list[RecentStore]) -> None:
-        self._file.setValue(KEY, msgspec.json.encode(stores).decode())
+        self._file.set_encoded(KEY, stores)
         self._file.sync()
 
 

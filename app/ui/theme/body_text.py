@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.ui.theme.fonts import BASE
+from app.ui.window_file import WindowFile
 
 SMALLEST, LARGEST = 9, 28
 """Pixels."""
@@ -21,7 +22,7 @@ class BodyTextStyle(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._file: QSettings | None = None
+        self._file: WindowFile | None = None
         self.size, self.wrap = BASE, True
 
     @property
@@ -31,12 +32,12 @@ class BodyTextStyle(QObject):
 
     def load_from(self, folder: Path) -> None:
         """Load the stored values, and store changes from now on."""
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
         try:
-            size = int(str(self._file.value(SIZE_KEY, BASE)))
+            size = int(self._file.text(SIZE_KEY, str(BASE)))
         except ValueError:
             size = BASE
-        self._set(size, bool(self._file.value(WRAP_KEY, True, type=bool)))
+        self._set(size, self._file.flag(WRAP_KEY, True))
 
     @Slot()
     def zoom_in(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QEvent, QMargins, QPoint, QRect, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QScreen
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from app.ui.window_file import WindowFile
 
 FRAME = QMargins(8, 38, 8, 8)
 """Title bar and borders until the system reports them: about the widest of Windows, GNOME, KDE and macOS."""
@@ -138,7 +140,7 @@ class StoredGeometry:
     there.
     """
 
-    def __init__(self, file: QSettings, key: str) -> None:
+    def __init__(self, file: WindowFile, key: str) -> None:
         self._file, self._key = file, key
         self._wanted = self._fitted = QSize()
         """The window's size before it was fitted on a smaller screen, and since then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QSettings, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
@@ -15,7 +15,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import Dialog, result_of
 from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.layout import Stretch, fill
-from hookline.decoding import decode_json
+from app.ui.window_file import WindowFile
 
 KEY = "filters/saved"
 NAME_MAX = 60
@@ -33,15 +33,11 @@ class SavedFilters:
     """All saved filters; names are unique. Invalid entries in the file are ignored."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._file = WindowFile(folder)
 
     def all(self) -> list[SavedFilter]:
         """Sorted by name."""
-        text = self._file.value(KEY, "", type=str)
-        try:
-            found = decode_json(str(text) or "[]", list[SavedFilter])
-        except msgspec.MsgspecError:
-            return []
+        found = self._file.decoded(KEY, list[SavedFilter]) or []
         return sorted(found, key=lambda one: one.name.casefold())
 
     def save(self, name: str, text: str) -> None:
@@ -53,7 +49,7 @@ class SavedFilters:
         self._write([one for one in self.all() if one.name != name])
 
     def _write(self, filters: list[SavedFilter]) -> None:
-        self._file.setValue(KEY, msgspec.json.encode(filters).decode())
+        self._file.set_encoded(KEY, filters)
         self._file.sync()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import QObject, QSettings, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -25,6 +23,7 @@ from app.ui.widgets.fit_screen import StoredGeometry
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.toast import Toast
+from app.ui.window_file import WindowFile
 
 SIZE, MINIMUM = (720, 640), (420, 320)
 CASCADE = 32
@@ -44,8 +43,7 @@ class OwnWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumSize(*MINIMUM)
         self._summary, self._services = summary, services
-        file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
-        self.geometry_stored = StoredGeometry(file, "request")
+        self.geometry_stored = StoredGeometry(WindowFile(services.data_folder), "request")
         self._show_title()
         self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
