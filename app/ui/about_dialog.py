@@ -26,7 +26,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
-from app.ui.widgets.labels import ElidedLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, label, style
 from app.ui.widgets.layout import fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsList
 
@@ -257,8 +257,7 @@ class AboutDialog(Dialog):
         QGuiApplication.clipboard().setText(await self._services.about.diagnostics(window_facts()))
 
     def _show_status(self, text: str, kind: str = "success") -> None:
-        self.status.setProperty("kind", kind)
-        restyle(self.status)
+        style(self.status, "kind", kind)
         self.status.setText(text)
         self.copy_button.setAccessibleDescription(text)
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from app.ui.theme.fonts import mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens, mix
-from app.ui.widgets.labels import restyle
+from app.ui.widgets.labels import style
 
 Tone = Literal["neutral", "accent", "success", "warning", "danger"]
 _SHORT = {"OPTIONS": "OPT", "DELETE": "DEL"}
@@ -133,9 +133,7 @@ class Pill(QLabel):
 
     def show_state(self, text: str, tone: Tone) -> None:
         self.setText(text)
-        if self.property("tone") != tone:
-            self.setProperty("tone", tone)
-            restyle(self)
+        style(self, "tone", tone)
 
 
 def fitting_labels(tags: Sequence[str], width: int) -> list[str]:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import by_keyboard, is_enter
-from app.ui.widgets.labels import plain_tooltip, restyle
+from app.ui.widgets.labels import plain_tooltip, style
 
 Kind = Literal["primary", "secondary", "ghost", "danger", "link"]
 _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_text"}
@@ -46,8 +46,7 @@ class Button(QPushButton):
 
     def set_kind(self, kind: Kind) -> None:
         self._kind = kind
-        self.setProperty("kind", kind)
-        restyle(self)
+        style(self, "kind", kind)
         self._show_icon()
 
     def align_left(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import ElidedLabel, IconLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, IconLabel, label, style
 from app.ui.widgets.layout import hbox, vbox
 
 NoticeTone = Literal["danger", "warning", "info"]
@@ -21,7 +21,6 @@ class NoticeBox(QFrame):
 
     def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._tone = tone
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
         self._icon = IconLabel(16, theme, self, *TONE_ICONS[tone])
@@ -40,10 +39,8 @@ class NoticeBox(QFrame):
 
     def show_text(self, text: str, tone: NoticeTone | None = None) -> None:
         """Show `text`; an empty one hides the notice."""
-        if tone is not None and tone != self._tone:
-            self._tone = tone
-            self.setProperty("tone", tone)
-            restyle(self)
+        if tone is not None:
+            style(self, "tone", tone)
             self._icon.show_icon(*TONE_ICONS[tone])
         self.text.setText(text)
         self.setAccessibleName(text)

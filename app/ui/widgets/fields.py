@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSizePolicy, QWidget
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
 from app.ui.widgets.focus import by_keyboard, is_enter
-from app.ui.widgets.labels import label, plain_tooltip, restyle, show_or_hide
+from app.ui.widgets.labels import label, plain_tooltip, show_or_hide, style
 from app.ui.widgets.layout import hbox, vbox
 
 _MARGIN = 3
@@ -87,9 +87,7 @@ class LabeledField(QWidget):
         show_or_hide(self._error, message or "")
         self._help.setVisible(bool(self._help_text) and (self.help_stays or not message))
         self._describe()
-        typed_into = self.control.focusProxy() or self.control
-        typed_into.setProperty("invalid", bool(message))
-        restyle(typed_into)
+        style(self.control.focusProxy() or self.control, "invalid", bool(message))
 
     def _describe(self) -> None:
         """Let screen readers read the help text or error after the control's name."""

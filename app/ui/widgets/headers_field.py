@@ -28,7 +28,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import is_enter
-from app.ui.widgets.labels import plain_tooltip, restyle
+from app.ui.widgets.labels import plain_tooltip, style
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.segmented import Segmented
@@ -154,8 +154,7 @@ class HeadersField(QWidget):
         self.setFocusProxy(new)
         # The form describes an error on the view that was shown.
         new.setAccessibleDescription(old.accessibleDescription())
-        new.setProperty("invalid", old.property("invalid"))
-        restyle(new)
+        style(new, "invalid", old.property("invalid"))
         self._fit()
 
 

@@ -70,6 +70,13 @@ def restyle(widget: QWidget) -> None:
     widget.update()
 
 
+def style(widget: QWidget, name: str, value: object) -> None:
+    """Give the widget a property that the style sheet knows."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        restyle(widget)
+
+
 class IconLabel(QLabel):
     """An icon of `theme.icons.NAMES`, `size` pixels wide and high, in a token's colour, which follows the theme."""
 

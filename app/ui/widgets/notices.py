@@ -14,7 +14,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import TONE_ICONS
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, breakable, label, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, breakable, label, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
 _NAME_MAX = 40
@@ -148,8 +148,7 @@ class ErrorBar(QFrame):
             button = Button(action.label, self._theme, self)
             button.clicked.connect(partial(self.act, action))
             self._buttons.addWidget(button)
-        self.setProperty("tone", message.tone)
-        restyle(self)
+        style(self, "tone", message.tone)
         self._icon.show_icon(*TONE_ICONS[message.tone])
 
     def act(self, action: MessageAction) -> None:

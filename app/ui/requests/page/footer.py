@@ -16,7 +16,7 @@ from app.ui.requests.select_all import BatchJob, SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
@@ -190,8 +190,7 @@ class ListFooter(QStackedWidget):
         self.bar = bar
         self.text = FittingLabel("small", self)
         self.button = Button("", theme, self, kind="ghost", icon="pause")
-        self.button.setProperty("compact", True)
-        restyle(self.button)
+        style(self.button, "compact", True)
         self.button.clicked.connect(pause.toggle)
         self.resume = IconButton("play", "Paused. Resume (P)", theme, bar)
         self.resume.set_icon_name("play", "warning_fill")
@@ -227,5 +226,4 @@ class ListFooter(QStackedWidget):
         self.button.setAccessibleName("Paused. Resume list" if on else "Pause list")
         self.resume.setVisible(on)
         self.bar.fit()
-        self._plain.setProperty("tone", "warning" if on else "")
-        restyle(self._plain)
+        style(self._plain, "tone", "warning" if on else "")

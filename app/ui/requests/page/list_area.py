@@ -34,7 +34,7 @@ from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button, Kind
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import LEAST, EmptyState
 from app.ui.widgets.focus import order_tabs
@@ -381,9 +381,7 @@ class NewRequestsPill(Button):
         self.setText(text)
         self.setToolTip(plain_tooltip(tip))
         self.setAccessibleName(name)
-        kind: Kind = "primary" if count else "secondary"
-        if kind != self.property("kind"):
-            self.set_kind(kind)
+        self.set_kind("primary" if count else "secondary")
         self._place()
 
     def _place(self) -> None:
