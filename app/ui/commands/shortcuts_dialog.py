@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractSlider, QFrame, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractSlider, QLineEdit, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
@@ -20,7 +20,7 @@ from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.fit_screen import ColumnScroll, bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
@@ -134,11 +134,8 @@ class ShortcutsDialog(Dialog):
         for blocks in _balanced(self.blocks):
             column = vbox(*blocks, Stretch(), spacing=metrics.SPACE_5)
             columns.addLayout(column, 1)
-        self.area = scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(self._content)
+        self.area = scroll = ColumnScroll(self._content, self)
+        scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # nothing in it has keys
         scroll.setAccessibleName("Shortcuts")
         top = vbox(
             self.search,

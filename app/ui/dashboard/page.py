@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QScrollArea, QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QStackedLayout, QWidget
 
 from app.core.clock import now_us
 from app.core.model import Endpoint, Plan, StorageSize, StorageUse
@@ -30,9 +30,10 @@ from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, restyle
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
+from app.ui.widgets.layout import fill, hbox, vbox
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.side_by_side import SideBySide
 
@@ -77,10 +78,7 @@ class Stats(SideBySide):
             number: int = getattr(session_stats, key)
             cell = self._values[key]
             cell.setText(f"{number:,}" if number < 10_000_000 else f"{number // 1_000_000:,}M")
-            alarm = "danger" if key == "failed" and number else None
-            if cell.property("alarm") != alarm:
-                cell.setProperty("alarm", alarm)
-                restyle(cell)
+            style(cell, "alarm", "danger" if key == "failed" and number else None)
 
     def show_plan(self, count: int, plan: Plan) -> None:
         """Show how many endpoints the plan still allows."""
@@ -103,10 +101,7 @@ class Stats(SideBySide):
         self._size_note.set_wordings((f"{limit}{stopped}", stopped), meaning)
         self._size_meter.set_use(use.used, use.limit or 0)
         self._size_meter.setVisible(use.limit is not None)
-        alarm = "danger" if use.capturing_stopped else None
-        if self._size.property("alarm") != alarm:
-            self._size.setProperty("alarm", alarm)
-            restyle(self._size)
+        style(self._size, "alarm", "danger" if use.capturing_stopped else None)
 
     def show_size(self, size: StorageSize, *, waiting: bool) -> None:
         """Show the size of the files, and what retention will delete."""
@@ -325,14 +320,8 @@ class DashboardRows(Card):
         self._nothing.hide()
         self._list.addWidget(self._nothing)
         self._list.addStretch(1)
-        self._scroll = QScrollArea(self)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(self._container)
         self.body.setSpacing(0)
-        self.body.addWidget(Heading(self._container, theme, self))
-        self.body.addWidget(self._scroll, 1)
+        fill(self.body, Heading(self._container, theme, self), (ColumnScroll(self._container, self), 1))
 
     def row(self, endpoint_id: int) -> DashboardRow | None:
         """An endpoint's row; None until it has been created."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.model import Endpoint
 from app.ui.shell.sidebar_rows import EndpointRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
 
@@ -104,7 +105,7 @@ class EndpointContainer(QWidget):
     accessible_role = QAccessible.Role.List
 
 
-class EndpointList(QScrollArea):
+class EndpointList(ColumnScroll):
     """`row_created` carries each new row, for connecting it. `move_requested` carries an endpoint's ID and its position
     from 1, `step_requested` the ID and -1 for up or 1 for down.
     """
@@ -114,7 +115,10 @@ class EndpointList(QScrollArea):
     step_requested = Signal(object, int)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        self._container = EndpointContainer()
+        self._container.setProperty("transparent", True)
+        self._container.setAccessibleName("Endpoints")
+        super().__init__(self._container, parent)
         self._theme = theme
         self.rows: dict[int, EndpointRow] = {}
         """By endpoint ID, in their order."""
@@ -122,9 +126,6 @@ class EndpointList(QScrollArea):
         self._revealed: SidebarRow | None = None
         self._dragged: EndpointRow | None = None
         self._pointer = QPoint()
-        self._container = EndpointContainer(self)
-        self._container.setProperty("transparent", True)
-        self._container.setAccessibleName("Endpoints")
         self._list = vbox(
             inside=self._container, spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
         )
@@ -133,10 +134,6 @@ class EndpointList(QScrollArea):
         self._list.addWidget(self.none)
         self._list.addStretch(1)
         self._line = DropLine(theme, self._container)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(self._container)
         self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self._reveal)
         self._scrolling = QTimer(self, interval=_SCROLL_MS)

@@ -84,20 +84,28 @@ def _moved_into(frame: QRect, available: QRect) -> QPoint:
     return QPoint(x, y)
 
 
-class Scrolling(QScrollArea):
+class ColumnScroll(QScrollArea):
+    """Scrolls `content` up and down alone. Tab leads to what is in it, and does not stop at the area itself."""
+
+    def __init__(self, content: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+
+
+class Scrolling(ColumnScroll):
     """Prefers the size of `content`, and can shrink to `least`; a least width of 0 means the content's own, so that it
     never scrolls sideways.
     """
 
     def __init__(self, content: QWidget, least: QSize, parent: QWidget) -> None:
-        super().__init__(parent)
         self._content, self._least = content, least
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        if not least.width():
-            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(content)
+        super().__init__(content, parent)
+        if least.width():
+            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
@@ -113,20 +121,15 @@ class Scrolling(QScrollArea):
         return QSize(self._least.width() or needed.width(), self._least.height()).boundedTo(needed)
 
 
-class FormScroll(QScrollArea):
+class FormScroll(ColumnScroll):
     """Scrolls `form`. The scroll bar takes its room from the form's right margin, so that the fields keep their width,
     and stay in line with what is above and below.
     """
 
     def __init__(self, form: QWidget, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(QFrame.Shape.NoFrame)
         self._layout = form.layout()
         self._margins = self._layout.contentsMargins() if self._layout is not None else QMargins()
-        self.setWidget(form)
+        super().__init__(form, parent)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
