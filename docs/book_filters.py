@@ -85,7 +85,7 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
     try:
         await book.show(stripe)
         book.page.filter.bar.set_text("/customer9[0-9]7@never/")
-        await book.until("a long search", lambda: book.page.feed.search.progress.searched > 60)
+        await book.until("a long search", lambda: book.page.feed.search.searched > 60)
         await asyncio.sleep(0.3)
         await book.save("filter-searching")
         QTest.keyClick(book.page.filter.bar.line, Qt.Key.Key_Escape)

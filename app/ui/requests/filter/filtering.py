@@ -11,7 +11,7 @@ from app.core.model import Capture
 from app.core.search.body_search import pattern_of
 from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
-from app.core.text import unexamined_text
+from app.core.text import count_of, unexamined_text
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.inspector.tabs import BODY
 from app.ui.messages import Message
@@ -33,61 +33,64 @@ class SearchStatus:
     """The status of the feed's search. `total` is the number of requests in its list without time range."""
 
     def __init__(self, feed: RequestFeed) -> None:
-        self._feed = feed
+        self._feed, self._search = feed, feed.search
 
     @property
     def long(self) -> bool:
         """Whether the search has run long enough for its progress to be known."""
-        return self._feed.search.busy and bool(self._feed.search.progress.searched)
+        return self._search.busy and bool(self._search.searched)
 
     @property
     def stopped(self) -> bool:
         """Whether the user stopped the current search."""
-        return self._feed.query is not None and self._feed.search.progress.stopped
+        return self._feed.query is not None and self._search.stopped
 
     def stop(self) -> bool:
         """Stop a long search; returns whether there was one."""
         if not self.long:
             return False
-        self._feed.search.stop()
+        self._search.stop()
         return True
 
     def resume(self) -> None:
         """Continue a stopped search."""
-        self._feed.search.progress.stopped = False
+        self._search.stopped = False
         if self._feed.model.rowCount():
-            self._feed.search.older()
+            self._search.older()
         else:
-            self._feed.search.head()
+            self._search.head()
 
     def share(self, total: int) -> float | None:
         """The share searched, 0 to 1; None if unknown."""
-        return None if self._feed.scope.time_range is not None else self._feed.search.progress.share(total)
+        known = self._known(total)
+        return min(1.0, self._search.searched / known) if self._search.searched and known else None
 
     def found(self, total: int) -> tuple[str, ...]:
         """The texts of the footer, from longest to shortest."""
-        search = self._feed.search
+        search = self._search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        in_range, known = ("", total) if search.scope.time_range is None else (" in this range", None)
+        in_range = "" if search.scope.time_range is None else " in this range"
         if self.stopped:
-            searched_text = search.progress.searched_text(known)
-            if search.progress.searched:
-                searched_text = searched_text.removesuffix(" requests")  # The footer is as narrow as the list.
-            text = f"Stopped: {_number(found, 'none')} in {searched_text}{in_range}"
+            searched = self._searched_text(total)
+            if search.searched:
+                searched = searched.removesuffix(" requests")  # The footer is as narrow as the list.
+            text = f"Stopped: {_number(found, 'none')} in {searched}{in_range}"
             return f"{text} · Enter continues", text, f"Stopped: {_number(found, 'none')}"
         if self.long:
             text = f"{_number(found, 'None')} found so far{in_range}"
-            return f"{text} · {search.progress.running_text(known)}", text, f"{_number(found, 'None')} so far"
+            of = "" if in_range else f" of {total:,}"
+            running = f"{text} · {self._searched(total):,}{of} searched · Esc stops"
+            return running, text, f"{_number(found, 'None')} so far"
         count = f"{found:,}{'' if search.done else '+'}"
         matches = f"{count} of {total:,} {'matches' if found == 1 else 'match'}{in_range}"
-        running = (f"{matches} · searching…",) if search.busy else ()
-        left_out = search.progress.unexamined
+        searching = (f"{matches} · searching…",) if search.busy else ()
+        left_out = search.unexamined
         unexamined = (f"{matches} · {left_out:,} not searched",) if left_out and not search.busy else ()
-        return *running, *unexamined, matches, f"{count} of {total:,}", count
+        return *searching, *unexamined, matches, f"{count} of {total:,}", count
 
     def meaning(self, total: int) -> str:
         """The tooltip of the footer: its longest text, with what the search left out."""
-        text, left_out = self.found(total)[0], self._feed.search.progress.unexamined
+        text, left_out = self.found(total)[0], self._search.unexamined
         return f"{text}\n{unexamined_text(left_out)}" if left_out else text
 
     def show_empty(self, state: EmptyState, total: int) -> None:
@@ -96,17 +99,29 @@ class SearchStatus:
         if state.button is not None:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
-            known = total if self._feed.scope.time_range is None else None
-            state.text.setText(f"The search stopped after {self._feed.search.progress.searched_text(known)}.")
-        elif self._feed.scope.time_range is not None:
+            text = f"The search stopped after {self._searched_text(total)}."
+        elif self._search.scope.time_range is not None:
             text = "No request in the selected time range matches. Clear the filter, or select another time range."
-            state.text.setText(text)
+        elif left_out := self._search.unexamined:
+            text = f"No match in what was searched. {unexamined_text(left_out)}"
         else:
             every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"
             text = f"{every} match. Clear the filter or change it. New requests that match appear here."
-            if left_out := self._feed.search.progress.unexamined:
-                text = f"No match in what was searched. {unexamined_text(left_out)}"
-            state.text.setText(text)
+        state.text.setText(text)
+
+    def _searched_text(self, total: int) -> str:
+        """What was searched before it was stopped: "the newest 300,000 requests"."""
+        searched = self._search.searched
+        return f"the newest {count_of(self._searched(total), 'request')}" if searched else "the newest requests"
+
+    def _searched(self, total: int) -> int:
+        """Requests of endpoints that are being deleted are searched, too."""
+        known = self._known(total)
+        return self._search.searched if known is None else min(self._search.searched, known)
+
+    def _known(self, total: int) -> int | None:
+        """Of how many requests; those of a time range are not counted."""
+        return total if self._search.scope.time_range is None else None
 
 
 def _number(count: int, none: str) -> str:

@@ -14,7 +14,6 @@ from app.core.model import PageKey, Summary
 from app.core.record import Record
 from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
 from app.core.store import CaptureRepository
-from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.tasks import Latest, Tasks, is_temporary, unless_cancelled
 
@@ -229,52 +228,6 @@ STALE_MS = 500
 """Rows of the previous filter stay for this time while nothing is found; otherwise they would flicker."""
 
 
-class SearchProgress(QObject):
-    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search);
-    `unexamined` others may match and are left out."""
-
-    changed = Signal()
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.searched = self.unexamined = 0
-        self.stopped = False
-        """Whether the user stopped it."""
-
-    def begin(self) -> None:
-        """Start another search."""
-        self.searched, self.unexamined, self.stopped = 0, 0, False
-
-    def advance(self, searched: int) -> None:
-        """Record that this many have been searched."""
-        self.searched = searched
-        self.changed.emit()
-
-    def leave_out(self, unexamined: int) -> None:
-        """Record that this many more may match and are left out."""
-        self.unexamined += unexamined
-        self.changed.emit()
-
-    def share(self, total: int) -> float | None:
-        """The share of `total` requests, 0 to 1; None if unknown."""
-        return min(1.0, self.searched / total) if self.searched and total else None
-
-    def running_text(self, total: int | None) -> str:
-        """The text while the search runs among `total` requests; None if the total is unknown."""
-        of = "" if total is None else f" of {total:,}"
-        return f"{self._at_most(total):,}{of} searched · Esc stops"
-
-    def searched_text(self, total: int | None) -> str:
-        """What was searched before it was stopped: "the newest 300,000 requests"."""
-        if not self.searched:
-            return "the newest requests"
-        return f"the newest {count_of(self._at_most(total), 'request')}"
-
-    def _at_most(self, total: int | None) -> int:
-        """Requests of endpoints that are being deleted are searched, too."""
-        return self.searched if total is None else min(self.searched, total)
-
-
 def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
     """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
     conditions = set(_marks(query)) if query is not None else set()
@@ -306,8 +259,11 @@ class SearchPager(QObject):
     ) -> None:
         super().__init__(parent)
         self.scope = ListScope()
-        self.progress = SearchProgress(self)
-        self.progress.changed.connect(self.progressed)
+        self.searched = self.unexamined = 0
+        """How many of the newest requests have been searched, as far as is known, and how many others may match and are
+        left out."""
+        self.stopped = False
+        """Whether the user stopped the search: nothing older is searched."""
         self.jumping = self.failed = False
         """As for `Pager`."""
         self._model, self._captures = model, captures
@@ -344,12 +300,12 @@ class SearchPager(QObject):
             await searching.ended()
 
     def stop(self) -> None:
-        """Stop the current search at the user's request: nothing older is searched while `progress.stopped`."""
+        """Stop the current search at the user's request."""
         if not self.busy:
             return
         if self.stale.isActive():
             self._forget()
-        self.progress.stopped = True
+        self.stopped = True
         self._search_task.stop()
         self._ended()
         self.search_queued()
@@ -357,7 +313,7 @@ class SearchPager(QObject):
     def head(self, missing: str | None = None) -> None:
         """Search from the newest request on, whatever is missing among the rows."""
         self.give_up()
-        self.progress.begin()
+        self._begin()
         self.jumping = self.busy = True
         self.stale.start()
         self._search_task.run(partial(self._run, self._read_head, jumps=True))
@@ -376,7 +332,7 @@ class SearchPager(QObject):
         """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        continues = not (self.busy or self.failed or self._model.at_tail or self.progress.stopped)
+        continues = not (self.busy or self.failed or self._model.at_tail or self.stopped)
         if continues and key is not None and room:
             self.busy = True
             self._search_task.run(partial(self._run, self._read_older, jumps=False))
@@ -399,7 +355,7 @@ class SearchPager(QObject):
         """May be called again after it failed."""
         again, self.failed, self.busy, self.jumping = self.failed, False, True, jumps
         if jumps:
-            self.progress.begin()
+            self._begin()
         with unless_cancelled(self._ended):
             try:
                 await work()
@@ -412,6 +368,9 @@ class SearchPager(QObject):
         if jumps:
             self.loaded.emit()
 
+    def _begin(self) -> None:
+        self.searched, self.unexamined, self.stopped = 0, 0, False
+
     def _ended(self) -> None:
         self.busy, self.jumping = False, self.failed
         self.stale.stop()
@@ -419,7 +378,7 @@ class SearchPager(QObject):
 
     async def _read_head(self) -> None:
         found = 0
-        async for rows in self._search(limit=PAGE, progress=self.progress):
+        async for rows in self._search(limit=PAGE, counted=True):
             if found:
                 self._model.add_older(rows)
             else:
@@ -433,7 +392,7 @@ class SearchPager(QObject):
 
     async def _read_older(self) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, progress=self.progress):
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, counted=True):
             self._model.add_older(rows)
             found += len(rows)
             self.progressed.emit()
@@ -456,19 +415,27 @@ class SearchPager(QObject):
         limit: int,
         before: PageKey | None = None,
         since: int | None = None,
-        progress: SearchProgress | None = None,
+        counted: bool = False,
     ) -> AsyncGenerator[list[Summary], None]:
         found = self._captures.search(
             self.scope.search(since),
             self.scope.endpoint_id,
             before=before,
             limit=limit,
-            searched=progress.advance if progress is not None else None,
-            unexamined=progress.leave_out if progress is not None else None,
+            searched=self._advance if counted else None,
+            unexamined=self._leave_out if counted else None,
         )
         async with aclosing(found):
             async for rows in found:
                 yield rows
+
+    def _advance(self, searched: int) -> None:
+        self.searched = searched
+        self.progressed.emit()
+
+    def _leave_out(self, unexamined: int) -> None:
+        self.unexamined += unexamined
+        self.progressed.emit()
 
     @Slot()
     def _forget(self) -> None:

@@ -34,7 +34,7 @@ async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
         await shown.reload()
     shown.page.filter.bar.line.setFocus()
     shown.page.filter.bar.set_text(text)
-    await until(lambda: shown.feed.search.progress.searched > 5)
+    await until(lambda: shown.feed.search.searched > 5)
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ async def test_esc_stops_it_and_enter_goes_on(in_line: bool, monkeypatch: pytest
     await begin(shown, "needle")
     page, line = shown.page, shown.page.filter.bar.line
     QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
-    searched = shown.feed.search.progress.searched
+    searched = shown.feed.search.searched
     assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
     assert line.text() == "needle"
     shown.feed.pager.older()
@@ -145,7 +145,7 @@ async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
     QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
     assert nothing.isVisible()
     assert shown.page.footer.text().startswith("Stopped: none in the newest ")
-    searched = shown.feed.search.progress.searched
+    searched = shown.feed.search.searched
     assert nothing.title.text() == "No matches so far"
     assert nothing.text.text() == f"The search stopped after the newest {searched:,} requests."
     assert not shown.model.rowCount()

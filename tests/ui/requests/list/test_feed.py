@@ -480,7 +480,7 @@ async def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPat
     fail_once(shown, "search", lambda **given: given["unexamined"](3))
     shown.feed.filter_by(parse("method:POST"))
     await until(lambda: shown.model.rowCount() == 2 and not shown.desk.tasks.running())
-    assert shown.feed.search.progress.unexamined == 0
+    assert shown.feed.search.unexamined == 0
     assert [one.id for one in shown.list.selected()] == shown.ids()[1:]
 
 
