@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
+from app.ui.commands.key_caps import KeyNames
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton, Kind
 from app.ui.widgets.labels import plain_tooltip
@@ -305,3 +306,22 @@ class CommandRegistry:
     def all(self) -> Iterable[Command]:
         """All but those of series, in the order of their groups."""
         return (command for group in CommandGroup for command in self._commands if command.group is group)
+
+
+@dataclass(frozen=True)
+class PaletteEntry:
+    """`key` identifies it among the recently used ones; empty if its use is not remembered.
+
+    A search also matches `detail`, `kind` and `synonyms`, but not `reason`, which says why it cannot be run now. The
+    texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
+    """
+
+    key: str
+    text: str
+    kind: str
+    run: Callable[[], object]
+    icon: str | QIcon
+    detail: str = ""
+    reason: str = ""
+    synonyms: str = ""
+    key_names: KeyNames = ()

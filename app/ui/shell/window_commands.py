@@ -19,9 +19,8 @@ from app.core.search.format import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.body_text_commands import BodyTextCommands
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, PaletteEntry
 from app.ui.commands.key_caps import KeyNames, key_names_of
-from app.ui.commands.palette_rows import PaletteEntry
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.messages import Message
 from app.ui.services import Services
@@ -106,8 +105,7 @@ class WindowCommands(Commands):
     @cached_property
     def palette(self) -> Palette:
         """Made when it is first opened: it would slow down the start of the window."""
-        from app.ui.commands.palette import Palette  # as above
-        from app.ui.commands.palette_rows import RecentEntries  # as above
+        from app.ui.commands.palette import Palette, RecentEntries  # as above
 
         palette = Palette(RecentEntries(self._services.data_folder), self._theme, self._window)
         palette.entries = partial(self.sources.entries, self.registry)

@@ -19,12 +19,12 @@ from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.search.query import Word
 from app.ui.about_dialog import AboutDialog
-from app.ui.commands.palette import Palette
-from app.ui.commands.palette_rows import (
+from app.ui.commands.command import PaletteEntry
+from app.ui.commands.palette import (
     RECENT_KEPT,
     RECENT_KEY,
     ROW,
-    PaletteEntry,
+    Palette,
     PaletteMatch,
     RecentEntries,
     find,
