@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QWidget
 
 from app.core.curl import curl_of_refused
 from app.core.model import REFUSED_RAW_MAX, Endpoint, Refusal
@@ -157,20 +157,23 @@ _TARGET_MIN = 180
 
 
 def columns(theme: Theme, endpoint_of: Callable[[Refusal], Endpoint | None]) -> list[Column[Refusal]]:
-    """`endpoint_of` finds the endpoint a request was for, as it is now."""
+    """`endpoint_of` finds the endpoint a request was for, as it is now. Target and reason share what the others leave;
+    the pane below shows what is hidden for the selected request.
+    """
 
     def endpoint_name(refusal: Refusal) -> str:
         endpoint = endpoint_of(refusal)
         return endpoint.name if endpoint is not None else ""
 
+    middle = Qt.TextElideMode.ElideMiddle
     return [
-        Column("Time", lambda refusal: clock_time(refusal.at), tooltip=lambda refusal: exact_time(refusal.at)),
-        Column("Status", lambda refusal: str(refusal.status), paint=partial(_paint_status, theme)),
-        Column("Method", lambda refusal: refusal.method or NONE, paint=partial(_paint_method, theme)),
-        Column("Target", lambda refusal: refusal.target or NONE, elide=Qt.TextElideMode.ElideMiddle),
-        Column("Endpoint", endpoint_name),
+        Column("Time", lambda refusal: clock_time(refusal.at), lambda refusal: exact_time(refusal.at), width=114),
+        Column("Status", lambda refusal: str(refusal.status), paint=partial(_paint_status, theme), width=66),
+        Column("Method", lambda refusal: refusal.method or NONE, paint=partial(_paint_method, theme), width=82),
+        Column("Target", lambda refusal: refusal.target or NONE, elide=middle, stretches=True),
+        Column("Endpoint", endpoint_name, width=116, needs=748),
         Column("Reason", lambda refusal: refusal.reason),
-        Column("Source", lambda refusal: refusal.source_address),
+        Column("Source", lambda refusal: refusal.source_address, width=104, needs=868),
     ]
 
 
@@ -204,9 +207,6 @@ class RefusedTable(RowsView):
         """As set here; the column has another width once the user dragged it."""
         self.show_rows(model, ROW)
         self.horizontalHeader().setMinimumSectionSize(48)
-        self.horizontalHeader().setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
 
     def share_room(self) -> None:
         """Give target and reason half each of what the other columns leave, and the reason what the targets do not
@@ -288,11 +288,6 @@ class RawPane(Card):
         return QSize(super().sizeHint().width(), RAW_HEIGHT)
 
 
-_WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, SOURCE: 104}
-"""Target and reason share the rest."""
-_NEEDED = {SOURCE: 920, ENDPOINT: 800}
-"""Narrower pages hide a column: the pane below shows it for the selected request."""
-
 SUBTITLE = "Requests that were not stored, and why. The newest 1,000, until Hookline quits."
 
 
@@ -356,13 +351,6 @@ class RefusedPage(Page):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.refresh()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns that a narrow page has no space for."""
-        super().resizeEvent(event)
-        for column, width in _NEEDED.items():
-            self.table.setColumnHidden(column, self.width() < width)
-        self.table.share_room()
 
     @Slot()
     def _changed(self) -> None:

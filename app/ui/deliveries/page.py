@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QSizePolicy,
@@ -27,7 +27,7 @@ from app.ui.deliveries.table import (
     DETAIL,
     MAX_ROWS,
     QUEUED,
-    DeliveryColumns,
+    ROW,
     DeliveryModel,
     DeliveryPager,
     DeliveryTable,
@@ -45,7 +45,6 @@ from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.side_by_side import SideBySide
 
-ROW = 36
 NEAR_END = 40 * ROW
 """Pixels before the end of the list at which the next page is read."""
 TICK_MS = 1_000
@@ -84,7 +83,7 @@ class DeliveriesPage(Page):
     ) -> None:
         super().__init__("Deliveries", "What was sent to the targets of all endpoints.", parent)
         self.model = DeliveryModel(services.store.endpoints.by_id, services.store.targets.by_id, theme, self)
-        self.table = DeliveryTable("Deliveries", self)
+        self.table = DeliveryTable(self.model, self)
         self.pager = DeliveryPager(self.model, self.table, services, tasks, self)
         self.filters = _DeliveryFilters(services.store.endpoints, theme, self)
         self.commands = commands
@@ -95,9 +94,6 @@ class DeliveriesPage(Page):
         self._count: int | None = None
         self._measured = False
         """Whether the columns fit the list; rows that arrive later do not change them."""
-        self.table.show_rows(self.model, ROW)
-        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.columns = DeliveryColumns(self.model, self.table)
         self._lay_out()
         self._connect_commands()
         self.pager.loaded.connect(self._loaded)
@@ -133,11 +129,6 @@ class DeliveriesPage(Page):
         self.pager.set_watched(False)
         self._tick.stop()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns that a narrow page has no space for."""
-        super().resizeEvent(event)
-        self.columns.fit(self.width())
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens the selected delivery's request."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.table.hasFocus():
@@ -166,7 +157,7 @@ class DeliveriesPage(Page):
             self._body.setCurrentWidget(self._card)
             if self.pager.ready and not self._measured:
                 self._measured = True
-                self.columns.measure()
+                self.table.measure()
         self._show_count()
         self._near_end()
 

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QPainter
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtGui import QFont, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -37,7 +37,6 @@ from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, 
 from app.ui.services import Services
 from app.ui.state_look import paint_look
 from app.ui.tasks import Latest, Tasks
-from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
@@ -46,6 +45,7 @@ from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place
 
 PAGE = 200
+ROW = 36
 CHECKED = 1_000
 """Rows from the top that are read again after a change elsewhere; older ones change by their own events."""
 MAX_ROWS = 20_000
@@ -54,21 +54,10 @@ MERGE_MS, REST = 250, 20
 STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
 Numbered = tuple[int, Delivery]
-_WIDTHS = {
-    STATE: 108,
-    QUEUED: 88,
-    ENDPOINT: 128,
-    METHOD: 70,
-    ATTEMPTS: 84,
-    STATUS: 62,
-    DURATION: 82,
-}
-_NEEDED = {ATTEMPTS: 1320, DURATION: 1200, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
-"""Narrower pages hide a column: the request has it."""
-_BESIDE_TABLE = 2 * metrics.SPACE_5 + 16
-"""Pixels of the page beside the cells: margins, border and scroll bar, even while there is none."""
+_SCROLL_BAR = 12
+"""Pixels that it is given even while there is none."""
 _FITTED = (REQUEST, TARGET)
-_LEAST, _LEAST_ENDPOINT = 120, 84
+_LEAST, _LEAST_ENDPOINT, _MOST_ENDPOINT = 120, 84, 128
 _MEASURED = 200
 """Rows, from the newest, that are measured."""
 _BESIDE_TEXT = 26
@@ -177,17 +166,18 @@ class DeliveryModel(Rows[Delivery]):
             self.remove_records(first, last - first + 1)
 
     def _make_columns(self) -> list[Column[Delivery]]:
+        """The request has what is hidden."""
         return [
-            Column("State", self._state, self._state_tooltip, self._paint_state),
-            Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP),
-            Column("Endpoint", self._endpoint),
-            Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method),
+            Column("State", self._state, self._state_tooltip, self._paint_state, width=108),
+            Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP, width=88),
+            Column("Endpoint", self._endpoint, width=_MOST_ENDPOINT, needs=668),
+            Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method, width=70, needs=728),
             Column("Request", lambda one: escape(request_text(one)), _request_tooltip, elide=MIDDLE),
-            Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE),
-            Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
-            Column("Status", lambda one: "" if one.status is None else str(one.status), _status_tooltip, align=RIGHT),
-            Column("Duration", lambda one: "" if one.ms is None else ms_text(one.ms), align=RIGHT),
-            Column("Details", self._detail, self._detail_tooltip),
+            Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE, needs=868),
+            Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=1268),
+            Column("Status", _status, _status_tooltip, align=RIGHT, width=62, needs=588),
+            Column("Duration", _duration, align=RIGHT, width=82, needs=1148),
+            Column("Details", self._detail, self._detail_tooltip, stretches=True),
         ]
 
     def _state(self, delivery: Delivery) -> str:
@@ -237,7 +227,48 @@ class DeliveryModel(Rows[Delivery]):
 
 
 class DeliveryTable(RowsView):
-    """Rows inserted above those in view do not move them."""
+    """Rows inserted above those in view do not move them.
+
+    Endpoints, requests and targets, which tell deliveries apart, are as wide as their texts. The details, which are
+    whole in the tooltip, have as much as requests and as targets, and all that those do not need. Call `measure` when a
+    list is loaded: rows that arrive move no column.
+    """
+
+    def __init__(self, model: DeliveryModel, parent: QWidget) -> None:
+        super().__init__("Deliveries", parent)
+        self._model = model
+        self._texts = dict.fromkeys(_FITTED, _LEAST)
+        self.show_rows(model, ROW)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.horizontalHeader().setMinimumSectionSize(48)
+        for column in _FITTED:
+            self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
+
+    def measure(self) -> None:
+        """Fit the rows that are listed now."""
+        rows = [self._model.record(row) for row in range(min(self._model.rowCount(), _MEASURED))]
+        for column in self._texts:
+            self._texts[column] = max(_LEAST, self._needed(rows, column))
+        self.setColumnWidth(ENDPOINT, min(max(_LEAST_ENDPOINT, self._needed(rows, ENDPOINT)), _MOST_ENDPOINT))
+        self._share_room()
+
+    def _share_room(self) -> None:
+        others = set(range(DETAIL)) - set(_FITTED)
+        room = self.width() - _SCROLL_BAR - sum(map(self.columnWidth, others))
+        shown = sorted((one for one in _FITTED if not self.isColumnHidden(one)), key=self._texts.__getitem__)
+        left = room - room // (len(shown) + 1)
+        for place, column in enumerate(shown):  # What the narrower does not need, the other may have.
+            width = min(self._texts[column], max(_LEAST, left // (len(shown) - place)))
+            self.setColumnWidth(column, width)
+            left -= width
+
+    def _needed(self, rows: list[Delivery], column: int) -> int:
+        fm, texts = self.fontMetrics(), {self._model.cell(one, column) for one in rows}
+        return max((fm.horizontalAdvance(text[:200]) for text in texts), default=0) + _BESIDE_TEXT
 
     def keep_in_view(self, work: Callable[[], None]) -> None:
         """Run `work`, which changes rows; unless the newest are in view, the first row in view stays where it is."""
@@ -251,61 +282,6 @@ class DeliveryTable(RowsView):
         if row.isValid():
             self.updateGeometries()
             bar.setValue(row.row() * self.verticalHeader().defaultSectionSize() - offset)
-
-
-class DeliveryColumns(QObject):
-    """How wide the columns are, and which of them a narrow page hides.
-
-    Endpoints, requests and targets, which tell deliveries apart, are as wide as their texts. The details, which are
-    whole in the tooltip, have as much as requests and as targets, and all that those do not need.
-
-    Call `measure` when a list is loaded, and `fit` when the page has another width: rows that arrive move no column.
-    """
-
-    def __init__(self, model: DeliveryModel, table: DeliveryTable) -> None:
-        super().__init__(table)
-        self._model, self._table = model, table
-        self._texts = dict.fromkeys(_FITTED, _LEAST)
-        header = table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setMinimumSectionSize(48)
-        for column in _FITTED:
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
-        header.setSectionResizeMode(DETAIL, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
-        self._room = 0
-
-    def measure(self) -> None:
-        """Fit the rows that are listed now."""
-        rows = [self._model.record(row) for row in range(min(self._model.rowCount(), _MEASURED))]
-        for column in self._texts:
-            self._texts[column] = max(_LEAST, self._needed(rows, column))
-        endpoint = max(_LEAST_ENDPOINT, self._needed(rows, ENDPOINT))
-        self._table.setColumnWidth(ENDPOINT, min(endpoint, _WIDTHS[ENDPOINT]))
-        self._share()
-
-    def fit(self, page_width: int) -> None:
-        """Hide columns that a page of this width has no room for, and share the room among the others."""
-        self._room = page_width - _BESIDE_TABLE
-        for column, width in _NEEDED.items():
-            self._table.setColumnHidden(column, page_width < width)
-        self._share()
-
-    def _share(self) -> None:
-        table = self._table
-        fixed = sum(table.columnWidth(column) for column in _WIDTHS if not table.isColumnHidden(column))
-        room = self._room - fixed
-        shown = sorted((one for one in _FITTED if not table.isColumnHidden(one)), key=self._texts.__getitem__)
-        left = room - room // (len(shown) + 1)
-        for place, column in enumerate(shown):  # What the narrower does not need, the other may have.
-            width = min(self._texts[column], max(_LEAST, left // (len(shown) - place)))
-            table.setColumnWidth(column, width)
-            left -= width
-
-    def _needed(self, rows: list[Delivery], column: int) -> int:
-        fm, texts = self._table.fontMetrics(), {self._model.cell(one, column) for one in rows}
-        return max((fm.horizontalAdvance(text[:200]) for text in texts), default=0) + _BESIDE_TEXT
 
 
 def failure_text(delivery: Delivery) -> str:
@@ -332,6 +308,14 @@ def _queued_tooltip(delivery: Delivery) -> str:
 
 def _request_tooltip(delivery: Delivery) -> str:
     return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"
+
+
+def _status(delivery: Delivery) -> str:
+    return "" if delivery.status is None else str(delivery.status)
+
+
+def _duration(delivery: Delivery) -> str:
+    return "" if delivery.ms is None else ms_text(delivery.ms)
 
 
 def _status_tooltip(delivery: Delivery) -> str:

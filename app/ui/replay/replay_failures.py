@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.delivery import Delivery, DeliveryFilter
@@ -31,9 +31,6 @@ from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView
 
 LISTED = 1_000
 REQUEST, TARGET, RESULT, ATTEMPTS, TIME = range(5)
-_WIDTHS = {ATTEMPTS: 84, TIME: 96}
-_NEEDED = {TIME: 760, ATTEMPTS: 640, TARGET: 440}
-"""Narrower tables hide a column: the request has it."""
 
 
 async def read_failures(deliveries: DeliveryRepository, replay_id: str, most: int) -> list[Delivery]:
@@ -65,9 +62,6 @@ class FailureTable(RowsView):
         self.show_rows(self.rows, metrics.ROW)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.horizontalHeader().setMinimumSectionSize(48)
-        self.horizontalHeader().setSectionResizeMode(RESULT, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
         self._connect_commands()
 
     def selected(self) -> list[Delivery]:
@@ -101,11 +95,10 @@ class FailureTable(RowsView):
         self._share_room()
 
     def _share_room(self) -> None:
-        width = self.viewport().width()
-        for column, needed in _NEEDED.items():
-            self.setColumnHidden(column, width < needed or (column == TARGET and not self._several))
-        room = width - sum(width for column, width in _WIDTHS.items() if not self.isColumnHidden(column))
-        self.setColumnWidth(REQUEST, room * (40 if self.isColumnHidden(TARGET) else 28) // 100)
+        one_target = not self._several or self.width() < self.rows.columns[TARGET].needs
+        self.setColumnHidden(TARGET, one_target)
+        room = self.viewport().width() - self.columnWidth(ATTEMPTS) - self.columnWidth(TIME)
+        self.setColumnWidth(REQUEST, room * (40 if one_target else 28) // 100)
         self.setColumnWidth(TARGET, room * 28 // 100)
 
     @Slot()
@@ -137,12 +130,14 @@ class FailureTable(RowsView):
         self.commands.show_menu(self.menu_place(place))
 
     def _make_columns(self) -> list[Column[Delivery]]:
+        """The request has what is hidden."""
+        time, exact = lambda one: clock_time(one.queued_at)[:8], lambda one: exact_time(one.queued_at)
         return [
             Column("Request", _request, _request_tooltip, paint=self._paint_request),
-            Column("Target", self._target, lambda one: escape(one.url)),
-            Column("Result", _result, lambda one: escape(one.error or _result(one))),
-            Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
-            Column("Time", lambda one: clock_time(one.queued_at)[:8], lambda one: exact_time(one.queued_at)),
+            Column("Target", self._target, lambda one: escape(one.url), needs=440),
+            Column("Result", _result, lambda one: escape(one.error or _result(one)), stretches=True),
+            Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=640),
+            Column("Time", time, exact, width=96, needs=760),
         ]
 
     def _target(self, delivery: Delivery) -> str:

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextDocument,
 )
-from PySide6.QtWidgets import QHeaderView, QProgressBar, QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QSizePolicy, QStackedLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -65,9 +65,6 @@ HOW = (
 )
 FAILURES, SUMMARY = "failures", "summary"
 STEPS = 1_000
-TARGET, SENT, DELIVERED, FAILED, NOT_SENT, PER_SECOND, MEDIAN, P95 = range(8)
-_NEEDED = {SENT: 800, PER_SECOND: 700, MEDIAN: 600, NOT_SENT: 500, P95: 400}
-"""Narrower tables hide a column: the tooltip of the target has it."""
 _NUMBER_WIDTH, _TARGETS_IN_VIEW = 68, 4
 LEAST_WIDTH, _LEAST_LIST = 320, 104
 """Pixels; the other is the height of failures or summary."""
@@ -231,13 +228,11 @@ class TargetTable(RowsView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("Progress by target", parent)
         self._theme, self._font = theme, ui_font(BASE)
-        self.rows = Rows[TargetProgress](self._columns(), self)
+        self.rows = Rows[TargetProgress](self._make_columns(), self)
         self.show_rows(self.rows, metrics.ROW_DENSE)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        header = self.horizontalHeader()
-        header.setDefaultSectionSize(_NUMBER_WIDTH)
-        header.setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setDefaultSectionSize(_NUMBER_WIDTH)
 
     def show_targets(self, targets: tuple[TargetProgress, ...]) -> None:
         before = self.rows.rowCount()
@@ -256,26 +251,26 @@ class TargetTable(RowsView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_columns()
-        for column, width in _NEEDED.items():
-            self.setColumnHidden(column, self.viewport().width() < width)
 
     def _fit_columns(self) -> None:
         """They grow with their numbers; they would jump if they shrank while a replay runs."""
-        for column in range(SENT, P95 + 1):
+        for column in range(1, self.rows.columnCount()):
             title = self.horizontalHeader().sectionSizeHint(column) + metrics.SPACE_1
             widths = title, self.sizeHintForColumn(column), self.columnWidth(column)
             self.setColumnWidth(column, max(widths))
 
-    def _columns(self) -> list[Column[TargetProgress]]:
+    def _make_columns(self) -> list[Column[TargetProgress]]:
+        """The tooltip of the target has those that are hidden."""
+        tip = "95 % took no longer than this."
         return [
-            Column("Target", _target_name, _target_tooltip, paint=self._paint_target),
-            Column("Sent", lambda one: f"{one.sent:,}", align=RIGHT),
+            Column("Target", _target_name, _target_tooltip, paint=self._paint_target, stretches=True),
+            Column("Sent", lambda one: f"{one.sent:,}", align=RIGHT, needs=800),
             Column("Delivered", lambda one: f"{one.delivered:,}", align=RIGHT),
             Column("Failed", lambda one: f"{one.failed:,}", align=RIGHT),
-            Column("Not sent", lambda one: f"{one.not_sent:,}", align=RIGHT),
-            Column("Per second", lambda one: f"{one.per_second:,.1f}" if one.per_second else NONE, align=RIGHT),
-            Column("Median", lambda one: _ms(one.median_ms), align=RIGHT),
-            Column("95 %", lambda one: _ms(one.p95_ms), align=RIGHT, title_tip="95 % took no longer than this."),
+            Column("Not sent", lambda one: f"{one.not_sent:,}", align=RIGHT, needs=500),
+            Column("Per second", _per_second, align=RIGHT, needs=700),
+            Column("Median", lambda one: _ms(one.median_ms), align=RIGHT, needs=600),
+            Column("95 %", lambda one: _ms(one.p95_ms), align=RIGHT, title_tip=tip, needs=400),
         ]
 
     def _paint_target(self, painter: QPainter, place: QRect, target: TargetProgress) -> None:
@@ -292,6 +287,10 @@ def _target_tooltip(target: TargetProgress) -> str:
     times = f"Median {_ms(target.median_ms)}, 95 % within {_ms(target.p95_ms)}" if target.median_ms is not None else ""
     speed = f"{target.per_second:,.1f} per second" if target.per_second else ""
     return "\n".join(filter(None, (escape(target.url), counts, ", ".join(filter(None, (times, speed))))))
+
+
+def _per_second(target: TargetProgress) -> str:
+    return f"{target.per_second:,.1f}" if target.per_second else NONE
 
 
 def _ms(ms: float | None) -> str:

@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QGuiApplication,
     QHideEvent,
     QKeySequence,
-    QResizeEvent,
     QShowEvent,
     QTextCursor,
 )
@@ -191,10 +190,6 @@ TABS_HEIGHT = 256
 """The least height of programs, output and history; with less the page scrolls."""
 LEAST = QSize(600, 200)
 SUBTITLE = "Gives your endpoints a URL that reaches this computer from the internet."
-URL, PROGRAM, SINCE, UNTIL, SPAN = range(5)
-_WIDTHS = {PROGRAM: 200, SINCE: 132, UNTIL: 132, SPAN: 140}
-_NEEDED = {SPAN: 860, PROGRAM: 700}
-"""Narrower views hide a column."""
 ROW = 36
 NO_URLS = "Each URL that the tunnel gets is listed here with its times."
 NO_OUTPUT = "What the tunnel program writes is shown here while it runs, and after it ended."
@@ -281,16 +276,19 @@ class HistoryView(QWidget):
 class _Urls(Rows[TunnelUrl]):
     def __init__(self, parent: QObject) -> None:
         middle = Qt.TextElideMode.ElideMiddle
-        columns = [
-            Column[TunnelUrl]("URL", lambda one: escape(one.url), elide=middle, font=mono_font()),
-            Column[TunnelUrl]("Program", lambda one: escape(self.names.get(one.program, one.program)), elide=middle),
-            Column[TunnelUrl]("From", lambda one: moment(one.since, self.now_us), lambda one: exact_time(one.since)),
-            Column[TunnelUrl]("Until", self._until, lambda one: exact_time(one.until) if one.until else "now"),
-            Column[TunnelUrl]("Duration", lambda one: span_text((one.until or self.now_us) - one.since)),
+        columns: list[Column[TunnelUrl]] = [
+            Column("URL", lambda one: escape(one.url), elide=middle, font=mono_font(), stretches=True),
+            Column("Program", self._program, elide=middle, width=200, needs=700),
+            Column("From", lambda one: moment(one.since, self.now_us), lambda one: exact_time(one.since), width=132),
+            Column("Until", self._until, lambda one: exact_time(one.until) if one.until else "now", width=132),
+            Column("Duration", lambda one: span_text((one.until or self.now_us) - one.since), width=140, needs=860),
         ]
         super().__init__(columns, parent)
         self.names: Mapping[str, str] = {}
         self.now_us = 0
+
+    def _program(self, one: TunnelUrl) -> str:
+        return escape(self.names.get(one.program, one.program))
 
     def _until(self, one: TunnelUrl) -> str:
         return moment(one.until, self.now_us) if one.until is not None else "now"
@@ -300,26 +298,16 @@ class _Table(RowsView):
     def __init__(self, rows: _Urls, parent: QWidget) -> None:
         super().__init__("URLs of the tunnel", parent)
         self._rows = rows
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.show_rows(rows, ROW)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setSectionResizeMode(URL, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
         add_view_action(self, "Copy URL", self.copy_selected, QKeySequence.StandardKey.Copy)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns that a narrow view has no space for."""
-        super().resizeEvent(event)
-        for column, width in _NEEDED.items():
-            self.setColumnHidden(column, self.width() < width)
 
     @Slot()
     def copy_selected(self) -> None:
         """Copy the selected URLs, one a line."""
-        urls = [self._rows.cell(self._rows.record(row), URL) for row in self.selected_rows()]
+        urls = [escape(self._rows.record(row).url) for row in self.selected_rows()]
         if urls:
             QGuiApplication.clipboard().setText("\n".join(urls))
 

@@ -17,10 +17,11 @@ from PySide6.QtCore import (
     Qt,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
+    QHeaderView,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -53,6 +54,9 @@ class Column(Generic[R]):
     `spoken` is what screen readers say instead of the text.
 
     `paint` paints something else in the place of the text, except where that is `NONE`.
+
+    In pixels: `width` is what the column begins with (0: what Qt gives it), and views narrower than `needs` hide it.
+    One that `stretches` has what the others leave.
     """
 
     title: str
@@ -64,6 +68,9 @@ class Column(Generic[R]):
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     font: QFont | None = None
     spoken: Callable[[R], str] | None = None
+    width: int = 0
+    needs: int = 0
+    stretches: bool = False
 
 
 def no_tooltip(record: object) -> str:
@@ -169,6 +176,7 @@ class RowsView(QTableView):
 
     def __init__(self, name: str, parent: QWidget, part: str = "") -> None:
         super().__init__(parent)
+        self._columns: Sequence[Column[Any]] = ()
         self.setProperty("part", part)  # first: a shown window's style sheet is read with the header below
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -185,6 +193,19 @@ class RowsView(QTableView):
         self.setModel(rows)
         self.setItemDelegate(_Cells(rows, self))
         self.verticalHeader().setDefaultSectionSize(row_height)
+        self._columns = rows.columns
+        for number, column in enumerate(rows.columns):
+            if column.stretches:
+                self.horizontalHeader().setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
+            if column.width:
+                self.setColumnWidth(number, column.width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide the columns that it is too narrow for."""
+        super().resizeEvent(event)
+        for number, column in enumerate(self._columns):
+            if column.needs:
+                self.setColumnHidden(number, self.width() < column.needs)
 
     def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
         """Home and End go to the first and the last row. Where cells are edited they stay in the row."""

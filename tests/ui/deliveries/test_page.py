@@ -455,9 +455,9 @@ class TestFollowing:
         async with open_desk(tmp_path) as desk:
             endpoint = await forwarding(desk)
             first, *_ = [await deliver(desk, endpoint, QUEUED) for _ in range(3)]
-            table = DeliveryTable("Deliveries", window := QWidget())
-            model = DeliveryModel(desk.store.endpoints.by_id, desk.store.targets.by_id, desk.theme, table)
-            table.show_rows(model, 36)
+            window, endpoints, targets = QWidget(), desk.store.endpoints, desk.store.targets
+            model = DeliveryModel(endpoints.by_id, targets.by_id, desk.theme, window)
+            table = DeliveryTable(model, window)
             pager = DeliveryPager(model, table, desk.services, desk.tasks, table)
             pager.set_watched(True)
             await until(lambda: pager.ready)
@@ -481,9 +481,9 @@ class TestFollowing:
         endpoint = await forwarding(desk)
         for _ in range(5):
             await deliver(desk, endpoint)
-        table = DeliveryTable("Deliveries", window := QWidget())
-        model = DeliveryModel(desk.store.endpoints.by_id, desk.store.targets.by_id, desk.theme, table)
-        table.show_rows(model, 36)
+        window, endpoints, targets = QWidget(), desk.store.endpoints, desk.store.targets
+        model = DeliveryModel(endpoints.by_id, targets.by_id, desk.theme, window)
+        table = DeliveryTable(model, window)
         pager = DeliveryPager(model, table, desk.services, desk.tasks, table)
         pager.set_watched(True)
         await until(lambda: model.rowCount() == 2)
