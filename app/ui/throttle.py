@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+REST = 20
+"""How many times as long as something took is waited before it is done again: others need the database, too."""
 
 
 class Throttle(QObject):
@@ -13,13 +20,21 @@ class Throttle(QObject):
     def __init__(self, interval_ms: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pending = False
-        self._interval_ms = interval_ms
+        self._interval_ms = self._least_ms = interval_ms
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._due)
 
     def set_interval(self, interval_ms: int) -> None:
         """Use this interval from the next one on."""
         self._interval_ms = interval_ms
+
+    @contextmanager
+    def paced(self) -> Iterator[None]:
+        """For what `fired` leads to: the next interval is `REST` times as long as it takes, or the first one, if that is
+        longer."""
+        began = perf_counter()
+        yield
+        self._interval_ms = max(self._least_ms, int((perf_counter() - began) * 1_000 * REST))
 
     @Slot()
     def call(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import sleep
+
 from pytestqt.qtbot import QtBot
 
-from app.ui.throttle import Throttle
+from app.ui.throttle import REST, Throttle
 
 
 def test_first_at_once_later_merged(qtbot: QtBot) -> None:
@@ -17,3 +19,22 @@ def test_first_at_once_later_merged(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(fired) == 2, timeout=2000)
     qtbot.wait(120)
     assert len(fired) == 2
+
+
+def test_what_takes_long_is_done_less_often(qtbot: QtBot) -> None:
+    throttle = Throttle(10)
+    fired: list[int] = []
+    throttle.fired.connect(lambda: fired.append(1))
+    with throttle.paced():
+        sleep(0.02)
+    for _ in range(2):
+        throttle.call()
+    qtbot.wait(15 * REST)
+    assert len(fired) == 1
+    qtbot.waitUntil(lambda: len(fired) == 2, timeout=2000)
+    with throttle.paced():
+        pass
+    qtbot.wait(30 * REST)
+    for _ in range(2):
+        throttle.call()
+    qtbot.waitUntil(lambda: len(fired) == 4, timeout=10 * REST)

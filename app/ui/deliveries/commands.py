@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -22,8 +21,6 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.dialog import ask
 
-REST = 20
-"""The pause before failed deliveries are looked for again, as a multiple of the time that it took."""
 ASKED_FROM = 100
 """More deliveries than this are retried only after a question."""
 NONE_FAILED = "No failed delivery matches the filter."
@@ -95,14 +92,13 @@ class DeliveryCommands(Commands):
         self._again.call()
 
     async def _check_failed(self) -> None:
-        began = asyncio.get_running_loop().time()
         page, which = self._services.store.deliveries.page, self.listed() or DeliveryFilter()
-        any_failed = bool(await page(failed_of(which), limit=1))
-        replays = replace(which, state=DeliveryState.FAILED, replay=True)
-        self._replays_failed = not any_failed and which.replay is None and bool(await page(replays, limit=1))
+        with self._again.paced():
+            any_failed = bool(await page(failed_of(which), limit=1))
+            replays = replace(which, state=DeliveryState.FAILED, replay=True)
+            self._replays_failed = not any_failed and which.replay is None and bool(await page(replays, limit=1))
         self._any_failed = any_failed
         self.retry_all.refresh()
-        self._again.set_interval(int((asyncio.get_running_loop().time() - began) * 1000 * REST))
 
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
@@ -49,8 +48,8 @@ ROW = 36
 CHECKED = 1_000
 """Rows from the top that are read again after a change elsewhere; older ones change by their own events."""
 MAX_ROWS = 20_000
-MERGE_MS, REST = 250, 20
-"""The pause before reading again, and as a multiple of the time the last reading took."""
+MERGE_MS = 250
+"""The least pause before reading again."""
 STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
 Numbered = tuple[int, Delivery]
@@ -400,22 +399,20 @@ class DeliveryPager(QObject):
 
     async def _read_again(self) -> None:
         """Read the rows from the newest on, as far as they are listed, but at most `CHECKED`."""
-        began = asyncio.get_running_loop().time()
         which, had = self.filter, self.model.rowCount()
         wanted = min(max(PAGE, had), CHECKED)
         self._changes.clear()
-        rows = await self._deliveries.page(which, limit=wanted)
-        complete = len(rows) < wanted
-        above = None if complete else rows[-1][0] - 1
-        if had and not complete and above is not None and self._has_gap(above):
-            self.model.reset(rows)
-            self.at_end = False
-        else:
-            self._table.keep_in_view(partial(self.model.merge, rows, above))
-            self.at_end = complete or self.at_end
+        with self._again.paced():
+            rows = await self._deliveries.page(which, limit=wanted)
+            complete = len(rows) < wanted
+            above = None if complete else rows[-1][0] - 1
+            if had and not complete and above is not None and self._has_gap(above):
+                self.model.reset(rows)
+                self.at_end = False
+            else:
+                self._table.keep_in_view(partial(self.model.merge, rows, above))
+                self.at_end = complete or self.at_end
         self.ready, self._refreshing = True, False
-        took_ms = (asyncio.get_running_loop().time() - began) * 1000
-        self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
         self._listed()
 
     def _listed(self) -> None:

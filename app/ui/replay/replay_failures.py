@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from operator import itemgetter
 
@@ -17,7 +16,7 @@ from app.core.replay.spec import Replay
 from app.core.store import DeliveryRepository
 from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
-from app.ui.deliveries.table import MERGE_MS, REST, failure_text, request_text
+from app.ui.deliveries.table import MERGE_MS, failure_text, request_text
 from app.ui.deliveries.words import look_of, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look
@@ -107,11 +106,9 @@ class FailureTable(RowsView):
             self._reading.run(partial(self._read_those_of, self._shown[0]))
 
     async def _read_those_of(self, replay_id: str) -> None:
-        began = asyncio.get_running_loop().time()
-        found = await read_failures(self._deliveries, replay_id, LISTED)
-        self.rows.show_records(found, lambda one: one.id)
-        took_ms = (asyncio.get_running_loop().time() - began) * 1_000
-        self._again.set_interval(max(MERGE_MS, int(took_ms * REST)))
+        with self._again.paced():
+            found = await read_failures(self._deliveries, replay_id, LISTED)
+            self.rows.show_records(found, lambda one: one.id)
         self.loaded.emit()
 
     def _connect_commands(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from functools import partial
@@ -30,10 +29,6 @@ from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged
 
 PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
-REST = 20
-"""The pause before counting again, as a multiple of the duration of the last count, so that lists get a database
-reader.
-"""
 
 
 class ActivitySource(QObject):
@@ -135,14 +130,12 @@ class ActivitySource(QObject):
 
     async def _count(self, axis: Axis, bars: Iterable[int]) -> None:
         """Count these bars; events in them meanwhile make them doubtful again."""
-        began = asyncio.get_running_loop().time()
         found: dict[tuple[int, int], Bar] = {}
-        for group in _consecutive(bars):
-            edges = axis.edges[group[0] : group[-1] + 2]
-            counted = await self._activity.bars(self.endpoint_id, edges)
-            found.update(zip(pairwise(edges), counted, strict=True))
-        took_ms = (asyncio.get_running_loop().time() - began) * 1000
-        self._recount.set_interval(max(RECOUNT_MS, int(took_ms * REST)))
+        with self._recount.paced():
+            for group in _consecutive(bars):
+                edges = axis.edges[group[0] : group[-1] + 2]
+                counted = await self._activity.bars(self.endpoint_id, edges)
+                found.update(zip(pairwise(edges), counted, strict=True))
         places = pairwise(self.axis.edges)
         self.bars = [found.get(place, bar) for place, bar in zip(places, self.bars, strict=True)]
         self.changed.emit()
