@@ -30,8 +30,7 @@ class Throttle(QObject):
 
     @contextmanager
     def paced(self) -> Iterator[None]:
-        """For what `fired` leads to: the next interval is `REST` times as long as it takes, or the first one, if that is
-        longer."""
+        """For what `fired` leads to: the next interval is `REST` times as long, and at least as long as the first."""
         began = perf_counter()
         yield
         self._interval_ms = max(self._least_ms, int((perf_counter() - began) * 1_000 * REST))

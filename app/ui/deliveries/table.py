@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from operator import itemgetter
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF, Qt, Signal, Slot
@@ -82,6 +82,8 @@ class DeliveryModel(Rows[Delivery]):
         """The row of each delivery by ID; None: not known since rows moved."""
         self._awaited: set[str] = set()
         """The requests whose deliveries others wait for, known with `_at`."""
+        for signal in (self.rowsInserted, self.rowsRemoved, self.modelReset):
+            signal.connect(self._rows_moved)
 
     def record(self, row: int) -> Delivery:
         return self._rows[row][1]
@@ -107,62 +109,17 @@ class DeliveryModel(Rows[Delivery]):
         """Whether one in the list waited for this one, which has ended."""
         return delivery.state is not DeliveryState.QUEUED and delivery.capture_id in self._awaited
 
-    def reset(self, rows: Sequence[Numbered]) -> None:
-        """Replace all rows."""
+    @Slot()
+    def _rows_moved(self) -> None:
         self._at = None
-        self.set_records(rows)
-
-    def append(self, rows: Sequence[Numbered]) -> None:
-        """Add older rows at the bottom."""
-        oldest = self.oldest()
-        rows = [row for row in rows if oldest is None or row[0] < oldest]
-        if rows:
-            self._at = None
-            self.insert_records(len(self._rows), rows)
 
     def merge(self, rows: Sequence[Numbered], above: int | None) -> None:
-        """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same. Those that
-        stay keep their place in the selection."""
-        known = dict(rows)
-        gone = [
-            at for at, (number, _) in enumerate(self._rows) if (above is None or number > above) and number not in known
-        ]
-        self.remove_rows(gone)
-        have = {number for number, _ in self._rows}
-        at = 0
-        for is_new, group in groupby(rows, lambda row: row[0] not in have):
-            items = list(group)
-            if is_new:
-                while at < len(self._rows) and self._rows[at][0] > items[0][0]:
-                    at += 1
-                self._at = None
-                self.insert_records(at, items)
-                at += len(items)
-        for at, (number, delivery) in enumerate(self._rows):
-            if number in known and known[number] != delivery:
-                self.replace_record(at, (number, known[number]))
+        """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same."""
+        older = [row for row in self._rows if above is not None and row[0] <= above]
+        self.show_records([*rows, *older], itemgetter(0))
 
-    def change(self, delivery: Delivery) -> bool:
-        """Update a row; whether there is one."""
-        row = self.row_of(delivery.id)
-        if row is not None:
-            self.replace_record(row, (self._rows[row][0], delivery))
-        return row is not None
-
-    def remove(self, gone: Callable[[Delivery], bool]) -> int:
-        """Remove rows; returns how many."""
-        rows = [at for at, (_, delivery) in enumerate(self._rows) if gone(delivery)]
-        self.remove_rows(rows)
-        return len(rows)
-
-    def remove_rows(self, rows: list[int]) -> None:
-        """Remove these rows, in ascending order, adjacent ones together."""
-        while rows:
-            first = last = rows.pop()
-            while rows and rows[-1] == first - 1:
-                first = rows.pop()
-            self._at = None
-            self.remove_records(first, last - first + 1)
+    def change(self, row: int, delivery: Delivery) -> None:
+        self.replace_record(row, (self._rows[row][0], delivery))
 
     def _make_columns(self) -> list[Column[Delivery]]:
         """The request has what is hidden."""
@@ -370,7 +327,7 @@ class DeliveryPager(QObject):
         """List other deliveries, from the newest."""
         self.filter = which
         self.ready = self.at_end = False
-        self.model.reset([])
+        self.model.set_records([])
         if self._watched:
             self._refresh()
 
@@ -394,20 +351,21 @@ class DeliveryPager(QObject):
         rows = await self._deliveries.page(self.filter, before=oldest, limit=PAGE)
         if oldest == self.model.oldest():
             self.at_end = len(rows) < PAGE
-            self.model.append(rows)
+            if rows:
+                self.model.insert_records(self.model.rowCount(), rows)
             self._listed()
 
     async def _read_again(self) -> None:
         """Read the rows from the newest on, as far as they are listed, but at most `CHECKED`."""
-        which, had = self.filter, self.model.rowCount()
-        wanted = min(max(PAGE, had), CHECKED)
+        wanted = min(max(PAGE, self.model.rowCount()), CHECKED)
         self._changes.clear()
         with self._again.paced():
-            rows = await self._deliveries.page(which, limit=wanted)
+            rows = await self._deliveries.page(self.filter, limit=wanted)
             complete = len(rows) < wanted
             above = None if complete else rows[-1][0] - 1
-            if had and not complete and above is not None and self._has_gap(above):
-                self.model.reset(rows)
+            newest = self.model.newest()
+            if newest is not None and above is not None and newest <= above:  # more arrived than were read
+                self.model.set_records(rows)
                 self.at_end = False
             else:
                 self._table.keep_in_view(partial(self.model.merge, rows, above))
@@ -422,22 +380,14 @@ class DeliveryPager(QObject):
         self.loaded.emit()
 
     def _subscribe(self) -> None:
+        for kind in (DeliveryDue, DeliveriesQueued, RequestsIdentified, RequestsDescribed, Purged):
+            self._subscriptions.add(kind, self._elsewhere)
         self._subscriptions.add(DeliveryChanged, self._changed)
-        self._subscriptions.add(DeliveryDue, self._elsewhere)
-        self._subscriptions.add(DeliveriesQueued, self._elsewhere)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsIdentified, self._elsewhere)
-        self._subscriptions.add(RequestsDescribed, self._elsewhere)
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(Purged, self._elsewhere)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
-
-    def _has_gap(self, above: int) -> bool:
-        """Whether more arrived than were read, so that some between them and the listed ones are missing."""
-        newest = self.model.newest()
-        return newest is not None and newest <= above
 
     async def _count(self) -> None:
         self.counted.emit(await self._deliveries.count(self.filter))
@@ -448,7 +398,7 @@ class DeliveryPager(QObject):
             self._changes.append(event)
         row = self.model.row_of(delivery.id)
         if row is not None and matches(self.filter, delivery):
-            self.model.change(delivery)
+            self.model.change(row, delivery)
             if not self.model.waits_behind(delivery):
                 return  # The same rows as before.
         elif row is not None:
@@ -478,7 +428,7 @@ class DeliveryPager(QObject):
             self._elsewhere(event)
 
     def _drop(self, gone: Callable[[Delivery], bool]) -> None:
-        self.model.remove(gone)
+        self.model.remove_rows([row for row, delivery in enumerate(self.model.records()) if gone(delivery)])
         self._again.call()
 
 

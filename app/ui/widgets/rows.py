@@ -102,20 +102,24 @@ class Rows(QAbstractTableModel, Generic[R]):
         self._rows = list(records)
         self.endResetModel()
 
-    def show_records(self, records: Sequence[R], key: Callable[[R], object]) -> None:
+    def show_records(self, records: Sequence[Any], key: Callable[[Any], object]) -> None:
         """Replace all rows; those of the same key stay selected, unless their order changed."""
         keys = list(map(key, records))
         staying = set(keys)
-        for row in reversed(range(len(self._rows))):
-            if key(self._rows[row]) not in staying:
-                self.remove_records(row)
-        for row, record in enumerate(records):
-            if row == len(self._rows) or key(self._rows[row]) != keys[row]:
-                self.insert_records(row, [record])
-            elif self._rows[row] != record:
-                self.replace_record(row, record)
-        while len(self._rows) > len(records):
-            self.remove_records(len(self._rows) - 1)
+        self.remove_rows([row for row, record in enumerate(self._rows) if key(record) not in staying])
+        row = 0
+        while row < len(records):
+            here = key(self._rows[row]) if row < len(self._rows) else None
+            if here == keys[row]:
+                if self._rows[row] != records[row]:
+                    self.replace_record(row, records[row])
+                row += 1
+            else:
+                end = next((at for at in range(row, len(keys)) if keys[at] == here), len(keys))
+                self.insert_records(row, records[row:end])
+                row = end
+        if len(self._rows) > row:
+            self.remove_records(row, len(self._rows) - row)
 
     def replace_record(self, row: int, record: Any) -> None:
         self._rows[row] = record
@@ -130,6 +134,14 @@ class Rows(QAbstractTableModel, Generic[R]):
         self.beginRemoveRows(NO_INDEX, row, row + count - 1)
         del self._rows[row : row + count]
         self.endRemoveRows()
+
+    def remove_rows(self, rows: list[int]) -> None:
+        """Remove these rows, in ascending order, adjacent ones together."""
+        while rows:
+            first = last = rows.pop()
+            while rows and rows[-1] == first - 1:
+                first = rows.pop()
+            self.remove_records(first, last - first + 1)
 
     @Slot()
     def refresh_cells(self) -> None:
