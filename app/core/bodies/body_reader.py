@@ -162,11 +162,11 @@ class BodyReader:
         """Choose the view by the beginning of the body."""
         head = bytes(self._plain)
         if self._raw_head is not None:
-            self._charset, self._group, self.view = Charset("utf-8"), "text", self._text_view()
-            return
-        self.picture = image_kind(head)
-        self._charset = detect(self._content_type, head, self.complete)
-        self.views = format_registry.ranked(self._media_type, in_single_bytes(self._charset, head))
+            self._charset, self.views = Charset("utf-8"), format_registry.raw_views(self._raw_head)
+        else:
+            self.picture = image_kind(head)
+            self._charset = detect(self._content_type, head, self.complete)
+            self.views = format_registry.ranked(self._media_type, in_single_bytes(self._charset, head))
         if self._refusal:
             self.views.sort(key=lambda view: view.group != "hex")
         self.view = self.views[0]
@@ -175,7 +175,7 @@ class BodyReader:
         self.done = self.view.write is None
 
     def _text_view(self) -> View:
-        return format_registry.TEXT if self._raw_head is None else format_registry.raw_view(self._raw_head)
+        return next(view for view in self.views if view.group == "text")
 
     def _begin(self, limit: int) -> None:
         """Write the first lines; if the body does not match the best view, in the next one."""

@@ -36,6 +36,7 @@ def part_lines(part: multipart.Part, data: bytes, size: int, *, complete: bool) 
 
 
 TEXT = View("text", "Text", "text", text.fit, text.write)
+HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
 VIEWS = (
     View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many),
     View("json", "JSON", "pretty", json.fit, json.write),
@@ -55,7 +56,7 @@ VIEWS = (
     View("page", "HTML", "preview", html_sanitizer.fit, None),
     *(View(each.name, each.title, "pretty", each.fit, code.writer(each)) for each in LANGUAGES),
     TEXT,
-    View("hex", "Hex", "hex", hex_dump.fit, None),
+    HEX,
 )
 
 
@@ -65,9 +66,9 @@ def ranked(kind: str, head: bytes) -> list[View]:
     return sorted((view for view in VIEWS if scores[view.name] > 0), key=lambda view: -scores[view.name])
 
 
-def raw_view(head: bytes) -> View:
+def raw_views(head: bytes) -> list[View]:
     """For a whole request that begins with `head`."""
-    return View("raw", "Text", "text", text.fit, text.raw_writer(head))
+    return [View("raw", "Text", "text", text.fit, text.raw_writer(head)), HEX]
 
 
 def best_in(group: Group, views: list[View]) -> View | None:

@@ -18,11 +18,10 @@ from app.core.model import Capture, DeliveryState
 from app.core.worst_state import State, delivery_state, worst
 from app.ui.inspector.body.body_bars import NoticesBar
 from app.ui.inspector.body.body_pane import BodyPane
-from app.ui.inspector.body.body_source import BodySource, of_capture
+from app.ui.inspector.body.body_source import BodySource, of_capture, of_raw
 from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.header import RequestHeader
 from app.ui.inspector.pairs_view import PairsView
-from app.ui.inspector.raw_tab import RawTab
 from app.ui.inspector.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
 from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.services import Services
@@ -89,8 +88,8 @@ class RequestView(QWidget):
         return query
 
     @cached_property
-    def raw(self) -> RawTab:
-        return self._add_page(RawTab(self._theme, self._tasks, self._pages))
+    def raw(self) -> BodyPane:
+        return self._add_page(BodyPane(self._theme, self._tasks, self._pages, what="request"))
 
     @cached_property
     def info(self) -> InfoTab:
@@ -239,7 +238,7 @@ class RequestView(QWidget):
         elif tab == QUERY:
             self.query.set_rows(query_rows(capture.target))
         elif tab == RAW:
-            self.raw.show_capture(capture, source)
+            self.raw.show_source(of_raw(capture, source))
         elif tab == INFO:
             self._show_info(capture)
         self._mark_filled()

@@ -95,7 +95,7 @@ async def test_a_body_that_cannot_be_read_is_tried_again_only_when_asked(shown: 
 async def test_the_parts_of_a_large_text_follow_each_other_and_are_named(
     shown: PageDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("app.core.bodies.body_reader", "app.ui.inspector.body.source_pane"):
+    for module in ("app.core.bodies.body_reader", "app.ui.inspector.body.body_pane"):
         monkeypatch.setattr(f"{module}.FORMATTED_MAX", 500_000)
     await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
     body = shown.detail.body

@@ -32,7 +32,7 @@ ITEMS = b"[" + FAR + LAST + b"]"
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bodies of more than 300 kB are shown in parts."""
-    for module in ("app.core.bodies.body_reader", "app.ui.inspector.body.source_pane"):
+    for module in ("app.core.bodies.body_reader", "app.ui.inspector.body.body_pane"):
         monkeypatch.setattr(f"{module}.FORMATTED_MAX", 300_000)
 
 

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
@@ -90,6 +91,25 @@ async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     await until(lambda: notice(shown.detail.view.raw) == "Copied the request.")
 
 
+async def test_only_text_and_hex_are_offered_and_both_can_be_searched(shown: PageDesk) -> None:
+    await open_raw(shown, b'{"a": 1}', content_type="application/json", target="/catch/x/needle")
+    raw = shown.detail.view.raw
+    choices = [button.text() for button in raw.views.findChildren(QToolButton) if button.isVisible()]
+    assert choices == ["Text", "Hex"]
+    raw.views.activated.emit("hex")
+    await until(raw.hex.isVisible)
+    shown.detail.open_find()
+    assert raw.find_bar.field.placeholderText() == "Find in request"
+    raw.find_bar.field.setText("NEEDLE")
+    await until(lambda: raw.find_bar.count.text() == "1 of 1")
+    assert raw.stack.currentWidget() is raw.hex
+    # The choice stays for the next request, also of another type.
+    await open_body(shown, b"<a/>", "text/xml")
+    shown.detail.tabs.setCurrentIndex(RAW)
+    await until(raw.hex.isVisible)
+    assert raw.views.current() == "hex"
+
+
 @pytest.mark.slow
 async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
@@ -124,8 +144,7 @@ async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: py
     raw.find_bar.field.setText("nowhere")
     await until(lambda: raw.find_bar.count.text() == "No matches")
     raw.views.activated.emit("hex")
-    raw.views.set_current("hex")
-    assert raw.stack.currentWidget() is raw.hex
+    await until(lambda: raw.stack.currentWidget() is raw.hex)
 
 
 async def unreadable(*_: object) -> bytes:

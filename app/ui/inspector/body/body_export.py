@@ -30,6 +30,8 @@ from app.ui.widgets.file_dialog import FileDialog
 from app.ui.widgets.toast import Toast
 
 COPY_MAX = 8 * 1024 * 1024
+RAW_TYPE = "application/http"
+"""Programs that take this type from the clipboard get a whole request's exact bytes."""
 
 
 class SaveError(HooklineError):
@@ -82,11 +84,9 @@ async def write_body(source: BodySource, path: Path, what: str = "body") -> None
         await in_thread(lambda: beside.unlink(missing_ok=True))
 
 
-async def copy_text(source: BodySource, what: str = "body", mime_type: str | None = None) -> str | None:
+async def copy_text(source: BodySource, what: str = "body") -> str | None:
     """Copy the body to the clipboard as text; returns a message for the user, or None if the body is not text and
     nothing was copied.
-
-    Programs that take `mime_type` from the clipboard get the exact bytes.
     """
     if source.size > COPY_MAX:
         return too_large(what)
@@ -96,8 +96,8 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
         return None
     copied = QMimeData()
     copied.setText(text)
-    if mime_type is not None:
-        copied.setData(mime_type, QByteArray(data))
+    if source.raw_head is not None:
+        copied.setData(RAW_TYPE, QByteArray(data))
     QGuiApplication.clipboard().setMimeData(copied)
     return f"Copied the {what}." if complete else f"Copied the first 8 MiB: the {what} is larger when decompressed."
 
@@ -118,9 +118,7 @@ async def copy_picture(source: BodySource) -> str:
 
 class BodyExport(QObject):
     """Saves what `source` returns, or copies it: as a picture if `is_picture`, otherwise as text or, if it is binary,
-    in a format that the user selects below `button`.
-
-    `what` names it in messages; its bytes are copied as `mime_type`, too.
+    in a format that the user selects below `button`. `what` names it in messages.
     """
 
     def __init__(
@@ -133,11 +131,9 @@ class BodyExport(QObject):
         source: Callable[[], BodySource | None],
         is_picture: Callable[[], bool],
         what: str,
-        mime_type: str | None,
     ) -> None:
         super().__init__(over)
-        self._what, self._mime_type = what, mime_type
-        self._button, self._source, self._is_picture = button, source, is_picture
+        self._button, self._source, self._is_picture, self._what = button, source, is_picture, what
         self._over, self._tasks, self._toast = over, tasks, toast
 
     @Slot()
@@ -169,7 +165,7 @@ class BodyExport(QObject):
     async def _copy_body(self, source: BodySource) -> str | None:
         if self._is_picture():
             return await copy_picture(source)
-        return await copy_text(source, self._what, self._mime_type)
+        return await copy_text(source, self._what)
 
     def _offer(self, source: BodySource) -> None:
         """The body is binary and cannot be copied as text."""

@@ -257,11 +257,13 @@ class BodyFind(QObject):
         loader: BodyLoader,
         parent: QWidget,
         code: CodeView,
+        *,
+        what: str,
     ) -> None:
         super().__init__(parent)
         self._loader, self._tasks = loader, tasks
         self.words = FilterMarks(code)
-        self.bar = FindBar(self.words, theme, parent)
+        self.bar = FindBar(self.words, theme, parent, what)
         self._lines = LinesFinder(code, loader, self.words, tasks, self)
         self._finders: dict[QWidget, Finder] = {code: self._lines}
         self.bar.use(self._lines)
@@ -286,11 +288,6 @@ class BodyFind(QObject):
         self.words.mark_more()
         if not self.bar.isHidden():
             self._lines.extended()
-
-    def stop(self) -> None:
-        """Stop searching."""
-        for finder in self._finders.values():
-            finder.stop()
 
     def _finder(self, page: QWidget) -> Finder | None:
         if page not in self._finders and isinstance(page, HexWidget):

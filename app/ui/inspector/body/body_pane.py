@@ -10,26 +10,34 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QWidget
 
-from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
 from app.core.bodies.escape import escape
-from app.core.bodies.format_registry import best_in
 from app.core.bodies.formats.image import image_title, may_be_sent_as
 from app.core.bodies.formatter import Group, Line, View
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.bodies.value_at_cursor import Value
 from app.core.search.body_search import pattern_of
 from app.core.text import size_text
-from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar
+from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar, PartBar, body_toolbar
+from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_find import BodyFind
+from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
 from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.code_view import CodeView
+from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView
-from app.ui.inspector.body.source_pane import SourcePane
 from app.ui.inspector.body.text_style import WrapButton
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.labels import FittingLabel
+from app.ui.widgets.layout import vbox
+from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.toast import Toast
 
 VIEWS = (
     *(("parts", "Parts"), ("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
@@ -130,25 +138,56 @@ class LazyViews(QObject):
         return current
 
 
-class BodyPane(SourcePane):
-    """`show_source` shows a body in the view that fits, or in the one the user last selected for its type."""
+class BodyPane(QWidget):
+    """`show_source` shows a body in the view that fits, or in the one the user last selected for its type; or a whole
+    request as it was received.
+
+    `what` names it in tooltips, as `part 3`; messages leave the number out. `empty` is said if there is none.
+    """
 
     def __init__(
         self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body", *, what: str = "body"
     ) -> None:
-        super().__init__(VIEWS, theme, tasks, parent, what=what)
+        super().__init__(parent)
+        self._theme, self._tasks = theme, tasks
+        self._what, self._noun = what, what.partition(" ")[0]
         self.empty = empty
+        self._source: BodySource | None = None
         self._selected_views: dict[str, Group] = {}
+        self.views = Segmented(VIEWS, self)
         for view in OPTIONAL_VIEWS:
             self.views.set_option_visible(view, False)
+        self.facts = FittingLabel("small", self)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
+        self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
+        self.copy = IconButton("copy", f"Copy {what}", theme, self)
+        self.save = IconButton("download", f"Save {what} as…", theme, self)
         self.notices = NoticesBar(theme, self)
-        self.body_find = BodyFind(theme, tasks, self.loader, self, self.code)
+        self.loader = BodyLoader(tasks, self)
+        self.stack = QStackedWidget(self)
+        self.code = CodeView(theme, self.stack)
+        self.code.setAccessibleName(f"{what.capitalize()} as text")
+        self.stack.addWidget(self.code)
+        self.body_find = BodyFind(theme, tasks, self.loader, self, self.code, what=self._noun)
         self.find_bar = self.body_find.bar
+        self.rest = PartBar(theme, self)
+        self._toast = Toast(theme, self)
+        self._export = BodyExport(
+            self.copy,
+            self,
+            tasks,
+            self._toast,
+            source=self._current_source,
+            is_picture=self.is_picture,
+            what=self._noun,
+        )
         self.split = QSplitter(Qt.Orientation.Vertical, self)
         self.split.addWidget(self.stack)
-        self._lay_out(self.split, buttons=(self.wrap,), bars=(self.notices, self.find_bar))
+        buttons = (self.wrap, self.search, self.copy, self.save)
+        toolbar = body_toolbar(self.views, self.facts, buttons, self)
+        bars = (self.notices, self.find_bar)
+        vbox(toolbar, *bars, (self.split, 1), self.rest, inside=self, spacing=0, margins=0)
         self._connect()
         self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
@@ -162,6 +201,20 @@ class BodyPane(SourcePane):
     @property
     def tree(self) -> TreeView:
         return cast(TreeView, self.lazy_views.page("tree"))
+
+    @cached_property
+    def hex(self) -> HexWidget:
+        """Made when it is first shown, as the states are: they would slow down the start of the window."""
+        view = HexWidget(self._theme, self._tasks, self.stack)
+        view.setAccessibleName(f"{self._what.capitalize()} as hexadecimal")
+        self._add_page(view)
+        return view
+
+    @cached_property
+    def unread(self) -> EmptyState:
+        state = self._make_state(f"Could not read the {self._noun}", action="Try again")
+        state.action.connect(self._start)
+        return state
 
     @cached_property
     def nothing(self) -> EmptyState:
@@ -180,15 +233,18 @@ class BodyPane(SourcePane):
             self.nothing.title.setText(self.empty)
             self._show_empty_state(self.nothing)
             return
+        if source.raw_head is not None:
+            self.views.set_option_visible("pretty", False)
         if isinstance(self.stack.currentWidget(), EmptyState):
             self.stack.setCurrentWidget(self.code)  # What it says is about the previous body.
         self._start()
 
     def stop(self) -> None:
-        """Cancel loading."""
-        self.body_find.stop()
+        """Cancel loading, and free the body."""
+        self.find_bar.dismiss()
         self.loader.stop()
         self._free_views()
+        self._free_text()
 
     @Slot()
     def open_find(self) -> None:
@@ -203,6 +259,13 @@ class BodyPane(SourcePane):
             self._view_selected("text")
         self.find_bar.start()
 
+    @Slot()
+    def take_focus(self) -> None:
+        """Focus the view shown."""
+        page = self.stack.currentWidget()
+        if page is not None:
+            page.setFocus()
+
     def focused(self) -> BodyPane:
         """The pane of the part that the keyboard is in, or this one."""
         focus = QApplication.focusWidget()
@@ -210,6 +273,7 @@ class BodyPane(SourcePane):
         return inside[-1] if inside else self
 
     def is_picture(self) -> bool:
+        """Whether it is copied as a picture, not as text."""
         reader = self.loader.reader
         return reader is not None and reader.picture is not None
 
@@ -219,11 +283,34 @@ class BodyPane(SourcePane):
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
         self.find_bar.closed.connect(self.take_focus)
+        self.search.clicked.connect(self.open_find)
+        self.copy.clicked.connect(self._export.copy)
+        for save in (self.save, self.rest.save):
+            save.clicked.connect(self._export.save)
+        self.rest.more.clicked.connect(self._show_next)
+        self.rest.earlier.clicked.connect(self._show_previous)
+
+    def _current_source(self) -> BodySource | None:
+        return self._source
+
+    def _make_state(self, title: str, action: str | None = None) -> EmptyState:
+        state = EmptyState("body", title, "", self._theme, self.stack, action=action)
+        state.set_text_width(EMPTY_WIDTH)
+        self._add_page(state)
+        return state
+
+    def _add_page(self, page: QWidget) -> None:
+        self.stack.addWidget(page)
+        order_tabs(self.stack)
 
     def _free_views(self) -> None:
         """Free what the views have read of the whole body."""
         self.lazy_views.clear()
         self.values.forget()
+
+    def _free_text(self) -> None:
+        self.code.set_lines([])
+        self.body_find.words.forget()
 
     @Slot()
     def _start(self) -> None:
@@ -238,8 +325,7 @@ class BodyPane(SourcePane):
             self._show_empty_state(self.unread)
 
     def _show_empty_state(self, page: EmptyState) -> None:
-        self.code.set_lines([])
-        self.body_find.words.forget()
+        self._free_text()
         self.facts.set_wordings(("",))
         self.notices.say([])
         self.rest.hide()
@@ -250,18 +336,8 @@ class BodyPane(SourcePane):
         source = self._source
         if source is None or reader.view is None:
             return
-        self.views.set_current(reader.view.group)
-        pretty = best_in("pretty", reader.views)
-        self.views.set_enabled("pretty", pretty is not None)
-        for view in OPTIONAL_VIEWS:
-            self.views.set_option_visible(view, best_in(view, reader.views) is not None)
-        self.views.set_option_visible("pretty", pretty is not None or best_in("preview", reader.views) is None)
-        selected = media_type(source.content_type) in self._selected_views
-        name = _name(reader, source.content_type)
-        charset = reader.text_charset
-        coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
-        facts = [name, size_text(source.size), *coded, *reader.codings, *([] if selected else ["auto"])]
-        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
+        self._show_views(reader, source)
+        self._show_facts(reader, source)
         self._free_views()
         page: QWidget = self.code
         if reader.view.group in OPTIONAL_VIEWS:
@@ -270,11 +346,36 @@ class BodyPane(SourcePane):
             page = self.hex
             self.hex.show_source(source)
         else:
-            self.show_first_lines(reader, lines)
+            self._show_first_lines(reader, reader.view, lines)
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
         self._show_notices(reader)
         self.body_find.view_changed(page, reader, source.content_type)
+
+    def _show_views(self, reader: BodyReader, source: BodySource) -> None:
+        """Offer the views that fit, and mark the one that is shown."""
+        assert reader.view is not None
+        self.views.set_current(reader.view.group)
+        fitting = {view.group for view in reader.views}
+        for view in OPTIONAL_VIEWS:
+            self.views.set_option_visible(view, view in fitting)
+        self.views.set_enabled("pretty", "pretty" in fitting)
+        misses_pretty = source.raw_head is None and "preview" not in fitting
+        self.views.set_option_visible("pretty", "pretty" in fitting or misses_pretty)
+
+    def _show_facts(self, reader: BodyReader, source: BodySource) -> None:
+        selected = media_type(source.content_type) in self._selected_views
+        charset = reader.text_charset
+        coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
+        auto = [] if selected else ["auto"]
+        found = (_name(reader, source.content_type), size_text(source.size), *coded, *reader.codings, *auto)
+        facts = source.facts or found
+        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
+
+    def _show_first_lines(self, reader: BodyReader, view: View, lines: list[Line]) -> None:
+        if lines and reader.continues:
+            lines[0] = lines[0]._replace(folded=True)
+        self.code.set_lines(lines, reader.first_line, folding=view.group == "pretty")
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
@@ -290,6 +391,29 @@ class BodyPane(SourcePane):
         if self.loader.ended:
             self.code.end_lines()
         self._show_rest()
+
+    def _show_rest(self) -> None:
+        """Say which part is shown, if it is not all."""
+        reader, in_lines = self.loader.reader, self.stack.currentWidget() is self.code
+        if self._source is None or reader is None or not in_lines or not self.loader.ended or self.loader.shows_all:
+            self.rest.hide()
+        else:
+            self.rest.show_part(reader, self._source.size, self.code.line_count())
+
+    @Slot()
+    def _show_next(self) -> None:
+        reader = self.loader.reader
+        if self._source is None or reader is None or reader.view is None:
+            return
+        if reader.view.group == "text":
+            self.loader.start_next()
+        else:
+            self.loader.start(self._source, "text")  # Only once: the view selected for bodies of this type stays.
+
+    @Slot()
+    def _show_previous(self) -> None:
+        if self._source is not None and self.loader.reader is not None:
+            self.loader.start_at(self._source, self.loader.reader.start_offset - FORMATTED_MAX + BEFORE)
 
     @Slot(str)
     def _view_selected(self, group: str) -> None:

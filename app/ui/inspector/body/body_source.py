@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,9 +11,10 @@ from app.core.bodies.body_reader import CHUNK
 from app.core.delivery import Attempt
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
-from app.core.raw_request import head_bytes, trailer_bytes
+from app.core.raw_request import head_bytes, is_chunked, trailer_bytes
 from app.core.record import Headers
 from app.core.store import CaptureRepository, DeliveryRepository
+from app.core.text import size_text
 from app.ui.tasks import in_thread
 
 READ = 1024 * 1024
@@ -28,7 +29,7 @@ async def _intact() -> None:
 class BodySource:
     """`read(offset, length)` returns the bytes as they were sent. A saved file is called `file_name`, or `name` with
     the extension of its type if there is none. `check` reads all of it, and raises DamagedBodyError if it is not what
-    was received. A whole request begins with `raw_head`, and is shown as it was received.
+    was received. A whole request begins with `raw_head`, and is shown as it was received, with these `facts`.
     """
 
     size: int
@@ -39,6 +40,7 @@ class BodySource:
     file_name: str | None = None
     check: Callable[[], Awaitable[None]] = _intact
     raw_head: bytes | None = None
+    facts: Sequence[str] = ()
 
     async def damage(self) -> str:
         """What is wrong with it, as a sentence; empty if it is intact."""
@@ -84,8 +86,22 @@ def of_raw(capture: Capture, body: BodySource) -> BodySource:
             data += tail[at : at + missing]
         return data
 
-    file_name = f"{body.name}.http"
-    return BodySource(end + len(tail), (), "", body.name, read, file_name, check=body.check, raw_head=head)
+    size, file_name = end + len(tail), f"{body.name}.http"
+    facts = _raw_facts(capture, size)
+    return BodySource(size, (), "", body.name, read, file_name, check=body.check, raw_head=head, facts=facts)
+
+
+def _raw_facts(capture: Capture, size: int) -> list[str]:
+    """Which parts are exactly as received, and which are not."""
+    facts = ["As received", size_text(size)]
+    packed = decompressor.codings(capture.headers)
+    if packed and capture.size:
+        facts.append(f"body in {' and '.join(packed)}")
+    if is_chunked(capture.headers):
+        facts.append("chunked framing removed")
+    if not capture.complete:
+        facts.append("cut off")
+    return facts
 
 
 def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:

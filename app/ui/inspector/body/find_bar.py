@@ -86,14 +86,14 @@ class FindBar(QFrame):
     words_changed = Signal(object)
     """The words marked in every body, as a sequence."""
 
-    def __init__(self, words: FilterMarks, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, words: FilterMarks, theme: Theme, parent: QWidget, what: str) -> None:
         super().__init__(parent)
         self.words = words
         self.finder: Finder | None = None
         self.setProperty("part", "header")
         self.field = QLineEdit(self)
-        self.field.setPlaceholderText("Find in body")
-        self.field.setAccessibleName("Find in body")
+        self.field.setPlaceholderText(f"Find in {what}")
+        self.field.setAccessibleName(f"Find in {what}")
         self.field.setClearButtonEnabled(True)
         name_clear_button(self.field)
         self.field.textChanged.connect(self.search)

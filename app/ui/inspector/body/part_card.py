@@ -122,7 +122,7 @@ class PartCard(Card):
         self.more.setAccessibleName(f"Show all of {what}")
         self.more.align_left()
         self._export = BodyExport(
-            self.copy, self, tasks, toast, source=self._source, is_picture=self._is_picture, what="part", mime_type=None
+            self.copy, self, tasks, toast, source=self._source, is_picture=self._is_picture, what="part"
         )
         self._lay_out()
         self._connect()
