@@ -284,8 +284,8 @@ def found_in(kind: str, text: str, view: str = "") -> Open:
         await until(lambda: not room.desk.tasks.running())
         made.open_find()
         room.gate.hold()
-        made.body_find.bar.field.setText(text)
-        made.body_find.bar.search()
+        made.find_bar.field.setText(text)
+        made.find_bar.search()
         return made
 
     return opened

@@ -12,9 +12,8 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app.core.bodies.formatter import Line
 from app.core.errors import StorageUnavailableError
-from app.ui.inspector.body.body_find import HexFinder, LinesFinder
 from app.ui.inspector.body.code_view import CodeView
-from app.ui.inspector.body.find_bar import Finder
+from app.ui.inspector.body.finders import Finder, HexFinder, LinesFinder
 from app.ui.inspector.body.parts_view import PartsView
 from app.ui.theme.theme import Theme
 from tests.ui.requests.page_desk import PageDesk, open_body

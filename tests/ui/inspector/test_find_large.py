@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.core.search.body_search import BodySearch
-from app.ui.inspector.body.body_find import AT_ONCE_MAX
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.code_view import CodeView
+from app.ui.inspector.body.finders import AT_ONCE_MAX
 from app.ui.inspector.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
@@ -296,7 +296,7 @@ async def test_esc_stops_and_another_body_ends_a_search(shown: PageDesk) -> None
 
 @pytest.mark.usefixtures("small_parts")
 async def test_more_places_than_are_counted_are_counted_on(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.inspector.body.find_bar.PLACES_MAX", 5)
+    monkeypatch.setattr("app.ui.inspector.body.finders.PLACES_MAX", 5)
     await open_body(shown, LINE * 6_000 + (b"needle " * 3 + b"\n" + LINE * 4_000) * 3, "text/plain")
     body = find(shown, "needle")
     await shows(body, "1 of 5+")

@@ -20,10 +20,10 @@ from app.core.search.body_search import pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar, PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
-from app.ui.inspector.body.body_find import BodyFind
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code_view import CodeView
+from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView
 from app.ui.inspector.body.text_style import WrapButton
@@ -169,8 +169,7 @@ class BodyPane(QWidget):
         self.code = CodeView(theme, self.stack)
         self.code.setAccessibleName(f"{what.capitalize()} as text")
         self.stack.addWidget(self.code)
-        self.body_find = BodyFind(theme, tasks, self.loader, self, self.code, what=self._noun)
-        self.find_bar = self.body_find.bar
+        self.find_bar = FindBar(self.code, self.loader, theme, tasks, self, what=self._noun)
         self.rest = PartBar(theme, self)
         self._toast = Toast(theme, self)
         self._export = BodyExport(
@@ -254,7 +253,7 @@ class BodyPane(QWidget):
         if self.views.current() in ("parts", "table"):
             self.views.set_current("pretty")
             self.loader.start(self._source, "pretty")  # Only once: the view selected for bodies of this type stays.
-        elif not self.body_find.can_search(self.stack.currentWidget()):
+        elif not self.find_bar.can_search(self.stack.currentWidget()):
             self.views.set_current("text")
             self._view_selected("text")
         self.find_bar.start()
@@ -310,7 +309,7 @@ class BodyPane(QWidget):
 
     def _free_text(self) -> None:
         self.code.set_lines([])
-        self.body_find.words.forget()
+        self.find_bar.words.forget()
 
     @Slot()
     def _start(self) -> None:
@@ -350,7 +349,7 @@ class BodyPane(QWidget):
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
         self._show_notices(reader)
-        self.body_find.view_changed(page, reader, source.content_type)
+        self.find_bar.view_changed(page, reader, source.content_type)
 
     def _show_views(self, reader: BodyReader, source: BodySource) -> None:
         """Offer the views that fit, and mark the one that is shown."""
@@ -382,7 +381,7 @@ class BodyPane(QWidget):
         self.code.add_lines(lines)
         if self.loader.reader is not None:
             self._show_notices(self.loader.reader)
-        self.body_find.extended()
+        self.find_bar.extended()
 
     def _show_notices(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []

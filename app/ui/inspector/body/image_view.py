@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.formats import svg_sanitizer
 from app.core.bodies.formatter import HEAD
 from app.ui.inspector.body.body_source import BodySource, read_plain
-from app.ui.inspector.body.find_bar import LOADING
+from app.ui.inspector.body.finders import LOADING
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
 from app.ui.tasks import Latest, Tasks, in_thread
