@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from app.core.delivery import FailureKind
+from app.core.errors import StorageUnavailableError
 from app.core.events import StorageTrouble
-from app.core.model import PART_SIZE, DeliveryState, Forward
+from app.core.model import PART_SIZE, Capture, DeliveryState, Forward
 from app.db.sqlite.writer import writer as writer_module
-from app.server.forward import forwarder, sender
+from app.server.forward import forwarder, lazy_sender, sender
 from tests import damage
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -352,6 +353,25 @@ async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_
         await stage.outcomes(2)
     assert delivery.state is DeliveryState.DELIVERED
     assert len(place.received) == 2
+
+
+async def test_a_long_body_that_cannot_be_read_yet_is_sent_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy_sender, "FIRST_WAIT_S", 0.01)
+    check, refused = stage.store.captures.check_body, 0
+
+    async def unavailable(capture: Capture) -> None:
+        nonlocal refused
+        refused += 1
+        if refused < 3:
+            raise StorageUnavailableError("The server is gone.")
+        await check(capture)
+
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        monkeypatch.setattr(stage.store.captures, "check_body", unavailable)
+        await stage.forwarder.start()
+        delivery = await stage.outcome(endpoint, b"x" * (PART_SIZE + 1))
+    assert (delivery.state, delivery.attempts, len(place.received)) == (DeliveryState.DELIVERED, 1, 1)
 
 
 async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
