@@ -315,6 +315,22 @@ async def test_a_paused_target_is_tried_again_with_a_delivery_that_waits(
     assert [received.line.split()[1] for received in place.received] == ["/0", "/1", "/0"]
 
 
+async def test_a_user_need_not_wait_until_a_paused_target_is_tried_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target_worker, "_PROBE_S", 3_600.0)
+    async with target(failing(1)) as place:
+        settings = {"pause_after": 1, "auto_resume": True, "retry": rule(retries=0)}
+        endpoint = await stage.endpoint(place.url, settings)
+        await stage.forwarder.start()
+        await stage.outcome(endpoint)
+        await stage.capture(endpoint)
+        assert stage.now(endpoint).targets[0].paused is PausedBy.FAILURES
+        await stage.store.targets.resume(endpoint.targets[0].id)
+        await stage.outcomes(2)
+    assert [event.state for event in stage.told] == [FAILED, DELIVERED]
+
+
 async def test_a_target_that_the_user_paused_is_not_tried_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_worker, "_PROBE_S", 0.0)
     async with target() as place, target() as other:
