@@ -1,13 +1,20 @@
-"""How a command is added to the command line: alone, or as a noun with verbs, such as `hookline endpoint add`."""
+"""How a command is added to the command line: alone, or as a noun with verbs, such as `hookline endpoint add`; and the
+types of its arguments, with an error in words for each."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from app.core.clock import now_us, rfc3339
+from app.core.sizes import parse_size
+
 Examples = Sequence[tuple[str, str]]
 """What an example does, and its command line."""
+ROWS = 50
 
 
 class Commands:
@@ -76,3 +83,128 @@ class Noun:
             metavar, help_ = self._which
             parser.add_argument("which", metavar=metavar, help=help_)
         return parser
+
+
+def add_count(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says how many rows are listed."""
+    text = f"maximum number to list ({ROWS})"
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=ROWS, help=text)
+
+
+def row_count(text: str) -> int:
+    count = _whole(text, "1 or more")
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 1 or more")
+    return count
+
+
+def row_limit(text: str) -> int:
+    count = _whole(text, "0 or more")
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 0 or more")
+    return count
+
+
+def seconds(text: str) -> float:
+    value = _number(text)
+    if value is None or value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; use one such as 0.5 or 30")
+    return value
+
+
+def whole_number(text: str) -> int:
+    """Any whole number; the field it is for has its own bounds."""
+    return _whole(text, "one such as 7")
+
+
+def whole_number_between(least: int, most: int) -> Callable[[str], int]:
+    """A whole number whose field has another name than the option."""
+
+    def value(text: str) -> int:
+        given = whole_number(text)
+        if not least <= given <= most:
+            raise argparse.ArgumentTypeError(f"{text} is out of range; use {least} to {most}")
+        return given
+
+    return value
+
+
+def seconds_between(least_ms: int, most_ms: int) -> Callable[[str], int]:
+    """Seconds within these bounds, converted to whole milliseconds."""
+
+    def milliseconds(text: str) -> int:
+        given = round(seconds(text) * 1000)
+        if not least_ms <= given <= most_ms:
+            allowed = f"{least_ms / 1000:g} to {most_ms / 1000:,g} seconds"
+            raise argparse.ArgumentTypeError(f"{text} is out of range; use {allowed}")
+        return given
+
+    return milliseconds
+
+
+def number(text: str) -> float:
+    """Any finite number; the field it is for has its own bounds."""
+    value = _number(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; use one such as 5 or 0.5")
+    return value
+
+
+def share(text: str) -> float:
+    """A probability, from `5%` or `0.05`."""
+    value = _number(text.removesuffix("%"))
+    value = value / 100 if value is not None and text.endswith("%") else value
+    if value is None or not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0% to 100%; use one such as 5% or 0.05")
+    return value
+
+
+def scale(text: str) -> float:
+    """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
+    from app.core.replay.spec import SCALE_MAX  # start-up time: few commands take one
+
+    speed = _number(re.sub("[x×]$", "", text))
+    if speed is None or speed <= 0 or 1 / speed > SCALE_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; use one such as 2x or 0.5x")
+    return 1 / speed
+
+
+def moment(text: str) -> str:
+    """RFC 3339, from a local time, a day, or how long ago."""
+    from app.core.search.filters import read_moment  # start-up time: few commands take one
+    from app.core.search.query import QueryError  # as above
+    from app.core.search.tokens import Text  # as above
+
+    size = len(text)
+    try:
+        point = read_moment(Text(characters=text, quoted=(False,) * size, offsets=tuple(range(size)), end=size))
+    except QueryError as error:
+        raise argparse.ArgumentTypeError(error.message.removesuffix(".")) from None
+    at = point.at if point.at is not None else now_us() - (point.ago or 0)
+    return rfc3339(at)
+
+
+def size_or_none(text: str) -> int | None:
+    """Bytes, from a text such as `500 MB`; None for the word `none`."""
+    if text == "none":
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; use one such as 500 MB or 2 GiB, or none")
+    return size
+
+
+def _whole(text: str, expected: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; use {expected}") from None
+
+
+def _number(text: str) -> float | None:
+    """None for what is no finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

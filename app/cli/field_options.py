@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.cli.argument_types import number, seconds_between, size_or_none, whole_number
+from app.cli.command import number, seconds_between, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
 from app.core.fields import Field, choices_of, fields_of, nullable, types_of
 from app.core.record import Headers, Record

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.cli.argument_types import whole_number
-from app.cli.command import Commands
+from app.cli.command import Commands, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import as_typed
 from app.core.errors import HooklineError

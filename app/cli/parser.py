@@ -56,7 +56,7 @@ OTHER_NAMES = {
 WINDOW, SERVE, LISTEN, VERSION = "window", "serve", "listen", "version"
 _MODULES = {
     "endpoint": ("endpoint",),
-    "requests": ("requests",),
+    "requests": ("requests", "refused"),
     "tail": ("tail",),
     "wait": ("wait",),
     "show": ("show",),
@@ -65,7 +65,6 @@ _MODULES = {
     "deliveries": ("deliveries", "delivery", "retry", "send-now"),
     "replay": ("replay", "replays"),
     "compare": ("compare",),
-    "refused": ("refused",),
     "tunnel": ("tunnel",),
     "status": ("status", "plan", "retention"),
     "team": ("nodes", "team"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, row_count, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList, when_text

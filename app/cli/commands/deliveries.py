@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, add_count, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import (
     DELIVERY_HELP,
@@ -119,7 +118,7 @@ def _add_list(commands: Commands) -> None:
     state.add_argument("--queued", dest="state", action="store_const", const=QUEUED, help=text)
     parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
     parser.add_argument("--replay", metavar="REPLAY", help=f"only deliveries of this replay: {REPLAY_HELP}")
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
+    add_count(parser)
 
 
 async def list_deliveries(call: Call) -> int:

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, whole_number
 from app.cli.commands.target import CODES, state_text, worst_state
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields

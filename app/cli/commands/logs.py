@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from pathlib import Path
 
-from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
-from app.cli.command import Commands
+from app.cli.command import Commands, row_limit
 from app.cli.errors import CliError, Exit
 from app.cli.output import until_closed
 from app.core.files import LOG_NAME, OLD_LOGS

@@ -10,18 +10,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.argument_types import (
+from app.cli.call import Call
+from app.cli.command import (
+    Commands,
+    add_count,
     moment,
     number,
-    row_count,
     scale,
     seconds_between,
     share,
     whole_number,
     whole_number_between,
 )
-from app.cli.call import Call
-from app.cli.command import Commands
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.commands.show import delivery_lines
 from app.cli.errors import CliError, Exit
@@ -416,7 +416,7 @@ def _add_replays(commands: Commands) -> None:
     verbs = parser.add_mutually_exclusive_group()
     for verb, text in VERBS.items():
         verbs.add_argument(f"--{verb}", dest="verb", action="store_const", const=verb, help=text)
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
+    add_count(parser)
 
 
 async def replays(call: Call) -> int:

@@ -1,15 +1,17 @@
-"""`hookline requests`: list or search captured requests, newest first."""
+"""`hookline requests`: list or search captured requests, newest first; `hookline refused`: those that were not
+captured, and why."""
 
 from __future__ import annotations
 
+import os
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import row_count
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, add_count, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import LAST, is_last, request_id
-from app.cli.output import Output, brief_time, state_text, visible, when_text
+from app.cli.output import RED, Output, brief_time, state_text, visible, when_text, write_bytes
 from app.cli.table import Column
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
@@ -19,7 +21,7 @@ from app.core.search.query import QueryError
 from app.core.text import size_text, unexamined_text
 
 if TYPE_CHECKING:
-    from hookline.records import Summary
+    from hookline.records import Refusal, Summary
 
 HELP = "list or search requests, newest first"
 DETAILS = (
@@ -67,14 +69,33 @@ WHICH_HELP = (
     f"the endpoint (all endpoints if omitted); or the first 8 or more characters of a request's ID, to list all"
     f" requests whose ID starts with them; or {LAST}"
 )
+REFUSED_HELP = "list refused requests and why they were not captured, newest first"
+REFUSED_DETAILS = f"{REFUSED_HELP}. Hookline keeps the newest 1,000 until it quits."
+REFUSED_EXAMPLES = (
+    ("See why the latest requests were refused", "hookline refused -n 5"),
+    ("Show the third refused request as received", "hookline refused --raw 3"),
+)
+REFUSED_COLUMNS: tuple[Column[Refusal], ...] = (
+    Column("ID", lambda one: str(one.id)),
+    Column("TIME", lambda one: when_text(one.at), left_out=2),
+    Column("STATUS", lambda one: str(one.status), code=lambda one: RED),
+    Column("FROM", lambda one: one.source.address, left_out=4),
+    Column("METHOD", lambda one: one.method or "-", least=6, left_out=3),
+    Column("TARGET", lambda one: one.target or "-", least=12, left_out=1),
+    Column("REASON", lambda one: one.reason, least=20),
+)
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     parser = commands.add("requests", HELP, DETAILS, EXAMPLES, run=list_requests)
     parser.add_argument("which", metavar="SLUG", nargs="?", help=WHICH_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
+    add_count(parser)
+    parser = commands.add("refused", REFUSED_HELP, REFUSED_DETAILS, REFUSED_EXAMPLES, run=list_refused)
+    add_count(parser)
+    text = "write one refused request as received, up to 64 KiB"
+    parser.add_argument("--raw", type=whole_number, metavar="N", help=text)
 
 
 async def list_requests(call: Call) -> int:
@@ -129,3 +150,23 @@ def _nothing(slug: str | None, query: str) -> str:
     if slug is None:
         return "No requests are stored yet."
     return f"This endpoint has no requests yet. To see its URL: hookline endpoint show {slug}"
+
+
+async def list_refused(call: Call) -> int:
+    """Print them, or the bytes of one; without a running program there are none."""
+    if call.options.raw is not None:
+        return await _write_raw(call, call.options.raw)
+    if not await call.show_list(call.api.asked.refused(call.options.count), REFUSED_COLUMNS) and not call.out.as_json:
+        is_running = (await call.api.status()).pid != os.getpid()
+        call.out.message(
+            "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
+        )
+    return Exit.DONE
+
+
+async def _write_raw(call: Call, refusal_id: int) -> int:
+    if call.out.as_json:
+        raise CliError("--raw writes bytes and cannot be combined with --json.", Exit.USAGE)
+    async with aclosing(call.api.bytes_of("refused", str(refusal_id), "raw")) as pieces:
+        await write_bytes(call.out, pieces)
+    return Exit.DONE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.cli.argument_types import seconds
-from app.cli.command import Commands
+from app.cli.command import Commands, seconds
 from app.cli.errors import CliError, Exit
 from app.cli.options import SelftestOptions
 

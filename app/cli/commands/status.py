@@ -7,9 +7,8 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
-from app.cli.command import Commands
+from app.cli.command import Commands, seconds
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output, seconds_text
 from app.core.model import Plan

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
-from app.cli.command import Commands
+from app.cli.command import Commands, row_limit
 from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
 from app.cli.errors import CliError, Exit
 from app.cli.output import DIM, GREEN, RED, YELLOW, Output, until_closed, visible, when_text

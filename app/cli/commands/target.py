@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.argument_types import row_count
 from app.cli.call import Call
-from app.cli.command import Commands
+from app.cli.command import Commands, add_count
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import GREEN, RED, Output, brief_time, when_text
@@ -84,7 +83,7 @@ def add_parser(commands: Commands) -> None:
     verb("status", show_status, "show the state of the tunnel, its public URL and outdated URLs; 1 if it failed")
     verb("probe", probe, "check that the public URL reaches this Hookline")
     history = verb("history", show_history, "list the public URLs that the tunnel had")
-    history.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number (50)")
+    add_count(history)
     change = verb("set", set_options, "save options of a tunnel program, for its next start")
     _add_program(change)
     change.add_argument("values", metavar="NAME=VALUE", nargs="+", help=_VALUE_HELP)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import time
 
-from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
-from app.cli.command import Commands
+from app.cli.command import Commands, seconds
 from app.cli.commands.requests import QUERY_HELP, checked_query
 from app.cli.commands.show import print_request
 from app.cli.commands.tail import SLUG_HELP
