@@ -33,19 +33,12 @@ from app.core.rules import (
 )
 from app.core.settings import Settings
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
-from app.server.api.inputs import (
-    BATCH_MAX,
-    BackupIn,
-    EditIn,
-    EndpointBatchIn,
-    ReplayEndpointIn,
-    ReplayIn,
-    ReplayRequestIn,
-    RequestPatch,
-    patch_name,
-)
+from app.server.api.endpoints import BATCH_MAX, EndpointBatchIn
 from app.server.api.parameters import SLUG_SCHEMA
-from app.server.api.status import SettingsOut, SettingsPatch
+from app.server.api.replays import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
+from app.server.api.requests import RequestPatch
+from app.server.api.serializers import patch_name
+from app.server.api.status import BackupIn, SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]
 

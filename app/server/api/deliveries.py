@@ -11,8 +11,7 @@ from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter, no_send_now
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
-from app.server.api.body import attachment_headers
-from app.server.api.inputs import RetryIn
+from app.core.record import Record
 from app.server.api.parameters import (
     BEGINNING_PATTERN,
     ENDPOINT,
@@ -33,6 +32,7 @@ from app.server.api.routes import (
     Calls,
     Page,
     Returns,
+    attachment_headers,
     can_fail,
     endpoint_named,
     json_response,
@@ -62,6 +62,14 @@ ORDER = choice(
     ("newest", "oldest"),
 )
 FILTERS: tuple[Parameter[Any], ...] = (REQUEST, ENDPOINT, TARGET, STATE, REPLAY, BEGINNING, ORDER, *paging(int))
+
+
+class RetryIn(Record, frozen=True):
+    """The body of `POST /deliveries/retry`: failed deliveries of this endpoint (a slug) or target (an id), otherwise
+    all."""
+
+    endpoint: str | None = None
+    target: int | None = None
 
 
 class DeliveryCalls(Calls):

@@ -8,20 +8,13 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from msgspec import UNSET
 
 from app.core.errors import InvalidFieldsError
-from app.core.model import Endpoint
-from app.core.rules import FieldError
-from app.core.target import Target, TargetCounts
-from app.server.api.inputs import (
-    BATCH_MAX,
-    EndpointBatchIn,
-    EndpointIn,
-    EndpointPatch,
-    TargetIn,
-    TargetPatch,
-    without_position,
-)
+from app.core.model import Endpoint, EndpointDraft
+from app.core.record import Record
+from app.core.rules import FieldError, position_error
+from app.core.target import Target, TargetCounts, TargetDraft
 from app.server.api.parameters import After, ordered_page, paging, text
 from app.server.api.problems import Problem
 from app.server.api.routes import (
@@ -37,11 +30,39 @@ from app.server.api.routes import (
     route,
     takes,
 )
-from app.server.api.serializers import endpoint_out, merged, target_out
+from app.server.api.serializers import endpoint_out, merged, patch_of, target_out
 from hookline import records
 
 TAG = text("tag", "Only endpoints with this tag, without regard to case.")
 EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
+
+
+BATCH_MAX = 100
+
+
+class EndpointBatchIn(Record, frozen=True):
+    """The body of `PATCH /endpoints`: endpoints to create, and the slugs of those to delete."""
+
+    create: tuple[EndpointDraft, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
+EndpointPatch = patch_of(
+    EndpointDraft,
+    "The body of `PATCH /endpoints/{slug}`: absent fields stay; null clears `forward_url` and `storage_limit`."
+    " `position` is the place in the list of endpoints, from 1.",
+    slug=str,
+    position=int,
+)
+
+
+def without_position(patch: Any, count: int) -> tuple[Any, int | None]:
+    """A patch without its position, and that (None: not given); InvalidFieldsError unless it is one of `count`."""
+    if patch.position is UNSET:
+        return patch, None
+    if wrong := position_error(patch.position, count):
+        raise InvalidFieldsError([FieldError(field="position", message=wrong)])
+    return msgspec.structs.replace(patch, position=UNSET), patch.position
 
 
 class EndpointCalls(Calls):
@@ -60,9 +81,9 @@ class EndpointCalls(Calls):
         return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
 
     @route("POST", "/endpoints", "Create an endpoint", Returns(records.Endpoint, 201, headers=LOCATED))
-    @takes(EndpointIn, EXAMPLE)
+    @takes(EndpointDraft, EXAMPLE)
     @can_fail("plan-limit")
-    async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:
+    async def create(self, request: web.Request, draft: EndpointDraft) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
         endpoint = await self._services.store.endpoints.create(draft)
         return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
@@ -133,6 +154,12 @@ class EndpointCalls(Calls):
         return endpoint_out(endpoint, url, position, counts, use, tunnel=tunnel, of_targets=of_targets)
 
 
+TargetPatch = patch_of(
+    TargetDraft,
+    "The body of `PATCH /endpoints/{slug}/targets/{id}`: absent fields stay; null clears `client_certificate` and"
+    " `client_key`. `position` is the place among the endpoint's targets, from 1.",
+    position=int,
+)
 TARGETS = Returns(Page[records.Target])
 
 
@@ -148,8 +175,8 @@ class TargetCalls(Calls):
         return json_response(Page(tuple(items), following))
 
     @route("POST", "/endpoints/{slug}/targets", "Create a target", Returns(records.Target, 201, headers=LOCATED))
-    @takes(TargetIn, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
-    async def create(self, request: web.Request, draft: TargetIn) -> web.Response:
+    @takes(TargetDraft, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
+    async def create(self, request: web.Request, draft: TargetDraft) -> web.Response:
         """201 with the target; 422 for fields that break a rule."""
         endpoint = self._endpoint(request)
         target = await self._services.store.targets.create(endpoint.id, draft)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
+import msgspec
 from aiohttp import web
 from msgspec.structs import asdict
 
@@ -15,10 +16,12 @@ from app.core.clock import EPOCH
 from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
+from app.core.record import Headers, Record
 from app.core.replay.spec import (
     ONE_EDITED,
     BackToBack,
     ChosenRequests,
+    Faults,
     FixedRate,
     MatchingRequests,
     OneUrl,
@@ -35,7 +38,6 @@ from app.core.rules import FieldError
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.store import EndpointRepository
-from app.server.api.inputs import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem, query_problem
 from app.server.api.routes import (
@@ -55,6 +57,72 @@ from app.server.api.services import REPLAYS_KEPT
 from hookline import records
 
 ACCEPTED = Returns(records.FullReplay, 202, headers=LOCATED)
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""RFC 3339, with an offset."""
+Gaps = Literal["none", "original"]
+
+
+class ReplayRequestIn(Record, frozen=True):
+    """The body of `POST /requests/{id}/replay`. Absent fields: as captured, to the endpoint's targets.
+
+    The captured sub-path and query are added to `url`, as to a target's. `headers` replace all captured ones. The body
+    is `body`, or the bytes in `body_base64`. A request that is not complete is only sent with `incomplete`, or with a
+    body.
+    """
+
+    url: str | None = None
+    to_endpoint: str | None = None
+    method: str | None = None
+    headers: Headers | None = None
+    body: str | None = None
+    body_base64: bytes | None = None
+    incomplete: bool = False
+
+
+class ReplayEndpointIn(Record, frozen=True):
+    """The body of `POST /endpoints/{slug}/replay`: its requests that match `q`, from `after` until before `before`,
+    oldest first; to its targets, to `url` or to `to_endpoint`.
+
+    With `gaps` `original`, `scale` multiplies the gaps between requests (0.5: twice as fast). `rate` is requests per
+    second. `faults` are probabilities; the same `seed` makes the same faults. Requests that are not complete are left
+    out, unless `incomplete` is true.
+    """
+
+    q: str = ""
+    after: Time | None = None
+    before: Time | None = None
+    url: str | None = None
+    to_endpoint: str | None = None
+    gaps: Gaps = "none"
+    scale: float | None = None
+    longest_gap_ms: int | None = None
+    rate: float | None = None
+    concurrency: int = 1
+    times: int = 1
+    faults: Faults = Faults()
+    seed: int = 0
+    incomplete: bool = False
+
+
+class EditIn(Record, frozen=True):
+    """What is sent in place of what was captured. `url` is requested as given, without the captured sub-path."""
+
+    url: str | None = None
+    method: str | None = None
+    headers: Headers | None = None
+    body: str | None = None
+    body_base64: bytes | None = None
+
+
+class ReplayIn(ReplayEndpointIn, frozen=True):
+    """The body of `POST /replays`: the requests in `ids`, otherwise those of `endpoint` (a slug), otherwise all.
+
+    Only one request can be edited.
+    """
+
+    ids: tuple[str, ...] | None = None
+    endpoint: str | None = None
+    edit: EditIn | None = None
 
 
 class ReplayCalls(Calls):

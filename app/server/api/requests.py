@@ -1,24 +1,26 @@
-"""Calls about captured requests: list, read, mark, body, delete."""
+"""Calls about captured requests: list, read, mark, delete, and their bodies, which are sent part by part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
 
 from aiohttp import web
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.clock import rfc3339
-from app.core.model import CaptureWithBody, DeliveryState, Endpoint, PageKey, Summary
+from app.core.errors import NotFoundError
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Endpoint, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
 from app.core.search.query import Query
 from app.core.store import CaptureRepository
-from app.server.api.body import send_body
-from app.server.api.inputs import RequestPatch
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,
@@ -35,11 +37,13 @@ from app.server.api.parameters import (
     query_of,
     secret_headers_of,
 )
+from app.server.api.problems import Problem
 from app.server.api.routes import (
     ATTACHMENT,
     NO_CONTENT,
     Calls,
     Returns,
+    attachment_headers,
     can_fail,
     done,
     endpoint_named,
@@ -62,8 +66,6 @@ DECODED = flag("decoded", "Without the content coding, such as gzip.")
 INCLUDED_MAX = 64 * 1024
 BODY = flag("body", f"With its body, unless that is larger than {INCLUDED_MAX // 1024} KiB.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
-
-
 BATCH = 500
 """Requests that are looked at together."""
 
@@ -92,6 +94,14 @@ class CaptureFilter:
         if self._query is None or not ids:
             return ids
         return await self._captures.matching(self._query, ids, self._secret_headers)
+
+
+class RequestPatch(Record, frozen=True, omit_defaults=True):
+    """The body of `PATCH /requests/{id}`: absent fields stay; `"note": null` removes the note."""
+
+    read: bool | UnsetType = UNSET
+    starred: bool | UnsetType = UNSET
+    note: str | UnsetType | None = UNSET
 
 
 class RequestPage(Record, frozen=True):
@@ -251,3 +261,99 @@ async def _in_full(
     last = await services.store.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
     given = data if body and data is not None and len(data) <= INCLUDED_MAX else UNSET
     return request_out(capture, endpoint, deliveries, last, damaged=found.damaged, body=given)
+
+
+log = logging.getLogger(__name__)
+
+DECODED_MAX = 64 * 1024 * 1024
+
+
+class DecodeError(Exception):
+    """The body cannot be decoded; `str()` of it says why, in a sentence."""
+
+
+async def send_body(
+    request: web.Request, capture: Capture, captures: CaptureRepository, *, decode: bool
+) -> web.StreamResponse:
+    """Respond with the body of `capture`; a 422 problem when it cannot be decoded."""
+    names = codings(capture.headers) if decode else ()
+    size = capture.size
+    if names:
+        try:
+            if reason := unsupported_reason(names):
+                raise DecodeError(reason)
+            size = await _measured(decoded_parts(stored_parts(captures, capture), names))
+        except DecodeError as error:
+            detail = f"{error} Without decoded=true it is returned as sent."
+            raise Problem("cannot-decode", detail) from None
+    response = web.StreamResponse(headers=attachment_headers(f"{capture.id}.bin"))
+    response.content_length = size
+    parts = decoded_parts(stored_parts(captures, capture), names)
+    # Before the status is sent, so that a request deleted just now gives a 404.
+    first = b"" if request.method == "HEAD" else await anext(parts, b"")
+    await response.prepare(request)
+    if request.method != "HEAD":
+        await _stream(request, response, first, parts)
+    return response
+
+
+async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:
+    """The body as stored, in parts."""
+    for offset in range(0, capture.size, PART_SIZE):
+        part = await captures.body(capture.id, offset, PART_SIZE)
+        if not part:
+            raise NotFoundError("The request was deleted in the meantime.")
+        yield part
+
+
+async def decoded_parts(parts: AsyncIterator[bytes], names: tuple[str, ...]) -> AsyncIterator[bytes]:
+    """`parts` with the codings `names` decoded, in pieces of at most `PART_SIZE` bytes.
+
+    DecodeError when the data is damaged or incomplete.
+    """
+    if not names:
+        async for part in parts:
+            yield part
+        return
+    decompressor = Decompressor(names)
+    async for part in parts:
+        decompressor.feed(part)
+        while piece := await asyncio.to_thread(decompressor.read, PART_SIZE):
+            yield piece
+        if decompressor.error:
+            break
+    if error := decompressor.finish():
+        raise DecodeError(error)
+
+
+async def _measured(parts: AsyncIterator[bytes]) -> int:
+    """The number of bytes in `parts`. Decoding twice costs less than keeping them."""
+    size = 0
+    async for part in parts:
+        size += len(part)
+        if size > DECODED_MAX:
+            raise DecodeError(f"The decoded body is larger than {DECODED_MAX // 1024**2} MiB.")
+    return size
+
+
+async def _stream(
+    request: web.Request, response: web.StreamResponse, first: bytes, parts: AsyncIterator[bytes]
+) -> None:
+    """Write all parts. If one is missing, the connection is aborted, so that an incomplete body cannot pass for a
+    complete one."""
+    try:
+        await response.write(first)
+        async for part in parts:
+            await response.write(part)
+    except ConnectionError:
+        return  # the caller disconnected
+    except NotFoundError:
+        _break_off(request)  # deleted meanwhile
+    except Exception:
+        log.exception("sending %s broke off", request.path)
+        _break_off(request)
+
+
+def _break_off(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()

@@ -48,7 +48,7 @@ class Returns:
 NO_CONTENT = Returns(status=204)
 LOCATED = (("Location", "The path of what was created."),)
 ATTACHMENT = Returns(media_type="application/octet-stream")
-"""A sender's bytes, with headers that keep browsers from rendering them."""
+"""A sender's bytes, with `attachment_headers`."""
 
 
 @dataclass(frozen=True)
@@ -205,3 +205,13 @@ async def stored_request(services: ApiServices, capture_id: str) -> tuple[Captur
 
 def not_stored(capture_id: str) -> Problem:
     return Problem("not-found", f"No request has the ID {capture_id!r}.")
+
+
+def attachment_headers(name: str) -> dict[str, str]:
+    """Headers for a sender's bytes: to be saved as the file `name`, never rendered or run."""
+    return {
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+    }

@@ -17,6 +17,7 @@ from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery, wait_of
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.raw_request import slug_of
+from app.core.record import Record
 from app.core.store import EndpointRepository
 from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import TunnelState
@@ -228,3 +229,30 @@ def _response(request: Capture | Summary) -> records.SentResponse:
 
 def _source(request: Capture | Refusal) -> records.SourceAddress:
     return records.SourceAddress(address=request.source_address, port=request.source_port)
+
+
+NESTED = "Absent fields stay."
+
+
+def patch_of(record: type[Record], about: str, **others: Any) -> Any:
+    """A struct with the fields of `record` and `others` (by type), all optional; records within become patches too.
+    `about` is its docstring."""
+    types = {**get_type_hints(record), **others}
+    fields = [(name, _patch_type(kind) | UnsetType, UNSET) for name, kind in types.items()]
+    return msgspec.defstruct(
+        patch_name(record),
+        fields,
+        bases=(Record,),
+        namespace={"__doc__": about},
+        frozen=True,
+        omit_defaults=True,
+    )
+
+
+def patch_name(record: type[Record]) -> str:
+    """`EndpointPatch` for `EndpointDraft`."""
+    return f"{record.__name__.removesuffix('Draft')}Patch"
+
+
+def _patch_type(kind: Any) -> Any:
+    return patch_of(kind, NESTED) if isinstance(kind, type) and issubclass(kind, Record) else kind

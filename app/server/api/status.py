@@ -18,12 +18,20 @@ from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
 from app.core.store import BackupRepository
 from app.core.tunnel.tunnel import DOWN
-from app.server.api.body import attachment_headers
-from app.server.api.inputs import AccountPatch, BackupIn, patch_of
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, can_fail, json_response, route, takes
-from app.server.api.serializers import made, refusal_out, retention_out, stored_out
+from app.server.api.routes import (
+    ATTACHMENT,
+    Calls,
+    Page,
+    Returns,
+    attachment_headers,
+    can_fail,
+    json_response,
+    route,
+    takes,
+)
+from app.server.api.serializers import made, patch_of, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -135,6 +143,12 @@ class StateCalls(Calls):
         return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
 
 
+class AccountPatch(Record, frozen=True):
+    """The body of `PATCH /account`."""
+
+    plan: Plan
+
+
 class AccountCalls(Calls):
     """Handlers of `/account`."""
 
@@ -198,6 +212,14 @@ class SettingsCalls(Calls):
         values = {key: getattr(settings, key) for key in Settings.__struct_fields__}
         overridden = {key: value for key, value in self._services.settings.overridden.items() if key in values}
         return SettingsOut(**values, overridden=overridden)
+
+
+class BackupIn(Record, frozen=True):
+    """The body of `POST /backup`. `path` is absolute, on the machine that Hookline runs on. An existing file is
+    replaced only with `overwrite`."""
+
+    path: str
+    overwrite: bool = False
 
 
 class BackupCalls(Calls):

@@ -8,10 +8,10 @@ import msgspec
 from aiohttp import web
 
 from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.record import Record
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
 from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
-from app.server.api.inputs import TunnelStartIn, TunnelUpdatedIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import Calls, Page, Returns, can_fail, endpoint_named, json_response, route, takes
@@ -21,6 +21,18 @@ from hookline import records
 ALL_KEPT = 1_000
 # That they are texts is checked by `configure`, which names those that are not.
 OPTIONS = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": {"type": "string"}})]
+
+
+class TunnelStartIn(Record, frozen=True):
+    """The body of `POST /tunnel/start`: the id of a program, as `GET /tunnel/programs` has it."""
+
+    program: str
+
+
+class TunnelUpdatedIn(Record, frozen=True):
+    """The body of `POST /tunnel/updated`: the slug of an endpoint."""
+
+    endpoint: str
 
 
 class TunnelCalls(Calls):

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from app.core.model import PART_SIZE, Capture
-from app.server.api.body import DECODED_MAX
+from app.server.api.requests import DECODED_MAX
 from tests import damage
 from tests.codings import packed_zstd
 from tests.server.api.conftest import TOKEN, Desk, problem
