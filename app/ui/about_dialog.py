@@ -200,6 +200,7 @@ class AboutDialog(Dialog):
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.follow_urls(self._show_base_url)
+        self.finished.connect(self._subscriptions.end)
         self.licences_button.clicked.connect(self.show_licences)
         self.copy_button.clicked.connect(self.copy_diagnostics)
         self.close_button.clicked.connect(self.reject)
@@ -216,11 +217,6 @@ class AboutDialog(Dialog):
         if event.type() == QEvent.Type.LayoutRequest:
             self.resize(self.sizeHint())
         return done
-
-    def done(self, result: int) -> None:
-        """Stop following the URL."""
-        self._subscriptions.end()
-        super().done(result)
 
     def is_idle(self) -> bool:
         """Always: it only shows information."""

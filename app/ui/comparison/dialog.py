@@ -271,11 +271,6 @@ class ComparisonDialog(Dialog):
         """Always: it only shows something."""
         return True
 
-    def done(self, result: int) -> None:
-        self.runner.stop()
-        self._latest.stop()
-        super().done(result)
-
     def ignore_header(self, name: str) -> None:
         """Let this header differ, from now on."""
         ignored = self.choice.ignored
@@ -466,6 +461,8 @@ class ComparisonDialog(Dialog):
         self.ignored.clicked.connect(self._edit_ignored)
         self.copy.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.reject)
+        self.finished.connect(self.runner.stop)
+        self.finished.connect(self._latest.stop)
         self.runner.found.connect(self._add)
         self.runner.changed.connect(self._refresh)
         self.list.selectionModel().currentChanged.connect(self._current_changed)

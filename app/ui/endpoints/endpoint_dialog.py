@@ -60,6 +60,7 @@ class EndpointDialog(EditDialog):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.follow_urls(self._refresh)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
+        self.finished.connect(self._subscriptions.end)
         self.url.copied.connect(self._url_copied)
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
@@ -83,11 +84,6 @@ class EndpointDialog(EditDialog):
     def has_changes(self) -> bool:
         """Whether the fields differ from their initial values, valid or not."""
         return not self._busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
-
-    def done(self, result: int) -> None:
-        """Stop following the endpoint and its URL."""
-        self._subscriptions.end()
-        super().done(result)
 
     def errors(self) -> list[FieldError]:
         """Everything that prevents the draft from being saved now, in edited fields and others."""

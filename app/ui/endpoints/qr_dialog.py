@@ -160,6 +160,7 @@ class QrDialog(Dialog):
         for kind in (TunnelChanged, EndpointSaved):
             self._subscriptions.add(kind, self._changed)
         self._subscriptions.add(EndpointRemoved, self._removed)
+        self.finished.connect(self._subscriptions.end)
         self.refresh()
         self.setFixedWidth(WIDTH)
         self.close_button.setFocus()
@@ -176,11 +177,6 @@ class QrDialog(Dialog):
 
     def is_idle(self) -> bool:
         return True
-
-    def done(self, result: int) -> None:
-        """Stop following name and URL."""
-        self._subscriptions.end()
-        super().done(result)
 
     def refresh(self) -> None:
         """Show name and capture URL as they are now."""

@@ -78,6 +78,8 @@ class TargetsDialog(EditDialog):
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.follow_urls(self._show_url)
+        self.finished.connect(self._subscriptions.end)
+        self.finished.connect(self.counts.stop)
         self.resize(bounded(self, QSize(WIDTH, HEIGHT)))
         self.counts.watch(endpoint.targets)
         self._select(self.edits.items[0] if self.edits.items else None)
@@ -92,12 +94,6 @@ class TargetsDialog(EditDialog):
     def has_changes(self) -> bool:
         """Whether saving would change anything, or something typed cannot be saved."""
         return not self._busy and self.edits.has_changes()
-
-    def done(self, result: int) -> None:
-        """Stop following the store."""
-        self._subscriptions.end()
-        self.counts.stop()
-        super().done(result)
 
     def _show_url(self) -> None:
         url = marked_url(self._services.capture_url(self._endpoint), self._services.tunnels.url_state)

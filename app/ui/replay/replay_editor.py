@@ -158,10 +158,6 @@ class ReplayEditor(EditDialog):
         elif self.focusWidget() in (self.url, self.method, self.method.lineEdit()):
             self.submit()
 
-    def done(self, result: int) -> None:
-        self.response.stop()
-        super().done(result)
-
     def _original_body(self, tasks: Tasks) -> QWidget:
         if isinstance(self._request.body, EditableText):
             text = TextEdit("Original body", self.theme, self, read_only=True)
@@ -259,6 +255,7 @@ class ReplayEditor(EditDialog):
         self.reset_line.clicked.connect(self._reset_line)
         self.many.clicked.connect(self._ask_for_many)
         self.close_button.clicked.connect(self.reject)
+        self.finished.connect(self.response.stop)
         self.send.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
         self.send.setAutoDefault(False)

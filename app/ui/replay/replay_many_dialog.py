@@ -97,11 +97,6 @@ class ReplayManyDialog(Dialog):
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
 
-    def done(self, result: int) -> None:
-        """The count is no longer needed."""
-        self._counting.stop()
-        super().done(result)
-
     def _targets(self) -> list[str]:
         """The targets, switched on, of the endpoints that may be concerned."""
         endpoints = list(self._services.store.endpoints.all())
@@ -128,6 +123,7 @@ class ReplayManyDialog(Dialog):
         self._delay.timeout.connect(self._recount)
         self.form.changed.connect(self._edited)
         self.cancel.clicked.connect(self.reject)
+        self.finished.connect(self._counting.stop)
         self.start.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
 
