@@ -28,7 +28,6 @@ from app.core.record import Headers
 from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
 from app.core.settings import Settings, check, says_password
-from app.core.store import Store
 from app.core.tunnel.program import ProgramSpec
 from app.core.tunnel.program import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
@@ -45,6 +44,7 @@ from app.data_folder.private_files import (
 )
 from app.db.sqlite.backup.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
+from app.db.store import Store
 from app.server.addresses import LOOPBACK, Addresses
 from app.server.api import server as api_server
 from app.server.api.event_log import EventLog

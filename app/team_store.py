@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.core.errors import StoreDriverError
 from app.core.role import Role
-from app.core.store import Store
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 
 async def open_store(address: str, password: str, *given: Any, **options: Any) -> Store:

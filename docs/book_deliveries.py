@@ -12,8 +12,8 @@ from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft
-from app.core.store import Store
 from app.core.target import RetryRule, TargetDraft
+from app.db.store import Store
 from app.ui.inspector.tabs import BODY, DELIVERIES
 from app.ui.shell.sidebar import ALL_DELIVERIES
 from docs.book import SIZES, Book

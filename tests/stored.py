@@ -8,12 +8,13 @@ from copy import copy
 from msgspec.structs import replace
 
 from app.core.model import PART_SIZE, Capture
-from app.core.store import CaptureRepository, Store
 from app.core.target import Target
+from app.db.captures import Captures
+from app.db.store import Store
 
 
 async def store_request(
-    captures: CaptureRepository,
+    captures: Captures,
     capture: Capture,
     body: bytes,
     targets: Sequence[Target] = (),

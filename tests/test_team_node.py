@@ -13,7 +13,7 @@ import pytest
 
 from app.application import Application
 from app.core.role import Role
-from app.core.store import Store
+from app.db.store import Store
 from app.doctor import examine
 from tests.e2e.senders import post
 from tests.factories import draft

@@ -249,7 +249,8 @@ class Captures(Part):
         body, or with a `body_key` what follows the parts that came by `add_part`.
 
         A delivery to each of `targets` is queued in the same commit. StorageUnavailableError when it cannot be stored
-        now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
+        now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone, EndpointChangedError when
+        it has another `version`.
         """
         if capture.endpoint_id not in self._request_counts:
             raise _endpoint_deleted()
@@ -328,7 +329,8 @@ class Captures(Part):
 
     @property
     def newest_seq(self) -> int:
-        """The number of the newest stored request, from memory."""
+        """The number of the newest stored request, from memory: later ones have higher numbers, also after a restart.
+        Ids do not sort that way, they tell when a request arrived."""
         return self._request_counts.newest_seq
 
     async def seq_of(self, capture_id: str) -> int | None:
@@ -340,7 +342,7 @@ class Captures(Part):
         return await self._readers.run(lambda database: queries.between(database, after, upto, limit))
 
     async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
-        """By the ids of those that are stored."""
+        """Events and gists without secrets, by the ids of the requests that are stored."""
 
         def job(database: Database) -> dict[str, Description]:
             from app.db.search.redacted import describe  # start-up time, as in `scan.py`

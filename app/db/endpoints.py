@@ -34,6 +34,8 @@ from app.db.trash import Trash
 
 
 class Endpoints(Part):
+    """Reads are from memory: capturing does one for each request."""
+
     def __init__(
         self, shared: Shared, removed_targets: RemovedTargets, trash: Trash, retention_changed: Callable[[], None]
     ) -> None:
@@ -50,7 +52,7 @@ class Endpoints(Part):
     async def look_again(self, slug: str) -> bool:
         """Whether the endpoint with this slug is another than was known: another node has changed, created or deleted
         it. It is known from now on. A single read, of what is about to be refused: so a flood of requests to unknown
-        paths stays cheap."""
+        paths stays cheap. Raises StorageUnavailableError."""
         if not self._request_counts.for_all_nodes:
             return False
 
@@ -192,6 +194,8 @@ def _refuse(error: Exception, database: Database, slug: str) -> NoReturn:
 
 
 class Account(Part):
+    """The one account of the store. `instance_id` is random, and stays the same."""
+
     def __init__(self, shared: Shared, trash: Trash) -> None:
         super().__init__(shared)
         self._trash = trash
@@ -251,7 +255,7 @@ KEPT = 1_000
 
 
 class Tunnels(Part):
-    """Raises as `TunnelRepository` says."""
+    """The public URLs that the tunnel had, and which of them were copied."""
 
     async def load(self) -> None:
         """End the URL that was in use when the last run was killed: the store last saw the time shortly before."""
@@ -265,6 +269,8 @@ class Tunnels(Part):
             await self._writer.run(job)
 
     async def opened(self, url: str, program: str, at: int) -> None:
+        """The tunnel has this URL from now on, and no other."""
+
         def job(database: Database) -> None:
             _end(database, at)
             TunnelUrlModel.insert(url=url, program=program, since=at).execute(database)
@@ -274,9 +280,11 @@ class Tunnels(Part):
         await self._writer.run(job)
 
     async def closed(self, at: int) -> None:
+        """The tunnel has no URL any more."""
         await self._writer.run(lambda database: _end(database, at))
 
     async def history(self, limit: int = 50) -> list[TunnelUrl]:
+        """Newest first; at most the newest 1,000 are kept."""
         query = TunnelUrlModel.select().order_by(TunnelUrlModel.id.desc()).limit(limit)
         return await self._readers.run(
             lambda database: [
@@ -297,7 +305,8 @@ class Tunnels(Part):
         )
 
     async def copied(self, endpoint_id: int, base: str, at: int) -> None:
-        """Of an endpoint's older URLs only the last one copied is kept: a provider has one."""
+        """The endpoint's capture URL was copied under this URL. Of its older ones only the last one copied is kept: a
+        provider has one."""
 
         def job(database: Database) -> None:
             if _is_gone(database, endpoint_id):
@@ -316,6 +325,8 @@ class Tunnels(Part):
         await self._writer.run(job)
 
     async def updated(self, endpoint_id: int, base: str, at: int) -> None:
+        """The provider has the capture URL under this URL, and no older one."""
+
         def job(database: Database) -> None:
             if _is_gone(database, endpoint_id):
                 return

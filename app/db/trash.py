@@ -56,6 +56,9 @@ class Cleared(Record, frozen=True):
 
 
 class Trash(Part):
+    """Deletes what can be restored until it is purged: it is hidden from everybody at once, and counts towards storage
+    limits until then."""
+
     def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
         super().__init__(shared)
         self._cleanup = cleanup
@@ -224,7 +227,7 @@ class Trash(Part):
         self._restorable.pop(number, None)
 
     def can_undo(self, deletion: Deletion) -> bool:
-        """Whether it was neither purged nor restored."""
+        """Whether it was neither purged nor restored. From memory."""
         return deletion.number in self._restorable
 
     async def undo_all(self) -> None:

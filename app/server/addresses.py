@@ -13,8 +13,8 @@ from app.core.tunnel.program import AddressHeader
 from app.server.tunnel.current_tunnel import CurrentTunnel
 
 if TYPE_CHECKING:
-    from app.core.store import NodeRepository
     from app.current_settings import CurrentSettings
+    from app.db.part import Nodes
 
 LOOPBACK = "127.0.0.1"
 
@@ -33,7 +33,7 @@ class Addresses:
         """Those of the local API."""
         self.tunnel: CurrentTunnel | None = None
         """None until the store is open."""
-        self.nodes: NodeRepository | None = None
+        self.nodes: Nodes | None = None
         """Those of a team's store."""
 
     @property

@@ -13,12 +13,12 @@ from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
 from app.core.node import ADDRESS_ADVICE, NOT_CAPTURING
-from app.core.store import CaptureRepository
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
 from app.server.refused import RefusedLog
 
 if TYPE_CHECKING:
+    from app.db.captures import Captures
     from app.server.test_request import ProbeRequest
 
 ARRIVAL_S = 1.0
@@ -28,7 +28,7 @@ ARRIVAL_S = 1.0
 class SendTest:
     """Sends test requests."""
 
-    def __init__(self, captures: CaptureRepository, refused: RefusedLog, bus: Bus, addresses: Addresses) -> None:
+    def __init__(self, captures: Captures, refused: RefusedLog, bus: Bus, addresses: Addresses) -> None:
         self._captures, self._refused, self._bus, self._addresses = captures, refused, bus, addresses
 
     async def send(self, endpoint: Endpoint) -> SentTest:
@@ -89,7 +89,7 @@ class _Arrival:
 
     def __init__(
         self,
-        captures: CaptureRepository,
+        captures: Captures,
         refused: RefusedLog,
         bus: Bus,
         endpoint: Endpoint,

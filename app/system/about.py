@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.store import Store
 from app.core.text import size_text, use_text
 from app.system import installation
 
 if TYPE_CHECKING:
     from app.current_settings import CurrentSettings
+    from app.db.store import Store
     from app.server.addresses import Addresses
     from app.server.refused import RefusedLog
     from app.troubles import Troubles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -30,11 +31,13 @@ from app.core.events import (
     TunnelChanged,
 )
 from app.core.model import Endpoint, StorageUse
-from app.core.store import Store
 from app.core.text import limit_text, unsent_text
 from app.ui.messages import STORAGE_KEY, UNAVAILABLE_KEY, Message, MessageAction, Messages, MessageTone
 from app.ui.session_stats import SessionStats
 from app.ui.throttle import Throttle
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 MERGE_MS = 250
 UNSENT_KEY = "unsent"

@@ -13,11 +13,11 @@ from app.core.model import Endpoint, SentTest
 from app.core.providers import ProviderMark
 from app.core.role import NOT_ALLOWED, Role
 from app.core.settings import Settings
-from app.core.store import Store
 from app.core.store_choice import StoreChoice
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.restore import RestoreStaging
+    from app.db.store import Store
     from app.server.refused import RefusedLog
     from app.server.replay import ReplayService
     from app.server.tunnel.service import TunnelService
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class DeleteControl(Protocol):
-    """Deletes as `TrashRepository` says. In the main window each deletion can be undone for ten seconds."""
+    """Deletes as `Trash` does. In the main window each deletion can be undone for ten seconds."""
 
     async def delete(self, ids: Sequence[str]) -> object: ...
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> object: ...

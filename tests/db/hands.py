@@ -18,8 +18,8 @@ from app.core.errors import HooklineError
 from app.core.model import PART_SIZE, Auth, Capture, DeliveryState, Endpoint, Plan, ResponseSettings
 from app.core.replay.spec import ChosenRequests, OneUrl, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.core.sizes import KIB, MIB
-from app.core.store import Store
 from app.core.target import Target, TargetDraft
+from app.db.store import Store
 from tests import deliveries, factories
 from tests.db.random_requests import LONG, WORDS, new_id, request
 from tests.stored import store_request

@@ -11,7 +11,7 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Auth, Forward, Plan, ResponseSettings
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, OpenStore, Place, add, files, query
 from tests.stored import store_request

@@ -11,8 +11,8 @@ from app.core.delivery import Delivery, DeliveryFilter
 from app.core.errors import HooklineError
 from app.core.model import Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.record import Record
-from app.core.store import Store
 from app.core.target import Target
+from app.db.store import Store
 from tests.db.hands import NOW
 
 BY_DESIGN = {

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.delivery import Delivery
 from app.core.model import DeliveryState, Summary
-from app.core.store import CaptureRepository
+from app.db.captures import Captures
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
@@ -71,7 +71,7 @@ def _on_dashboard(desk: Desk, window: MainWindow) -> Iterator[str]:
             yield f"the dashboard counts {row.contents.counts} for {endpoint.name}"
 
 
-async def _in_list(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
+async def _in_list(feed: RequestFeed, captures: Captures) -> list[str]:
     """Its rows are consecutive requests of those that match. What is held back, while it is paused or scrolled, is
     counted."""
     rows = [feed.model.summary(row) for row in range(feed.model.rowCount())]
@@ -105,7 +105,7 @@ def _differences(shown: Summary | Delivery, stored: Summary | Delivery) -> Itera
             yield f"{shown.id} {name} {getattr(shown, name)!r}, stored is {getattr(stored, name)!r}"
 
 
-async def _matching(feed: RequestFeed, captures: CaptureRepository) -> list[str]:
+async def _matching(feed: RequestFeed, captures: Captures) -> list[str]:
     """All that the list would show if it had no end."""
     times, found = feed.scope.time_range, await captures.page(feed.endpoint_id, limit=100_000)
     if feed.query is not None:

@@ -50,7 +50,7 @@ thread time, see `delivery_results`."""
 
 
 class Deliveries(Part):
-    """Raises as `DeliveryRepository` says."""
+    """Queued and ended deliveries with their attempts."""
 
     def __init__(self, shared: Shared, targets: Targets, removed_targets: RemovedTargets) -> None:
         super().__init__(shared)
@@ -83,6 +83,8 @@ class Deliveries(Part):
     async def queued(
         self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
     ) -> list[QueuedDelivery]:
+        """A target's queued deliveries, first queued first, except those in `without`; only those due at `due_at`
+        unless it is None. Fewer than `limit` if their bodies are large."""
         if self._nodes.has_lost(_job(target_id)):
             return []  # other nodes took this one for dead: its sender then stops, and claims the target again
         values = {
@@ -108,6 +110,7 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        """When the earliest of a target's queued deliveries, except those in `without`, is due; None without any."""
         if self._nodes.has_lost(_job(target_id)):
             return None
         values = {"target_id": target_id, "now": now_us(), "without": json_list(without)}
@@ -128,7 +131,9 @@ class Deliveries(Part):
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
     async def claim(self, target_id: int) -> bool:
-        """What the node that had the target before was sending may have been received: that is marked."""
+        """Whether it is this program that sends to the target, from now on: another node may do so already. When that
+        one dies, DeliveriesQueued is published for its targets. What it was sending may have been received: that is
+        marked."""
         claimed = await self._nodes.claim(_job(target_id))
         if claimed:
             self._unmarked.add(target_id)
@@ -138,9 +143,14 @@ class Deliveries(Part):
         return claimed is not False
 
     async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
+        """Mark deliveries as being sent; returns those that are still stored and queued.
+
+        If Hookline ends before `finish`, the next start stores the attempt as interrupted.
+        """
         return await self._writer.run(lambda database: delivery_results.begin(database, delivery_ids))
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
+        """Undo `begin` of deliveries that were not sent. Publishes DeliveriesQueued."""
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
         query = query.returning(DeliveryModel.seq)
 
@@ -154,6 +164,9 @@ class Deliveries(Part):
         await self._writer.run(job, after)
 
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:
+        """Store an attempt without a response, which another one follows at once: `finish` ends both. If Hookline ends
+        before that, only the other one is stored as interrupted. False if the delivery is no longer stored, or another
+        node sends it now: then nothing may follow."""
         values = attempt.number, attempt.url, now_us(), delivery.id
 
         def job(database: Database) -> list[delivery_results.Grown]:
@@ -175,8 +188,13 @@ class Deliveries(Part):
         *,
         then_begin: str | None = None,
     ) -> bool:
-        """Where there is no room for a long response, only its beginning is stored: waiting would delay all later
-        deliveries."""
+        """Store attempts, each with its response's body, and the delivery's new state; and begin the next delivery, all
+        in one commit. If the delivery `responded`, its status becomes the request's response.
+
+        Publishes DeliveryChanged, and TargetChanged if the failure paused the target. Returns whether `then_begin` has
+        begun. Stores nothing of a delivery whose request was deleted meanwhile. Where there is no room for a long
+        response, only its beginning is stored: waiting would delay all later deliveries.
+        """
         following = () if then_begin is None else (then_begin,)
         try:
             return bool(await self.finish_all([(delivery, made)], then_begin=following))
@@ -189,6 +207,8 @@ class Deliveries(Part):
     async def finish_all(
         self, ended: Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]], *, then_begin: Sequence[str] = ()
     ) -> set[str]:
+        """`finish` for several different deliveries: all of it is stored, or nothing. Returns which of `then_begin`
+        begun."""
         results = [self._result(delivery, made) for delivery, made in ended]
         cost = sum(len(body) - SMALL for _, made in ended for _, body in made if len(body) > SMALL)
         return await self._results.store(results, then_begin, cost)
@@ -220,6 +240,7 @@ class Deliveries(Part):
     # -- for the user --------------------------------------------------------------------------------------------
 
     async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
+        """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
         at = now_us()
         fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at", "interrupted")
         statement = (
@@ -247,6 +268,8 @@ class Deliveries(Part):
         return {one.id for one in added} | known
 
     async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
+        """Those of these requests that are stored, each with its body (None if it is long)."""
+
         def job(database: Database) -> dict[str, tuple[Capture, bytes | None]]:
             with database.atomic():
                 captures = queries.by_ids(database, capture_ids)
@@ -256,7 +279,8 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def retry(self, which: DeliveryFilter) -> int:
-        """In steps between captures."""
+        """Queue failed deliveries of targets again, at once and in order, in steps between captures; returns how many.
+        Those that were not sent only if `which` has their ids. Publishes DeliveriesQueued."""
         # As text: SQLite uses the index of failed deliveries only when it sees the state.
         ended = "t1.state = 'failed'" if which.delivery_ids is None else "t1.state IN ('not_sent', 'failed')"
         query = _filtered(DeliveryModel.select(DeliveryModel.seq), replace(which, state=None, replay=None)).where(
@@ -284,6 +308,7 @@ class Deliveries(Part):
             self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
 
     async def send_now(self, delivery: Delivery) -> None:
+        """Make a delivery that waits for its retry due at once. Publishes DeliveryDue, unless it was sent meanwhile."""
         waits = (DeliveryModel.state == "queued") & DeliveryModel.sending_at.is_null()
         query = DeliveryModel.update(due_at=0).where(DeliveryModel.id == delivery.id, waits)
 
@@ -294,6 +319,7 @@ class Deliveries(Part):
         await self._writer.run(query.execute, after)
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
+        """A request's deliveries, oldest first."""
         query = _listed().where(CaptureModel.id == capture_id, queries.visible("t2")).order_by(DeliveryModel.seq)
         return await self._readers.run(
             lambda database: [LISTED.record(row) for row in query.tuples().execute(database)]
@@ -302,6 +328,8 @@ class Deliveries(Part):
     async def page(
         self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
+        """At most `limit` deliveries, each with its number: those numbered below `before`, the last queued first; or
+        those above `after`, the first queued first."""
         if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
             return []
         live = _filtered(_listed(DeliveryModel.seq), which)
@@ -325,6 +353,7 @@ class Deliveries(Part):
         return await self._readers.run(lambda database: query.scalar(database) + unsent.count_deleted(database, which))
 
     async def target_counts(self) -> dict[int, TargetCounts]:
+        """By target; those whose counts are 0 are missing."""
         number = fn.COUNT(DeliveryModel.seq)
         queued = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
         failing = TargetModel.select(TargetModel.id, TargetModel.failures).where(TargetModel.failures > 0)
@@ -343,10 +372,13 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def target_troubles(self) -> list[TargetTrouble]:
+        """The targets that are paused, or to which the last delivery failed."""
         values = {"now": now_us()}
         return await self._readers.run(lambda database: to_troubles(execute(database, TROUBLES, values)))
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
+        """In order. Raises NotFoundError."""
+
         def job(database: Database) -> list[Attempt]:
             if unsent.count_deleted(database, DeliveryFilter(delivery_ids=(delivery_id,))):
                 return []  # they were deleted with it
@@ -355,9 +387,12 @@ class Deliveries(Part):
         return await self._readers.run(job)
 
     async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+        """The last attempt of each of these deliveries that has one."""
         return await self._readers.run(lambda database: delivery_results.last_of(database, delivery_ids))
 
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
+        """The stored part of the target's response body, of the last attempt (None) or this one. Raises
+        NotFoundError."""
         return await self._readers.run(lambda database: delivery_results.response_body(database, delivery_id, attempt))
 
     def _grew(self, endpoint_id: int, size: int) -> None:

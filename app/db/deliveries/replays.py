@@ -36,13 +36,14 @@ _ENDED = {DeliveryState.DELIVERED.value: "1", DeliveryState.NOT_SENT.value: "-"}
 
 
 class Replays(Part):
-    """Raises as `ReplayRepository` says."""
+    """The replays that were started."""
 
     async def load(self) -> None:
         """Mark those that were going on when the last run ended as interrupted."""
         await self._writer.run(partial(interrupt, which=ReplayModel.select()))
 
     async def save(self, replay: Replay) -> None:
+        """Store a new replay, or what changed."""
         await self._writer.run(lambda database: _save(database, replay))
 
     async def get(self, replay_id: str) -> Replay | None:
@@ -50,10 +51,12 @@ class Replays(Part):
         return await self._readers.run(lambda database: next((_replay(row) for row in query.execute(database)), None))
 
     async def latest(self, limit: int = 50) -> list[Replay]:
+        """The last started first."""
         query = ReplayModel.select().order_by(ReplayModel.id.desc()).limit(limit)
         return await self._readers.run(lambda database: [_replay(row) for row in query.execute(database)])
 
     async def results(self, replay_id: str) -> EarlierResults:
+        """What came of its deliveries so far."""
         query = (
             DeliveryModel.select(
                 CaptureModel.id,

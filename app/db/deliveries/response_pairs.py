@@ -28,7 +28,7 @@ _COUNTS = SQL(
 
 
 class ResponsePairReader(Part):
-    """Raises as `ResponsePairRepository` says."""
+    """What two targets of an endpoint responded to the same requests."""
 
     async def page(
         self,
@@ -40,6 +40,13 @@ class ResponsePairReader(Part):
         limit: int = 100,
         capture_ids: Sequence[str] | None = None,
     ) -> ResponsePairs:
+        """At most `limit` requests older than `before` with ended deliveries to both targets, newest first; fewer if
+        their responses are large, or if most requests went to one of the targets only. Only `capture_ids`, unless None.
+
+        A replay's delivery counts like any other, so the newest response is compared, unless the replay changed the
+        request or cut connections off on purpose.
+        """
+
         def job(database: Database) -> ResponsePairs:
             with database.atomic():  # one snapshot: nothing is purged between the statements
                 rows = _candidates(database, endpoint_id, (first_target, second_target), before, capture_ids)

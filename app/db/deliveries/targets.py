@@ -29,13 +29,15 @@ from app.db.write_jobs import AdaptiveBatch
 
 
 class Targets(Part):
-    """Raises as `TargetRepository` says."""
+    """The targets of endpoints. Changes publish EndpointSaved, then TargetChanged, and raise NotFoundError if the
+    endpoint or target is gone."""
 
     def __init__(self, shared: Shared, removed: RemovedTargets) -> None:
         super().__init__(shared)
         self._removed, self.by_id = removed, self._directory.target
 
     async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
         self._directory.require(endpoint_id)
         draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft)
@@ -47,12 +49,14 @@ class Targets(Part):
         return next(target for target in targets if target.id == number)
 
     async def update(self, target_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
         target = self._require(target_id)
         draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft, target)
         return await self._update(target, from_target_draft(draft), at_once=draft != target.draft())
 
     async def move(self, target_id: int, position: int) -> None:
+        """Move it to this position among its endpoint's targets, counted from 1. Raises InvalidFieldsError too."""
         endpoint = self._directory.require(self._require(target_id).endpoint_id)
         wrong = position_error(position, len(endpoint.targets))
         check_fields([FieldError(field="position", message=wrong)] if wrong else [])
@@ -70,6 +74,7 @@ class Targets(Part):
         await self._writer.run(job, lambda targets: self._changed(endpoint.id, targets, target_id))
 
     async def delete(self, target_id: int) -> None:
+        """End what is queued for it: not sent, or failed if there was an attempt. Those that ended stay."""
         target = self._require(target_id)
 
         def job(database: Database) -> tuple[Target, ...]:
@@ -84,6 +89,7 @@ class Targets(Part):
         await self._removed.run()
 
     async def pause(self, target_id: int) -> Target:
+        """Keep deliveries to it queued."""
         return await self._update(self._require(target_id), {"paused": PausedBy.USER.value})
 
     async def resume(self, target_id: int) -> Target:

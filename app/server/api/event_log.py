@@ -12,6 +12,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,9 +30,11 @@ from app.core.events import (
 )
 from app.core.model import Summary
 from app.core.record import Record
-from app.core.store import CaptureRepository
 from app.server.api.serializers import made
 from hookline import records
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
 
 KEPT = 10_000
 """Events."""
@@ -88,7 +91,7 @@ class LoggedEvent(msgspec.Struct, gc=False):
 class EventLog:
     """All methods are called on the loop's thread."""
 
-    def __init__(self, bus: Bus, captures: CaptureRepository) -> None:
+    def __init__(self, bus: Bus, captures: Captures) -> None:
         self._bus, self._captures = bus, captures
         self._subscriptions = Subscriptions(bus)
         self._events: deque[LoggedEvent] = deque()

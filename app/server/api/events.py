@@ -8,13 +8,13 @@ import contextlib
 import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
-from app.core.store import CaptureRepository
 from app.server.api.event_log import POSITION_PATTERN, EventLog, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
@@ -25,6 +25,9 @@ from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, json
 from app.server.api.services import ApiServices
 from hookline import records
 
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+
 FIRST_BATCH = 8
 """Small, because a caller that is behind often wants only the next capture."""
 
@@ -33,7 +36,7 @@ class NewCaptures:
     """Captures after `position`, which moves on with each batch: in the order of storing, none left out and none twice,
     first those stored since, then as they come."""
 
-    def __init__(self, log: EventLog, captures: CaptureRepository, start: Position) -> None:
+    def __init__(self, log: EventLog, captures: Captures, start: Position) -> None:
         self._log, self._captures, self.position = log, captures, start
         self._batch = FIRST_BATCH
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -37,7 +37,6 @@ from app.core.replay.spec import (
 from app.core.rules import FieldError
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
-from app.core.store import EndpointRepository
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem, query_problem
 from app.server.api.routes import (
@@ -55,6 +54,9 @@ from app.server.api.routes import (
 from app.server.api.serializers import full_delivery_out, made
 from app.server.api.services import REPLAYS_KEPT
 from hookline import records
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 ACCEPTED = Returns(records.FullReplay, 202, headers=LOCATED)
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -277,7 +279,7 @@ def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
     )
 
 
-def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
+def full_spec(given: ReplayIn, endpoints: Endpoints) -> ReplaySpec:
     """Raises InvalidFieldsError, or a Problem for an invalid search or an unknown endpoint."""
     errors = [*_source_errors(given), *_sending_errors(given)]
     if given.edit is not None:
@@ -299,7 +301,7 @@ def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
     )
 
 
-def _matching(given: ReplayIn, endpoints: EndpointRepository) -> MatchingRequests:
+def _matching(given: ReplayIn, endpoints: Endpoints) -> MatchingRequests:
     endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
     if given.q.strip():
         try:
@@ -396,11 +398,11 @@ def _exclusive(field: str, other: str) -> FieldError:
     return FieldError(field=field, message=f"{field} and {other} cannot be combined.")
 
 
-def replay_out(replay: Replay, endpoints: EndpointRepository) -> records.Replay:
+def replay_out(replay: Replay, endpoints: Endpoints) -> records.Replay:
     return _out(records.Replay, replay, endpoints)
 
 
-def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> records.FullReplay:
+def full_replay_out(replay: Replay, endpoints: Endpoints) -> records.FullReplay:
     source, edit = replay.spec.source, replay.spec.edit
     return _out(
         records.FullReplay,
@@ -416,7 +418,7 @@ def _progress_out(progress: ReplayProgress) -> records.ReplayProgress:
     return made(records.ReplayProgress, progress, targets=targets)
 
 
-def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others: Any) -> R:
+def _out(shape: type[R], replay: Replay, endpoints: Endpoints, **others: Any) -> R:
     spec = replay.spec
     source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
     endpoint = None if source.endpoint_id is None else endpoints.by_id(source.endpoint_id)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
 from msgspec import UNSET, UnsetType
@@ -20,7 +20,6 @@ from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
 from app.core.search.query import Query
-from app.core.store import CaptureRepository
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,
@@ -57,6 +56,9 @@ from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
 from hookline import records
 
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+
 S = TypeVar("S", bound=records.Summary)
 AFTER = place("after", "Only those received after this time or request.")
 BEFORE = place("before", "Only those received before this time or request.")
@@ -76,7 +78,7 @@ class CaptureFilter:
 
     def __init__(
         self,
-        captures: CaptureRepository,
+        captures: Captures,
         endpoint_id: int | None,
         query: Query | None,
         secret_headers: SecretHeaders | None = None,
@@ -272,9 +274,7 @@ class DecodeError(Exception):
     """The body cannot be decoded; `str()` of it says why, in a sentence."""
 
 
-async def send_body(
-    request: web.Request, capture: Capture, captures: CaptureRepository, *, decode: bool
-) -> web.StreamResponse:
+async def send_body(request: web.Request, capture: Capture, captures: Captures, *, decode: bool) -> web.StreamResponse:
     """Respond with the body of `capture`; a 422 problem when it cannot be decoded."""
     names = codings(capture.headers) if decode else ()
     size = capture.size
@@ -297,7 +297,7 @@ async def send_body(
     return response
 
 
-async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:
+async def stored_parts(captures: Captures, capture: Capture) -> AsyncIterator[bytes]:
     """The body as stored, in parts."""
     for offset in range(0, capture.size, PART_SIZE):
         part = await captures.body(capture.id, offset, PART_SIZE)

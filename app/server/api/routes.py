@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from app.core.errors import NotFoundError
 from app.core.model import Capture, Endpoint
-from app.core.store import EndpointRepository
 from app.server.api.parameters import Parameter, check_names
 from app.server.api.problems import Problem, decoded, json_text, problem_of
 from app.server.api.services import ApiServices
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 T = TypeVar("T")
 
@@ -186,7 +188,7 @@ def done() -> web.Response:
     return web.Response(status=204)
 
 
-def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
+def endpoint_named(endpoints: Endpoints, slug: str) -> Endpoint:
     """The endpoint of that slug, or a 404 problem."""
     endpoint = endpoints.by_slug(slug)
     if endpoint is None:

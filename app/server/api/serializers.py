@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,10 +18,12 @@ from app.core.delivery import Attempt, Delivery, wait_of
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.raw_request import slug_of
 from app.core.record import Record
-from app.core.store import EndpointRepository
 from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import TunnelState
 from hookline import records
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -184,7 +186,7 @@ def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **
     )
 
 
-def refusal_out(refusal: Refusal, endpoints: EndpointRepository) -> records.Refusal:
+def refusal_out(refusal: Refusal, endpoints: Endpoints) -> records.Refusal:
     slug = slug_of(refusal.target)
     known = slug if slug and endpoints.by_slug(slug) is not None else None
     return made(records.Refusal, refusal, endpoint=known, source=_source(refusal))

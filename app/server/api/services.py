@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
 from app.server.node_counts import NodeCounts
@@ -17,6 +16,7 @@ from app.server.tunnel.service import TunnelService
 
 if TYPE_CHECKING:
     from app.current_settings import CurrentSettings
+    from app.db.store import Store
     from app.troubles import Troubles
 
 REPLAYS_KEPT = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
 from aiohttp import web
@@ -16,7 +16,6 @@ from app.core.model import Plan, StorageSize
 from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
-from app.core.store import BackupRepository
 from app.core.tunnel.tunnel import DOWN
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
@@ -34,6 +33,9 @@ from app.server.api.routes import (
 from app.server.api.serializers import made, patch_of, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
+
+if TYPE_CHECKING:
+    from app.db.sqlite.backup.backups import Backups
 
 
 class RefusedKey(Record, frozen=True):
@@ -252,7 +254,7 @@ class BackupCalls(Calls):
         await self._backups().cancel()
         return await self.read(request)
 
-    def _backups(self) -> BackupRepository:
+    def _backups(self) -> Backups:
         file = self._services.store.file
         if file is None:
             raise Problem("cannot-back-up", "A team's store is on a database server: back it up with pg_dump there.")

@@ -6,14 +6,13 @@ import base64
 import binascii
 import hmac
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.hop_by_hop import LOOP_HEADER
 from app.core.model import METHODS, Auth, Endpoint, Refusal
 from app.core.raw_request import slug_of
 from app.core.record import Headers
-from app.core.store import EndpointRepository
 from app.core.target import Target
 from app.server.capture import responses
 from app.server.capture.client import Client
@@ -21,6 +20,9 @@ from app.server.capture.incoming_body import IncomingBody
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
 from app.server.probe_key import ProbeKey
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 RETRY_AFTER = (("Retry-After", "10"),)
 _METHODS = frozenset(METHODS)
@@ -100,7 +102,7 @@ def over_storage_limit(error: StorageLimitError) -> Rejection:
 class Admission:
     """Decides on heads. Caches the configuration of each endpoint until it changes."""
 
-    def __init__(self, endpoints: EndpointRepository, instance_id: str, probe_key: ProbeKey | None = None) -> None:
+    def __init__(self, endpoints: Endpoints, instance_id: str, probe_key: ProbeKey | None = None) -> None:
         self._endpoints = endpoints
         self._probe_key = probe_key
         self._instance_id = instance_id

@@ -16,7 +16,6 @@ from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.providers import Identify, ProviderMatch, kind_of, no_provider
 from app.core.raw_request import slug_of
 from app.core.record import Headers
-from app.core.store import CaptureRepository, Store
 from app.server.addresses import Addresses
 from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
@@ -32,6 +31,8 @@ from app.server.target_responses import TargetResponses
 
 if TYPE_CHECKING:
     from app.current_settings import CurrentSettings
+    from app.db.captures import Captures
+    from app.db.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def read_small_body(request: Request, limit: int) -> Body | None:
 class BodyBuffer:
     """A body being received. Full parts are stored at once; while memory is short, also what has come of the next."""
 
-    def __init__(self, memory: BodyMemory, captures: CaptureRepository, endpoint_id: int) -> None:
+    def __init__(self, memory: BodyMemory, captures: Captures, endpoint_id: int) -> None:
         self._memory, self._captures, self._endpoint_id = memory, captures, endpoint_id
         self._part = bytearray()
         """What has come since the last part was stored."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.core.delivery import result_text
 from app.core.errors import NotAllowedError
@@ -23,13 +24,16 @@ from app.core.events import (
     TargetChanged,
 )
 from app.core.model import DeliveryState, Endpoint
-from app.core.store import EndpointRepository, Store
 from app.core.target import PausedBy, Target
 from app.core.target_text import resume_advice
 from app.core.text import count_of
 from app.server.forward.lazy_sender import LazySender, stored
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
+    from app.db.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +55,7 @@ class _Logged:
 class FailureLog:
     """Names targets by their numbers: their URLs may contain a token."""
 
-    def __init__(self, endpoints: EndpointRepository) -> None:
+    def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
         self._logged: dict[int, _Logged] = {}
         self._paused: dict[int, int] = {}

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeVar
 from app.core.delivery import Attempt, QueuedDelivery, RequestEdit
 from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import AttemptsMade, Event
-from app.core.store import Store
 from app.core.target import Target
 
 if TYPE_CHECKING:
+    from app.db.store import Store
     from app.server.forward.sender import AttemptSender
 
 T = TypeVar("T")

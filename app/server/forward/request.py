@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,9 +20,11 @@ from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.hop_by_hop import FRAMING, LOOP_HEADER, hop_by_hop
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
-from app.core.store import CaptureRepository
 from app.core.target import Target, escapes_path, sendable, sub_path, target_below
 from app.server.forward.attempt_failure import AttemptError
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -100,7 +103,7 @@ class StoredBody:
     `problem`: why `begin` found that it cannot be sent.
     """
 
-    def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
+    def __init__(self, captures: Captures, capture: Capture) -> None:
         self._captures, self._capture = captures, capture
         self._first: bytes | None = None
         self.problem: str | None = None

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from msgspec.structs import replace
@@ -17,13 +18,15 @@ from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelive
 from app.core.errors import StorageUnavailableError
 from app.core.record import Headers
 from app.core.redaction.names import is_secret_header
-from app.core.store import CaptureRepository
 from app.core.target import Target, sendable
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import REDIRECTS, Exchange, StaleConnectionError, TargetResponse
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request, parse_url
 from app.server.forward.tls import TlsOptions
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +89,7 @@ def followed_text(urls: list[str]) -> str:
 class AttemptSender:
     """Owns the connections to the targets."""
 
-    def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
+    def __init__(self, captures: Captures, instance_id: str) -> None:
         self._captures = captures
         self._instance_id = instance_id
         self._pool = ConnectionPool()

@@ -10,6 +10,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,9 +19,11 @@ from app.core.delivery import Delivery, QueuedDelivery, ended_state
 from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.retry import next_attempt, next_step, uses_retry
-from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
 from app.server.forward.lazy_sender import Made, stored
+
+if TYPE_CHECKING:
+    from app.db.deliveries.deliveries import Deliveries
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +67,7 @@ class TargetQueue:
     until the store tells something of them, such as that they were interrupted.
     """
 
-    def __init__(self, target_id: int, repository: DeliveryRepository, unstorable: set[str]) -> None:
+    def __init__(self, target_id: int, repository: Deliveries, unstorable: set[str]) -> None:
         self._target_id, self._repository, self._unstorable = target_id, repository, unstorable
         self.taken: set[str] = set()
         self._next: deque[QueuedDelivery] = deque()

@@ -6,18 +6,20 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, QueuedDelivery
 from app.core.model import DeliveryState
-from app.core.store import Store
 from app.core.target import PausedBy, Target
 from app.server.forward.lazy_sender import LazySender, Made, stored
 from app.server.forward.target_queue import TargetQueue, after
 from app.server.target_responses import TargetResponses
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 
 class RateLimit:

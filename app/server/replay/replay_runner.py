@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, suppress
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from app.core.clock import now_us
 from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, short_result
@@ -31,12 +32,15 @@ from app.core.replay.spec import (
 )
 from app.core.replay.summary import Histogram
 from app.core.search.parse import parse
-from app.core.store import CaptureRepository, Store
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
 from app.server.forward.target_queue import after
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+    from app.db.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +67,7 @@ class Selection:
             yield capture_id, uuid7_us(capture_id)
 
 
-async def select(source: ReplaySource, captures: CaptureRepository) -> Selection:
+async def select(source: ReplaySource, captures: Captures) -> Selection:
     """Raises StorageUnavailableError, or QueryError if the query is wrong."""
     if isinstance(source, ChosenRequests):
         selection = Selection()
@@ -73,7 +77,7 @@ async def select(source: ReplaySource, captures: CaptureRepository) -> Selection
     return await _matching(source, captures)
 
 
-async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Selection:
+async def _matching(source: MatchingRequests, captures: Captures) -> Selection:
     selection, before = Selection(), None
     if source.received_before is not None:
         before = PageKey(received_at=source.received_before, id=first_id(source.received_before))

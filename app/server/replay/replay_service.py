@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -32,10 +33,12 @@ from app.core.replay.spec import (
 )
 from app.core.replay.summary import endpoint_name, replay_summary
 from app.core.rules import FieldError
-from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
 from app.server.replay.replay_runner import ReplayRunner, select
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 log = logging.getLogger(__name__)
 

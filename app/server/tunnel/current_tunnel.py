@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,7 +12,6 @@ from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
-from app.core.store import EndpointRepository, TunnelRepository
 from app.core.tunnel.program import AddressHeader
 from app.core.tunnel.tunnel import (
     CONNECTED,
@@ -26,13 +26,16 @@ from app.core.tunnel.tunnel import (
 )
 from app.server.tunnel.launch import Launch
 
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints, Tunnels
+
 log = logging.getLogger(__name__)
 
 
 class CurrentTunnel:
     """What `Session` reports, and what others ask. Each change publishes `TunnelChanged`."""
 
-    def __init__(self, repository: TunnelRepository, endpoints: EndpointRepository, bus: Bus) -> None:
+    def __init__(self, repository: Tunnels, endpoints: Endpoints, bus: Bus) -> None:
         self._repository, self._endpoints, self._bus = repository, endpoints, bus
         self.tunnel = Tunnel()
         self.launch: Launch | None = None

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
 from app.core.node import NOT_CAPTURING
-from app.core.store import Store
 from app.core.tunnel.program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
 from app.server.addresses import Addresses
@@ -20,6 +19,9 @@ from app.server.probe_key import ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, installed_path
 from app.server.tunnel.session import Session, Timing
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 ENDING = (TunnelState.OFF, TunnelState.FAILED)
 CLOSE_GRACE_S = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QShowEvent
@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.store import EndpointRepository
 from app.core.text import count_of
 from app.ui.commands.command import CommandButton
 from app.ui.deliveries.commands import DeliveryCommands
@@ -44,6 +43,9 @@ from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.side_by_side import SideBySide
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 NEAR_END = 40 * ROW
 """Pixels before the end of the list at which the next page is read."""
@@ -242,7 +244,7 @@ class _DeliveryFilters(SideBySide):
 
     changed = Signal(object)
 
-    def __init__(self, endpoints: EndpointRepository, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, endpoints: Endpoints, theme: Theme, parent: QWidget) -> None:
         super().__init__(metrics.SPACE_2, parent)
         self._endpoints = endpoints
         self.state = Segmented(STATES, self)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QColor, QIcon, QImage, QPainter, QPixmap
@@ -17,11 +17,14 @@ from app.core.bodies.escape import escape
 from app.core.files import resource
 from app.core.gist.words import shortened
 from app.core.model import Endpoint
-from app.core.store import CaptureRepository, EndpointRepository
 from app.ui.desktop.text import NAME_MAX, badge_text, menu_text
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.theme.tokens import LIGHT
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+    from app.db.endpoints import Endpoints
 
 Glyphs = dict[str, tuple[str, ...]]
 
@@ -172,9 +175,7 @@ class UnreadCount(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, endpoints: EndpointRepository, captures: CaptureRepository, qt_events: QtEvents, parent: QObject
-    ) -> None:
+    def __init__(self, endpoints: Endpoints, captures: Captures, qt_events: QtEvents, parent: QObject) -> None:
         super().__init__(parent)
         self._endpoints, self._captures = endpoints, captures
         self.total = 0

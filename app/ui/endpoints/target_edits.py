@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from app.core.errors import NotFoundError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, target_errors
-from app.core.store import TargetRepository
 from app.core.target import Target, TargetDraft
+
+if TYPE_CHECKING:
+    from app.db.deliveries.targets import Targets
 
 
 @dataclass(eq=False)
@@ -119,10 +122,10 @@ class TargetEdits:
         self.items += [TargetEdit(target.draft(), target) for target in endpoint.targets if target.id not in known]
         return changed
 
-    async def save(self, targets: TargetRepository) -> None:
+    async def save(self, targets: Targets) -> None:
         """Delete, create and change what differs, then put all into their order.
 
-        `follow` must be called with each change meanwhile. Raises as `TargetRepository` does.
+        `follow` must be called with each change meanwhile. Raises as `Targets` does.
         """
         self._saving = True
         try:
@@ -130,7 +133,7 @@ class TargetEdits:
         finally:
             self._saving = False
 
-    async def _save(self, targets: TargetRepository) -> None:
+    async def _save(self, targets: Targets) -> None:
         self.saving = None
         for target in self.removals():
             try:

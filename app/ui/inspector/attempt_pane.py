@@ -19,7 +19,6 @@ from app.core.delivery import RESPONSE_REMOVED, Attempt, Delivery, FailureKind, 
 from app.core.delivery_text import reason_text
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
-from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
@@ -43,6 +42,7 @@ from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
+    from app.db.captures import Captures
     from app.server.replay import ReplayService
 
 TEXT_MAX = 256 * 1024
@@ -325,7 +325,7 @@ def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
 
 
 async def sent_body(
-    attempt: Attempt, delivery: Delivery, capture: Capture, captures: CaptureRepository, replays: ReplayService
+    attempt: Attempt, delivery: Delivery, capture: Capture, captures: Captures, replays: ReplayService
 ) -> BodySource | None:
     """As much of it as was sent; None if it was another body that is no longer stored.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
@@ -13,7 +14,6 @@ from app.core.bodies.escape import escape
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.replay.spec import Replay
-from app.core.store import DeliveryRepository
 from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.table import MERGE_MS, failure_text, request_text
@@ -28,11 +28,14 @@ from app.ui.throttle import Throttle
 from app.ui.widgets.focus import is_enter
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView
 
+if TYPE_CHECKING:
+    from app.db.deliveries.deliveries import Deliveries
+
 LISTED = 1_000
 REQUEST, TARGET, RESULT, ATTEMPTS, TIME = range(5)
 
 
-async def read_failures(deliveries: DeliveryRepository, replay_id: str, most: int) -> list[Delivery]:
+async def read_failures(deliveries: Deliveries, replay_id: str, most: int) -> list[Delivery]:
     """The newest first. Raises StorageUnavailableError."""
     rows: list[tuple[int, Delivery]] = []
     for state in (DeliveryState.FAILED, DeliveryState.NOT_SENT):

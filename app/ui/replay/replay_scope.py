@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
@@ -11,7 +12,11 @@ from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
 from app.core.replay.summary import endpoint_name
 from app.core.search.parse import parse
-from app.core.store import ActivityRepository, CaptureRepository, EndpointRepository
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+    from app.db.endpoints import Endpoints
+    from app.db.queries import Activity
 
 SELECTED, MATCHING, ALL, RANGE = "selected", "matching", "all", "range"
 _NO_LIMIT = 2**31
@@ -54,7 +59,7 @@ def scope_of(source: ReplaySource) -> ReplayScope:
     return ReplayScope(**asdict(source))  # it has the fields of both kinds of source
 
 
-def shown_endpoint(source: ReplaySource, endpoints: EndpointRepository) -> str | None:
+def shown_endpoint(source: ReplaySource, endpoints: Endpoints) -> str | None:
     """The name of the endpoint that the requests are of, if it is one."""
     name = endpoint_name(source, endpoints.by_id)
     return None if name is None else escape(name)
@@ -62,9 +67,9 @@ def shown_endpoint(source: ReplaySource, endpoints: EndpointRepository) -> str |
 
 async def count_requests(
     source: ReplaySource,
-    captures: CaptureRepository,
-    activity: ActivityRepository,
-    endpoints: EndpointRepository,
+    captures: Captures,
+    activity: Activity,
+    endpoints: Endpoints,
 ) -> int:
     """How many requests `source` has now.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -26,7 +27,6 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QToolTip, QWidget
 from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, Bar, Span, period_text, ticks
 from app.core.clock import now_us
 from app.core.events import Bus
-from app.core.store import ActivityRepository
 from app.ui.requests.activity_source import ActivitySource
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -38,6 +38,9 @@ from app.ui.widgets.focus import by_keyboard
 from app.ui.widgets.labels import FittingLabel, plain_tooltip
 from app.ui.widgets.layout import Space, Stretch, hbox, vbox
 from app.ui.widgets.segmented import Segmented
+
+if TYPE_CHECKING:
+    from app.db.queries import Activity
 
 HEIGHT = 62
 TOP, LABELS_HEIGHT = 6, 16
@@ -376,7 +379,7 @@ class ActivityStrip(QFrame):
 
     range_selected = Signal(object)
 
-    def __init__(self, activity: ActivityRepository, bus: Bus, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, activity: Activity, bus: Bus, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "header")
         self.times: tuple[int, int] | None = None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -23,10 +24,12 @@ from app.core.events import (
 )
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
-from app.core.store import ActivityRepository
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged
+
+if TYPE_CHECKING:
+    from app.db.queries import Activity
 
 PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
 
@@ -36,7 +39,7 @@ class ActivitySource(QObject):
 
     changed = Signal()
 
-    def __init__(self, activity: ActivityRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, activity: Activity, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.endpoint_id: int | None = None
         self.span = Span.HOUR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QStandardPaths, QTimer, Slot
@@ -16,7 +17,6 @@ from app.core.errors import HooklineError
 from app.core.model import PurgeReport, StorageSize
 from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
-from app.core.store import BackupRepository
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP
@@ -33,6 +33,9 @@ from app.ui.widgets.file_dialog import ALL_FILES, FileDialog
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Space, hbox, vbox
 from app.ui.widgets.meter import Meter
+
+if TYPE_CHECKING:
+    from app.db.sqlite.backup.backups import Backups
 
 BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
 RESTORE_TEXT = (
@@ -73,9 +76,7 @@ class JobProgress(QWidget):
 class BackupRows(QWidget):
     """The rows of the storage settings about backups. A backup goes on when the dialog is closed."""
 
-    def __init__(
-        self, services: Services, backups: BackupRepository, theme: Theme, tasks: Tasks, parent: QWidget
-    ) -> None:
+    def __init__(self, services: Services, backups: Backups, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._backups, self._theme, self._tasks = services, backups, theme, tasks
         self.back_up = Button("Back up…", theme, self)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.model import Endpoint
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore
 

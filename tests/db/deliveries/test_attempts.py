@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.store import Store
 from app.core.target import TargetCounts, TargetDraft
+from app.db.store import Store
 from tests import deliveries, factories
 
 

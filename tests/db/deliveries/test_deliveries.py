@@ -13,9 +13,9 @@ from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureK
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
 from app.core.model import PART_SIZE, WORST_FIRST, Capture, DeliveryState, Endpoint
-from app.core.store import Store
 from app.core.target import PausedBy, TargetCounts, TargetDraft
 from app.db.deliveries import targets as targets_module
+from app.db.store import Store
 from tests import factories
 from tests.db.deliveries.conftest import URL, Reopen
 from tests.db.helpers import BODY, OpenStore, Place, add, kept_bytes, of_kind, query, recount_bytes, write

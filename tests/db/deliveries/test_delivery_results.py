@@ -12,8 +12,8 @@ from app.core.delivery import Attempt, Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
 from app.core.model import DeliveryState, Endpoint
-from app.core.store import Store
 from app.db.deliveries import delivery_results
+from app.db.store import Store
 from tests import factories
 from tests.db.deliveries.conftest import Reopen
 from tests.db.deliveries.test_deliveries import queue, queued

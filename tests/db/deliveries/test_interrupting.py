@@ -12,8 +12,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
 from app.core.model import Endpoint
 from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplaySpec, ReplayState
-from app.core.store import Store
 from app.core.target import TargetDraft
+from app.db.store import Store
 from tests.db.deliveries.test_deliveries import FAILED, QUEUED, end, queue
 from tests.db.helpers import OpenStore, Place, kept_bytes, of_kind, query, recount_bytes
 

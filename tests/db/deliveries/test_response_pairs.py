@@ -13,8 +13,8 @@ from app.core.delivery import Delivery, RequestEdit
 from app.core.ids import uuid7
 from app.core.model import Endpoint
 from app.core.replay.spec import ChosenRequests, Faults, Replay, ReplaySpec
-from app.core.store import Store
 from app.db.deliveries import response_pairs
+from app.db.store import Store
 from tests import deliveries
 
 JSON = (("Content-Type", "application/json"),)

@@ -12,8 +12,8 @@ from app.core.delivery import DeliveryFilter, FailureKind
 from app.core.events import Event, Purged
 from app.core.model import DeliveryState, Endpoint
 from app.core.sizes import KIB, MIB
-from app.core.store import Store
 from app.core.target import TargetDraft
+from app.db.store import Store
 from tests import deliveries, factories
 from tests.db.helpers import OpenStore, Place, add, of_kind, query, write
 from tests.db.retention.test_storage_limits import calm, check, left, used

@@ -12,7 +12,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError, PlanLimitError
 from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event, PlanChanged
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import create_refusal, plan_refusal
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import INTEGRITY_ERRORS, OpenStore, Place, add, add_many, of_kind, query, write
 from tests.support import until

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.core.model import Endpoint
-from app.core.store import Store
 from app.core.tunnel.tunnel import TunnelCopy
 from app.db import endpoints
+from app.db.store import Store
 from tests.db.helpers import OpenStore, Place, query
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from peewee import Database
 
 from app.core.delivery import DeliveryFilter
-from app.core.store import Store
 from app.db.deliveries import deliveries, targets
 from app.db.raw_sql import execute, json_list
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import Place, write
 from tests.deliveries import URL

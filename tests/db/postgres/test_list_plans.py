@@ -6,9 +6,9 @@ import pytest
 from peewee import Database
 
 from app.core.model import Endpoint, PageKey
-from app.core.store import Store
 from app.db import queries
 from app.db.raw_sql import execute
+from app.db.store import Store
 from tests.db.helpers import Place, write
 
 REQUESTS, PAGE = 5_000, 100

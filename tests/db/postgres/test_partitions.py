@@ -10,8 +10,8 @@ import pytest
 
 from app.core.clock import DAY_US, now_us
 from app.core.model import Endpoint
-from app.core.store import Store
 from app.db.postgres.schema import PARTITION
+from app.db.store import Store
 from tests.db.helpers import Place, add, query
 
 TABLES = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'hookline.{}'::regclass ORDER BY 1"

@@ -8,7 +8,7 @@ import pytest
 from app.core.errors import NotFoundError
 from app.core.model import Endpoint
 from app.core.providers import ProviderMatch
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore, add
 

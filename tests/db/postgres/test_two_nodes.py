@@ -11,7 +11,7 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeletionUndone, Event
 from app.core.model import PART_SIZE, Plan
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.hands import NOW, Hands
 from tests.db.helpers import OpenStore, Place, add, add_many, kept_bytes, of_kind, query, recount, recount_bytes

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from app.core.activity import Bar
 from app.core.delivery import Delivery
 from app.core.model import Capture, DeliveryState, Endpoint
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add
 

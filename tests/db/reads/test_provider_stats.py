@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.core.model import SenderCount
-from app.core.store import Store
 from app.db import queries
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore
 

@@ -9,8 +9,8 @@ import threading
 import pytest
 from peewee import Database
 
-from app.core.store import Store
 from app.db.readers import THREADS
+from app.db.store import Store
 
 
 async def test_a_read_whose_caller_has_given_up_is_not_run(store: Store) -> None:

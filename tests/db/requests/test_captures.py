@@ -17,8 +17,8 @@ from peewee import Database
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
-from app.core.store import Store
 from app.db import captures as captures_module
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, INTEGRITY_ERRORS, OpenStore, Place, add, add_many, check_totals, of_kind, query
 from tests.stored import store_request

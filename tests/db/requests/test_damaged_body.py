@@ -10,8 +10,8 @@ import pytest
 
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
-from app.core.store import Store
 from app.db.deliveries.deliveries import SHORT_BODY, TINY_BODY
+from app.db.store import Store
 from tests import damage, factories
 from tests.db.helpers import Place, add
 from tests.stored import store_request

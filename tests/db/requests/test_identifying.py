@@ -6,7 +6,7 @@ from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint
 from app.core.providers import ProviderMatch
 from app.core.record import Headers
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore, Place, add, add_many, of_kind, query
 from tests.stored import store_request

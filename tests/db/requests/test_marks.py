@@ -9,8 +9,8 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsStarred
 from app.core.model import Capture, Endpoint
 from app.core.rules import NOTE_MAX
-from app.core.store import Store
 from app.db.captures import IDS_PER_STEP
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore, Place, add, add_many, of_kind, query
 

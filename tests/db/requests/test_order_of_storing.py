@@ -10,7 +10,7 @@ import pytest
 from app.core.events import Captured, Event
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.search.parse import parse
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore, add, add_many, of_kind
 from tests.stored import store_request

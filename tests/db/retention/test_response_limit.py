@@ -7,7 +7,7 @@ from pathlib import Path
 from app.core.delivery import Attempt
 from app.core.model import DeliveryState, Endpoint
 from app.core.sizes import KIB, MIB
-from app.core.store import Store
+from app.db.store import Store
 from tests import deliveries, factories
 from tests.db.helpers import OpenStore, Place, kept_bytes, query, write
 from tests.db.retention.test_storage_limits import calm, check, left, used

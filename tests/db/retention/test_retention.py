@@ -13,9 +13,9 @@ from peewee import Database
 from app.core.clock import DAY_US, now_us
 from app.core.events import Event, Purged
 from app.core.model import PART_SIZE, Counts, Endpoint
-from app.core.store import Store
 from app.db import deleting
 from app.db.raw_sql import execute, is_sqlite
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, OpenStore, Place, add, add_many, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.stored import store_request

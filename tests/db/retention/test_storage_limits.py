@@ -14,8 +14,8 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, Purged, RequestsRemoved, StorageLimitChanged
 from app.core.model import PART_SIZE, Endpoint
 from app.core.sizes import KIB, MIB
-from app.core.store import Store
 from app.db.storage_limits import StorageLimit
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import OpenStore, Place, add, check_totals, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.support import until

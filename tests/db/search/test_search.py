@@ -16,9 +16,9 @@ import pytest
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.search.parse import parse
-from app.core.store import Store
 from app.db.search.scan import Scan, ScanStep
 from app.db.search.sql_filter import to_sql_filter
+from app.db.store import Store
 from tests import factories
 from tests.codings import readable_bytes
 from tests.db.helpers import add, add_many

@@ -24,12 +24,12 @@ from app.core.clock import now_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
-from app.core.store import Store
 from app.db.search.index import background_index, trigrams
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.scan import meets
 from app.db.sqlite.search import GROUP, IndexFile
+from app.db.store import Store
 from tests import deliveries
 from tests.db.helpers import add, add_many, candidate, entry
 from tests.db.search.index import indexed, without_index

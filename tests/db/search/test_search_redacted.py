@@ -12,8 +12,8 @@ import pytest
 
 from app.core.model import Endpoint, Summary
 from app.core.search.format import quoted
-from app.core.store import Store
 from app.db.search import redacted
+from app.db.store import Store
 from tests.db.helpers import add
 from tests.db.search.index import indexed, without_index
 from tests.db.search.test_search import search

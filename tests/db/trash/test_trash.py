@@ -17,9 +17,9 @@ from app.core.errors import NotFoundError, PlanLimitError, StorageUnavailableErr
 from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
 from app.core.model import Capture, Counts, Endpoint, Plan
 from app.core.search.parse import parse
-from app.core.store import Store
 from app.db import trash
 from app.db.readers import THREADS
+from app.db.store import Store
 from app.db.trash import IDS_MAX
 from tests import factories
 from tests.db.helpers import OpenStore, Place, add, add_many, of_kind, query, recount

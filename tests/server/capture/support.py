@@ -18,8 +18,8 @@ from app.core.errors import EndpointChangedError, StorageLimitError, StorageUnav
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers import Identify, no_provider
-from app.core.store import Store
 from app.core.target import Target
+from app.db.store import Store
 from app.server.capture import CaptureServer, Handler, Limits
 from app.server.capture.eviction import EvictionStage
 from app.server.descriptors import KeptDescriptors

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from app.core.delivery import Attempt, Delivery, QueuedDelivery
 from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
-from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
+from app.db.deliveries.deliveries import Deliveries
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Handler
 from app.server.forward import Forwarder
@@ -48,7 +48,7 @@ class Stage:
         self.responses = TargetResponses()
         self.forwarder = self.new_forwarder(self.store.deliveries)
 
-    def new_forwarder(self, deliveries: DeliveryRepository) -> Forwarder:
+    def new_forwarder(self, deliveries: Deliveries) -> Forwarder:
         return Forwarder(store_with(self.store, deliveries=deliveries), self.bus, self.responses)
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from app.core.delivery import Attempt, RequestEdit
 from app.core.errors import NotFoundError
 from app.core.model import Capture
-from app.core.store import CaptureRepository
+from app.db.captures import Captures
 from app.server.forward.sender import AttemptSender
 from tests import factories
 from tests.server.forward.targets import OK, Received, _read
@@ -121,7 +121,7 @@ async def scripted(script: Script = answering_all, tls: ssl.SSLContext | None = 
 
 
 class Bodies:
-    """In place of a `CaptureRepository`: its bodies. `reads` lists the offsets that were asked for, `checks` counts how
+    """In place of a `Captures`: its bodies. `reads` lists the offsets that were asked for, `checks` counts how
     often a body was compared, which takes `check_s`."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.bodies = Bodies()
-        self.sender = AttemptSender(cast(CaptureRepository, self.bodies), "me")
+        self.sender = AttemptSender(cast(Captures, self.bodies), "me")
 
     async def attempts(
         self,

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState, Endpoint
-from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
+from app.db.deliveries.deliveries import Deliveries
 from app.server.forward import forwarder, lazy_sender
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
@@ -54,7 +54,7 @@ class Queue:
 @pytest.fixture
 def queue(stage: Stage) -> Queue:
     queue = Queue(stage)
-    stage.forwarder = stage.new_forwarder(cast(DeliveryRepository, queue))
+    stage.forwarder = stage.new_forwarder(cast(Deliveries, queue))
     return queue
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.model import DeliveryState
-from app.core.store import DeliveryRepository
+from app.db.deliveries.deliveries import Deliveries
 from app.server.forward import forwarder
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
@@ -48,7 +48,7 @@ class Queue:
 @pytest.fixture
 def queue(stage: Stage) -> Queue:
     queue = Queue(stage)
-    stage.forwarder = stage.new_forwarder(cast(DeliveryRepository, queue))
+    stage.forwarder = stage.new_forwarder(cast(Deliveries, queue))
     return queue
 
 

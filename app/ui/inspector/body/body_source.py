@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
@@ -13,9 +14,12 @@ from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
 from app.core.raw_request import head_bytes, is_chunked, trailer_bytes
 from app.core.record import Headers
-from app.core.store import CaptureRepository, DeliveryRepository
 from app.core.text import size_text
 from app.ui.tasks import in_thread
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
+    from app.db.deliveries.deliveries import Deliveries
 
 READ = 1024 * 1024
 """Bytes read at once when a whole body is processed."""
@@ -51,7 +55,7 @@ class BodySource:
         return ""
 
 
-def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
+def of_capture(capture: Capture, captures: Captures) -> BodySource:
     """The body of a request. A body of a single part is read once: if it is deleted meanwhile it can still be shown and
     copied.
     """
@@ -104,7 +108,7 @@ def _raw_facts(capture: Capture, size: int) -> list[str]:
     return facts
 
 
-def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:
+def of_attempt(attempt: Attempt, deliveries: Deliveries) -> BodySource:
     """The body of the response to an attempt, at most `PART_SIZE` of it; read once."""
     kept: list[bytes] = []
 

@@ -4,6 +4,7 @@ what is new."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
@@ -25,11 +26,13 @@ from app.core.events import (
 from app.core.ids import first_id
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.query import Query
-from app.core.store import Store
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
 from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
+
+if TYPE_CHECKING:
+    from app.db.store import Store
 
 REMEMBERED = 20_000
 """More are not remembered by id: they may be counted twice, and still count after they are deleted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -13,9 +13,11 @@ from app.core.ids import first_id, uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.record import Record
 from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
-from app.core.store import CaptureRepository
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.tasks import Latest, Tasks, is_temporary, unless_cancelled
+
+if TYPE_CHECKING:
+    from app.db.captures import Captures
 
 PAGE = 200
 _OLDEST = PageKey(received_at=-1, id="")
@@ -76,9 +78,7 @@ class Pager(QObject):
     reached_newest = Signal()
     """Paging upwards reached the newest request."""
 
-    def __init__(
-        self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.scope = ListScope()
         self.jumping = self.failed = False
@@ -254,9 +254,7 @@ class SearchPager(QObject):
     arrived = Signal(object)
     """Newer requests that match, newest first; empty if nothing new does."""
 
-    def __init__(
-        self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.scope = ListScope()
         self.searched = self.unexamined = 0

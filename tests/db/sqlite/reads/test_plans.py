@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.core.model import Endpoint
-from app.core.store import Store
 from app.db.queries import COUNT
 from app.db.raw_sql import of_sqlite
+from app.db.store import Store
 from tests.db.helpers import query
 
 NOW = 1_795_000_000_000_000

@@ -19,7 +19,7 @@ import pytest
 
 from app.core.events import Captured, Event
 from app.core.model import PART_SIZE, Endpoint
-from app.core.store import Store
+from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, OpenStore, add, add_many, of_kind, query
 from tests.db.requests.test_captures import key
