@@ -33,9 +33,8 @@ from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
-from app.ui.widgets.layout import fill, hbox, vbox
+from app.ui.widgets.layout import SideBySide, fill, hbox, vbox
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.side_by_side import SideBySide
 
 _CELLS = (
     ("received", "Received", "since start", "Requests that reached the capture port since this window opened"),

@@ -40,9 +40,8 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
+from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, vbox
 from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.side_by_side import SideBySide
 
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints

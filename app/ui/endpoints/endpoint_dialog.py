@@ -19,6 +19,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
@@ -26,7 +27,6 @@ from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fit_screen import FormScroll, bounded, fit
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
-from app.ui.widgets.storage_limit import confirm_storage_limit
 
 WIDTH = 600
 RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."

@@ -22,8 +22,8 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
+from app.ui.widgets.dialog import ALL_FILES, FileDialog
 from app.ui.widgets.fields import CheckField, LabeledField, Switch
-from app.ui.widgets.file_dialog import ALL_FILES, FileDialog
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import IconLabel, label

@@ -30,7 +30,7 @@ from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.file_dialog import FileDialog
+from app.ui.widgets.dialog import FileDialog
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import FittingLabel, label, show_or_hide
 from app.ui.widgets.layout import Stretch, hbox, vbox

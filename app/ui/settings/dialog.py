@@ -34,6 +34,7 @@ from app.ui.settings.storage import StorageSection
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField
@@ -42,7 +43,6 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip, restyle
 from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.rows import Index
-from app.ui.widgets.storage_limit import confirm_storage_limit
 
 _DETAILED_MAX = 2
 """Above this number of changes only names are listed."""

@@ -28,8 +28,7 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField, open_folder
-from app.ui.widgets.dialog import ask
-from app.ui.widgets.file_dialog import ALL_FILES, FileDialog
+from app.ui.widgets.dialog import ALL_FILES, FileDialog, ask
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Space, hbox, vbox
 from app.ui.widgets.meter import Meter

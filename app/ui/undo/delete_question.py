@@ -1,4 +1,5 @@
-"""What is asked before an endpoint or many requests are deleted: how many, from where, and which of them are marked."""
+"""What is asked before an endpoint or many requests are deleted: how many, from where, and which are marked; and before
+a storage limit deletes requests."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
-from app.core.model import Endpoint
-from app.core.text import count_of
+from app.core.model import Endpoint, StorageUse, WhenFull
+from app.core.sizes import exact_size
+from app.core.text import count_of, size_text
 from app.ui.tasks import cancel_unless_there
 from app.ui.theme.theme import Theme
-from app.ui.widgets.dialog import Question, QuestionText
+from app.ui.widgets.dialog import Question, QuestionText, ask
 
 UNDO = "You can undo this for 10 seconds."
 KEEP = "Keep starred requests and those with notes"
@@ -77,3 +79,17 @@ def sentences(parts: list[str]) -> str:
 def shortened(text: str) -> str:
     escaped = escape(text)
     return escaped if len(escaped) <= NAME_MAX else f"{escaped[: NAME_MAX - 1]}…"
+
+
+async def confirm_storage_limit(
+    parent: QWidget, theme: Theme, use: StorageUse, limit: int | None, when_full: WhenFull
+) -> bool:
+    """Whether the user agrees to what this limit deletes of what is stored now; True where that is nothing."""
+    if limit is None or when_full != "delete_oldest" or use.used <= limit:
+        return True
+    stored, over = (size_text(size) for size in (use.used, use.used - limit))
+    text = (
+        f"A limit of {exact_size(limit)} deletes at least {over} of the {stored} stored: the oldest requests, starred"
+        " ones too. This cannot be undone."
+    )
+    return await ask(parent, theme, "Delete the oldest requests?", text, "Delete oldest requests")

@@ -16,7 +16,7 @@ from app.core.tunnel.tunnel import TunnelState
 from app.ui.endpoints.qr_dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.file_dialog import FileDialog
+from app.ui.widgets.dialog import FileDialog
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL
 from tests.ui.waiting import settle, until, wait_for_widget

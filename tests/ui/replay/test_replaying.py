@@ -21,8 +21,7 @@ from app.ui.replay.replay_form import ENDPOINT, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import RANGE
 from app.ui.replay.replay_text import NO_URL
-from app.ui.widgets.dialog import Question
-from app.ui.widgets.file_dialog import FileDialog
+from app.ui.widgets.dialog import FileDialog, Question
 from app.ui.widgets.headers_field import NAME, TEXT, VALUE
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast

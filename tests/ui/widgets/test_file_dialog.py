@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QMessageBox, QWidget
 
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.target_form import FileField
-from app.ui.widgets.file_dialog import FileDialog
+from app.ui.widgets.dialog import FileDialog
 from tests.ui.desk import Desk, shown
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import notice, until, wait_for_widget

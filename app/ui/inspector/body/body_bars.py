@@ -15,9 +15,8 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.layout import Stretch, hbox
+from app.ui.widgets.layout import SideBySide, Stretch, hbox
 from app.ui.widgets.notices import NoticeText
-from app.ui.widgets.side_by_side import SideBySide
 
 
 def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], parent: QWidget) -> SideBySide:

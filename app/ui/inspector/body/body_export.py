@@ -26,7 +26,7 @@ from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.file_dialog import FileDialog
+from app.ui.widgets.dialog import FileDialog
 from app.ui.widgets.toast import Toast
 
 COPY_MAX = 8 * 1024 * 1024
