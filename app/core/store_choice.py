@@ -1,4 +1,4 @@
-"""Which store the window works on."""
+"""Which store the window works on, and how it is called there."""
 
 from __future__ import annotations
 
@@ -33,3 +33,13 @@ class StoreChoice(Record, frozen=True):
             help="Without that, it only shows and changes what others capture, and does no work for them.",
         ),
     ] = False
+
+
+def where(place: str) -> str:
+    """An address as menus have it: `ann@db.example.com/team`, or `service=team`."""
+    return place.partition("?")[0].partition("://")[2] or place
+
+
+def name_of(place: str) -> str:
+    """The shortest that tells it from others: its database, or its service."""
+    return where(place).rpartition("/")[2].rpartition("=")[2] or where(place)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QSplitte
 from app.core.clock import now_us
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
+from app.core.store_choice import name_of
 from app.core.text import capturing_text, count_of
 from app.core.tunnel.tunnel import TunnelState
 from app.core.worst_state import State
@@ -23,7 +24,6 @@ from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_rows import PAD, EndpointRow, NavRow, SidebarRow
 from app.ui.state_look import state_of
-from app.ui.stores.recent_stores import name_of
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.theme import metrics
 from app.ui.theme.fonts import LARGE, ui_font

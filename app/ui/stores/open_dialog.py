@@ -13,9 +13,8 @@ from app.core.errors import HooklineError
 from app.core.fields import fields_of
 from app.core.rules import FieldError
 from app.core.settings import store_error
-from app.core.store_choice import StoreChoice
+from app.core.store_choice import StoreChoice, where
 from app.ui.services import Services
-from app.ui.stores.recent_stores import where
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -1,25 +1,65 @@
-"""The commands that open another store, and the menu of the sidebar's head that has them."""
+"""The commands that open another store, the menu of the sidebar's head that has them, and the team stores that were
+opened last, in `window.ini` in the data folder. No address there has a password."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.store_choice import StoreChoice
+from app.core.settings import store_error
+from app.core.store_choice import StoreChoice, where
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of
 from app.ui.services import Services
-from app.ui.stores.recent_stores import RecentStore, RecentStores, where
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import confirm_discard, open_once
+from app.ui.window_file import WindowFile
 
 if TYPE_CHECKING:
     from app.ui.stores.open_dialog import OpenStoreDialog
+
+RECENT_KEY = "stores/recent"
+KEPT = 8
+
+
+class RecentStore(msgspec.Struct, frozen=True):
+    """`captures`: this machine captured into it, too."""
+
+    address: str
+    captures: bool = False
+
+
+class RecentStores:
+    """The last one first; invalid entries in the file are ignored."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = WindowFile(folder)
+
+    def all(self) -> list[RecentStore]:
+        found = self._file.decoded(RECENT_KEY, list[RecentStore]) or []
+        return [one for one in found if store_error(one.address) is None]
+
+    def use(self, used: RecentStore) -> None:
+        """It is in use now."""
+        self._write([used, *self._without(used.address)][:KEPT])
+
+    def forget(self, address: str) -> None:
+        self._write(self._without(address))
+
+    def _without(self, address: str) -> list[RecentStore]:
+        return [one for one in self.all() if one.address != address]
+
+    def _write(self, stores: list[RecentStore]) -> None:
+        self._file.set_encoded(RECENT_KEY, stores)
+        self._file.sync()
+
 
 OWN_NAME = "My own store"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 
-from app.ui.stores.recent_stores import KEPT, KEY, RecentStore, RecentStores, name_of, where
+from app.core.store_choice import name_of, where
+from app.ui.stores.store_commands import KEPT, RECENT_KEY, RecentStore, RecentStores
 
 TEAM, SHOP = RecentStore("postgresql://ann@db.example.com/team"), RecentStore("service=shop", captures=True)
 
@@ -33,7 +34,7 @@ def test_only_so_many_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", '[{"address": 1}]', '[{"address": "postgresql://ann:secret@db/team"}]'])
 def test_what_is_no_address_without_secrets_is_ignored(tmp_path: Path, text: str) -> None:
     file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
-    file.setValue(KEY, text)
+    file.setValue(RECENT_KEY, text)
     file.sync()
     assert RecentStores(tmp_path).all() == []
 

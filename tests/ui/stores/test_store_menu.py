@@ -14,7 +14,7 @@ from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import StatusDot
 from app.ui.stores.open_dialog import OpenStoreDialog
-from app.ui.stores.recent_stores import RecentStore, RecentStores
+from app.ui.stores.store_commands import RecentStore, RecentStores
 from app.ui.widgets.dialog import Question
 from tests.factories import draft
 from tests.support import until
