@@ -86,18 +86,18 @@ class QtEvents(QObject):
         self._refused.fired.connect(self.refused_changed)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsChanged, self._recount)
+        self._subscriptions.add(RequestsChanged, lambda _: self._counts.call())
         self._subscriptions.add(RequestsRemoved, self._requests_removed)
-        self._subscriptions.add(DeletionUndone, self._recount)
+        self._subscriptions.add(DeletionUndone, lambda _: self._counts.call())
         self._subscriptions.add(DeliveryChanged, self._delivered)
-        self._subscriptions.add(EndpointSaved, self._saved)
-        self._subscriptions.add(EndpointsReordered, self._reordered)
+        self._subscriptions.add(EndpointSaved, lambda _: self.endpoints_changed.emit())
+        self._subscriptions.add(EndpointsReordered, lambda _: self.endpoints_changed.emit())
         self._subscriptions.add(EndpointRemoved, self._removed)
-        self._subscriptions.add(PlanChanged, self._plan)
+        self._subscriptions.add(PlanChanged, lambda _: self.plan_changed.emit())
         self._subscriptions.add(Purged, self._purge)
         self._subscriptions.add(Refused, self._refuse)
-        self._subscriptions.add(SettingsChanged, self._settings)
-        self._subscriptions.add(TunnelChanged, self._tunnel)
+        self._subscriptions.add(SettingsChanged, lambda _: self.settings_changed.emit())
+        self._subscriptions.add(TunnelChanged, lambda _: self.tunnel_changed.emit())
         self._subscriptions.follow_urls(self.capture_urls_changed.emit)
         self._subscriptions.add(StorageTrouble, self._storage)
         self._subscriptions.add(FileTrouble, self._file)
@@ -154,9 +154,6 @@ class QtEvents(QObject):
         self.session_stats.captured(event.summaries)
         self._counts.call()
 
-    def _recount(self, event: RequestsChanged | DeletionUndone) -> None:
-        self._counts.call()
-
     def _requests_removed(self, event: RequestsRemoved) -> None:
         if event.ids is None:
             self.session_stats.clear(event.endpoint_id)
@@ -168,19 +165,10 @@ class QtEvents(QObject):
         self.session_stats.delivery_changed(event)
         self._counts.call()
 
-    def _saved(self, event: EndpointSaved) -> None:
-        self.endpoints_changed.emit()
-
-    def _reordered(self, event: EndpointsReordered) -> None:
-        self.endpoints_changed.emit()
-
     def _removed(self, event: EndpointRemoved) -> None:
         self.session_stats.forget(event.endpoint.id)
         self.endpoint_removed.emit(event.endpoint)
         self.endpoints_changed.emit()
-
-    def _plan(self, event: PlanChanged) -> None:
-        self.plan_changed.emit()
 
     def _purge(self, event: Purged) -> None:
         self._counts.call()
@@ -194,12 +182,6 @@ class QtEvents(QObject):
         self.session_stats.refused += 1
         self._refused.call()
         self._counts.call()
-
-    def _settings(self, event: SettingsChanged) -> None:
-        self.settings_changed.emit()
-
-    def _tunnel(self, event: TunnelChanged) -> None:
-        self.tunnel_changed.emit()
 
     def _storage(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason
