@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
+from app.core.bodies.escape import escape
 from app.ui.commands.key_caps import KeyNames
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton, Kind
@@ -267,6 +268,11 @@ class Commands(QObject):
     def _reason(self, unavailable: Callable[..., str | None] | None) -> str | None:
         """The same for why they cannot be run."""
         return unavailable() if unavailable is not None else None
+
+
+def menu_text(text: str) -> str:
+    """`text` as an entry of a menu has it: escaped, and with each `&`, which would mark a key there, as it is."""
+    return escape(text).replace("&", "&&")
 
 
 def menu_of(parent: QWidget, *groups: Sequence[QAction]) -> QMenu:

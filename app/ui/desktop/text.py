@@ -94,8 +94,3 @@ def badge_text(unread: int) -> str:
 def window_title(unread: int) -> str:
     """`(12) Hookline`: for taskbars and window lists where there is neither a tray nor a badge."""
     return f"({badge_text(unread)}) Hookline" if unread else "Hookline"
-
-
-def menu_text(text: str) -> str:
-    """`text` for a menu, in which a single `&` would underline the next letter."""
-    return text.replace("&", "&&")

@@ -17,7 +17,8 @@ from app.core.bodies.escape import escape
 from app.core.files import resource
 from app.core.gist.words import shortened
 from app.core.model import Endpoint
-from app.ui.desktop.text import NAME_MAX, badge_text, menu_text
+from app.ui.commands.command import menu_text
+from app.ui.desktop.text import NAME_MAX, badge_text
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.theme.tokens import LIGHT

@@ -12,10 +12,9 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.core.bodies.escape import escape
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice, where
-from app.ui.commands.command import IN_WINDOW, Commands, menu_of
+from app.ui.commands.command import IN_WINDOW, Commands, menu_of, menu_text
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -100,7 +99,7 @@ class StoreCommands(Commands):
         if others:
             remove = menu.addMenu("Remove from this list")
             for one in others:
-                remove.addAction(_title(where(one.address)), partial(self._forget, one.address))
+                remove.addAction(menu_text(where(one.address)), partial(self._forget, one.address))
         return menu
 
     @property
@@ -130,7 +129,7 @@ class StoreCommands(Commands):
             self._tasks.start(self._reopen(changes, choice), "open a store")
 
     def _add_store(self, menu: QMenu, text: str, choice: StoreChoice, *, in_use: bool) -> None:
-        action = menu.addAction(_title(text))
+        action = menu.addAction(menu_text(text))
         action.setCheckable(True)
         action.setChecked(in_use)
         if not in_use:
@@ -153,8 +152,3 @@ class StoreCommands(Commands):
 
     def _always_captures(self) -> str | None:
         return "This machine always captures into your own store." if self.is_own else None
-
-
-def _title(text: str) -> str:
-    """A menu takes `&` for a shortcut."""
-    return escape(text).replace("&", "&&")

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from app.core.bodies.escape import escape
+from app.ui.commands.command import menu_text
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import Dialog, result_of
@@ -73,7 +74,7 @@ class SavedButton(IconButton):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         filters = self.filters.all()
         for one in filters:
-            action = menu.addAction(_title(one))
+            action = menu.addAction(menu_text(one.name))
             action.setData(one)
             action.setCheckable(True)
             action.setChecked(one.text == self.current)
@@ -86,7 +87,7 @@ class SavedButton(IconButton):
         if filters:
             delete_menu = menu.addMenu("Delete")
             for one in filters:
-                action = delete_menu.addAction(_title(one))
+                action = delete_menu.addAction(menu_text(one.name))
                 action.setData(one)
                 action.triggered.connect(self._delete)
         return menu
@@ -155,8 +156,3 @@ async def ask_name(text: str, taken: set[str], theme: Theme, over: QWidget) -> s
     dialog = NameDialog(text, taken, theme, over)
     await result_of(dialog)
     return dialog.entered
-
-
-def _title(one: SavedFilter) -> str:
-    """A menu takes `&` for a shortcut."""
-    return escape(one.name).replace("&", "&&")
