@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import QObject, Slot
 
 from app.core.links import (
@@ -19,11 +17,9 @@ from app.core.links import (
 from app.ui.messages import Message
 from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
-from app.ui.tasks import Latest, Tasks
+from app.ui.shell.window_commands import GONE_ADVICE, NOT_OPENED
+from app.ui.tasks import Tasks
 from app.ui.widgets.dialog import Dialog
-
-LINK_MESSAGE_KEY = "link"
-"""The message's key: the next link that opens removes it."""
 
 
 class DeepLinks(QObject):
@@ -34,8 +30,6 @@ class DeepLinks(QObject):
     def __init__(self, services: Services, tasks: Tasks, window: MainWindow) -> None:
         super().__init__(window)
         self._services, self._messages, self._window = services, tasks.messages, window
-        self._latest = Latest(self, tasks, "open a link", only_reads=False)
-        window.dialogs.closing.connect(self._latest.stop)
 
     @Slot(object)
     def handle_launch(self, launch: LaunchRequest) -> None:
@@ -55,7 +49,7 @@ class DeepLinks(QObject):
         except LinkError as error:
             self._window.bring_to_front()
             self._close_idle_dialogs()
-            self._messages.post(Message(text=str(error), tone="warning", key=LINK_MESSAGE_KEY, answers=True))
+            self._messages.post(Message(text=str(error), tone="warning", key=NOT_OPENED, answers=True))
 
     @Slot(object)
     def handle(self, request: LaunchAction | Link | BrokenLink) -> None:
@@ -69,9 +63,10 @@ class DeepLinks(QObject):
             return
         self._close_idle_dialogs()
         if isinstance(request, RequestLink):
-            self._latest.run(partial(self._open_request, request.id))
+            gone = self._not_found("The linked request no longer exists.", GONE_ADVICE)
+            self._window.commands.sources.open_request(request.id, gone)
         elif isinstance(request, EndpointLink):
-            self._latest.stop()
+            self._window.commands.sources.stop_opening()
             self._open_endpoint(request.slug)
         elif request is LaunchAction.NEW_ENDPOINT:
             self._window.endpoint_actions.new.run()
@@ -82,24 +77,15 @@ class DeepLinks(QObject):
             if dialog.isVisible() and dialog.is_idle():
                 dialog.reject()
 
-    async def _open_request(self, capture_id: str) -> None:
-        capture = await self._services.store.captures.get(capture_id)
-        if capture is None:
-            advice = "Its retention is over, or it or its endpoint was deleted."
-            self._post_not_found("The linked request no longer exists.", advice)
-            return
-        self._messages.withdraw(LINK_MESSAGE_KEY)
-        self._window.enter_endpoint(capture.endpoint_id)
-        self._window.requests.go_to(capture)
-
     def _open_endpoint(self, slug: str) -> None:
         endpoint = self._services.store.endpoints.by_slug(slug)
         if endpoint is None:
-            self._post_not_found(f"The endpoint “{slug}” no longer exists.", "It was deleted with its requests.")
+            advice = "It was deleted with its requests."
+            self._messages.post(self._not_found(f"The endpoint “{slug}” no longer exists.", advice))
             return
-        self._messages.withdraw(LINK_MESSAGE_KEY)
+        self._messages.withdraw(NOT_OPENED)
         self._window.enter_endpoint(endpoint.id)
 
-    def _post_not_found(self, text: str, advice: str) -> None:
+    def _not_found(self, text: str, advice: str) -> Message:
         advice = f"{advice} Or the link belongs to another data folder; this one is {self._services.data_folder}."
-        self._messages.post(Message(text=text, advice=advice, tone="warning", key=LINK_MESSAGE_KEY, answers=True))
+        return Message(text=text, advice=advice, tone="warning", key=NOT_OPENED, answers=True)

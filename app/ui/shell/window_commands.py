@@ -42,8 +42,9 @@ _SHOWN_MAX = 200
 """Maximum characters of a filter in a row; more never fit."""
 _PALETTE = "command palette"
 """The object name of the command that opens the palette."""
-_NOT_FOUND = "no such request"
-"""The key of the message that a request is gone: the next one that opens removes it."""
+NOT_OPENED = "not opened"
+"""The key of the message that what an ID or a link names cannot be shown: the next one that opens removes it."""
+GONE_ADVICE = "Its retention is over, or it or its endpoint was deleted."
 _ICONS = {
     CommandGroup.REQUEST: "body",
     CommandGroup.LIST: "all",
@@ -289,7 +290,7 @@ class PaletteSources(QObject):
         super().__init__(commands)
         self._services, self._messages = services, tasks.messages
         self._page, self._dialogs, self._commands = page, dialogs, commands
-        self._latest = Latest(self, tasks, "palette: open a request", only_reads=False)
+        self._latest = Latest(self, tasks, "open a request", only_reads=False)
         dialogs.closing.connect(self._latest.stop)
 
     def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
@@ -370,9 +371,15 @@ class PaletteSources(QObject):
         page.filter.bar.set_text(text)
         page.take_focus()
 
-    def open_request(self, capture_id: str) -> None:
-        """Show a request in the list of its endpoint, or say that it is no longer stored."""
-        self._latest.run(partial(self._open_request, capture_id))
+    def open_request(self, capture_id: str, gone: Message | None = None) -> None:
+        """Show a request in the list of its endpoint, or say that it is no longer stored, in the words of `gone`."""
+        text = f"The request {capture_id} does not exist."
+        usual = Message(text=text, advice=GONE_ADVICE, tone="warning", key=NOT_OPENED)
+        self._latest.run(partial(self._open_request, capture_id, gone or usual))
+
+    def stop_opening(self) -> None:
+        """Something else is shown meanwhile."""
+        self._latest.stop()
 
     @Slot(str)
     def open_deliveries(self, capture_id: str) -> None:
@@ -380,13 +387,11 @@ class PaletteSources(QObject):
         self._page().detail.show_deliveries_next(capture_id)
         self.open_request(capture_id)
 
-    async def _open_request(self, capture_id: str) -> None:
+    async def _open_request(self, capture_id: str, gone: Message) -> None:
         capture = await self._services.store.captures.get(capture_id)
         if capture is None:
-            advice = "Its retention is over, or it or its endpoint was deleted."
-            text = f"The request {capture_id} does not exist."
-            self._messages.post(Message(text=text, advice=advice, tone="warning", key=_NOT_FOUND))
+            self._messages.post(gone)
             return
-        self._messages.withdraw(_NOT_FOUND)
+        self._messages.withdraw(NOT_OPENED)
         self._commands.endpoint_requested.emit(capture.endpoint_id)
         self._page().go_to(capture)
