@@ -168,18 +168,9 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED or TUNNEL, unless it is shown."""
-        if self.commands.is_shown(name):
-            return
-        self._deleted_endpoint_id = None
-        self.commands.show(name)
-        if name == ALL_REQUESTS:
-            self.requests.show_endpoint(None)
-        page = self._page_of[name]()
-        if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
-            self._add_page(page)
-        self.pages.setCurrentWidget(page)
-        self.sidebar.select_page(name)
-        self._place_changed.start()
+        if not self.commands.is_shown(name):
+            self._show(name)
+            self.sidebar.select_page(name)
 
     def _add_page(self, page: QWidget) -> None:
         self.pages.addWidget(page)
@@ -198,13 +189,21 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
         """Show an endpoint's requests, unless they are shown."""
-        if self.commands.is_shown(None, endpoint_id) or self._services.store.endpoints.by_id(endpoint_id) is None:
-            return
+        stored = self._services.store.endpoints.by_id(endpoint_id) is not None
+        if stored and not self.commands.is_shown(None, endpoint_id):
+            self._show(None, endpoint_id)
+            self.sidebar.select_endpoint(endpoint_id)
+
+    def _show(self, name: str | None, endpoint_id: int | None = None) -> None:
+        """The page of this name, or (None) the requests of this endpoint."""
         self._deleted_endpoint_id = None
-        self.commands.show(None, endpoint_id)
-        self.requests.show_endpoint(endpoint_id)
-        self.pages.setCurrentWidget(self.requests)
-        self.sidebar.select_endpoint(endpoint_id)
+        self.commands.show(name, endpoint_id)
+        if self.commands.lists_requests:
+            self.requests.show_endpoint(endpoint_id)
+        page = self._page_of[name or ALL_REQUESTS]()
+        if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
+            self._add_page(page)
+        self.pages.setCurrentWidget(page)
         self._place_changed.start()
 
     @Slot(object)
