@@ -39,13 +39,9 @@ QPushButton {
     background: $surface; border: 1px solid $border_strong; color: $text;
 }
 QPushButton:hover { background: $hover; }
-QPushButton:pressed, QPushButton:open { background: $pressed; }
+QPushButton:pressed { background: $pressed; }
 QPushButton:focus { border: 2px solid $accent; padding: 0 11px; min-height: 28px; }
 QPushButton:disabled { background: $bg; border-color: $border; color: $text_faint; }
-QPushButton::menu-indicator {
-    image: url("$controls/chevron-down.svg"); width: 12px; subcontrol-position: right center; right: 8px;
-}
-QPushButton[menu="true"] { padding-right: 24px; }
 QPushButton[kind="primary"] {
     background: $accent; border-color: $accent; color: $on_accent; font-weight: 600;
 }
@@ -79,11 +75,10 @@ QToolButton {
     color: $text_muted;
 }
 QToolButton:hover { background: $hover; color: $text; }
-QToolButton:pressed, QToolButton:open { background: $pressed; }
+QToolButton:pressed { background: $pressed; }
 QToolButton:checked { background: $selection; color: $text; }
 QToolButton:focus { border-color: $accent; }
 QToolButton:disabled { color: $text_disabled; }
-QToolButton::menu-indicator { image: none; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox {
     background: $surface; border: 1px solid $border_strong; border-radius: ${radius}px; color: $text;
@@ -136,23 +131,16 @@ QComboBox QAbstractItemView::item:hover, QComboBox QAbstractItemView::item:selec
     background: $selection; color: $text;
 }
 
-QCheckBox, QRadioButton { spacing: 8px; background: transparent; }
-QCheckBox::indicator, QRadioButton::indicator {
-    width: 14px; height: 14px; border: 1px solid $track; background: $surface;
+QCheckBox { spacing: 8px; background: transparent; }
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid $track; border-radius: ${radius_small}px; background: $surface;
 }
-QCheckBox::indicator { border-radius: ${radius_small}px; }
-QRadioButton::indicator { border-radius: 8px; }
-QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $accent; }
+QCheckBox::indicator:hover { border-color: $accent; }
 QCheckBox::indicator:checked {
     background: $accent; border-color: $accent; image: url("$controls/check.svg");
 }
-QRadioButton::indicator:checked {
-    background: $accent; border-color: $accent; image: url("$controls/dot.svg");
-}
-QCheckBox::indicator:focus, QRadioButton::indicator:focus {
-    border: 2px solid $accent; width: 12px; height: 12px;
-}
-QCheckBox:disabled, QRadioButton:disabled { color: $text_faint; }
+QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
+QCheckBox:disabled { color: $text_faint; }
 
 QSlider { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $border_strong; }
@@ -246,7 +234,6 @@ QPushButton[part="pill"] { min-height: 26px; padding: 0 14px 0 10px; border-radi
 QListView[part="choices"] { background: $surface_raised; border: 1px solid $border_strong; padding: 4px; }
 QListView[part="choices"]::item { min-height: 24px; padding: 0 6px; border-radius: ${radius_small}px; }
 QListView[part="found"] { background: $surface_raised; border: none; }
-QListView[part="sidebar"] { background: transparent; border: none; }
 """
 """The window's own parts: cards, sidebar, bars and dialogs, named by the property `part`."""
 
@@ -331,7 +318,6 @@ QToolTip {
     font-size: ${small}px;
 }
 QMessageBox { background: $surface; }
-QStatusBar { background: $bg; color: $text_muted; }
 """
 """Lists, tables, tabs, scroll bars, menus and tooltips."""
 
@@ -342,7 +328,6 @@ def style_sheet(tokens: Tokens) -> str:
     return Template(VIEWS + CONTROLS + FRAME).substitute(
         colours,
         small=fonts.SMALL,
-        base=fonts.BASE,
         large=fonts.LARGE,
         title=fonts.TITLE,
         display=fonts.DISPLAY,
