@@ -310,7 +310,7 @@ def test_a_check_that_fails_is_a_finding_and_ends_no_other() -> None:
     def unusable() -> Finding:
         raise HooklineError("It cannot be used. Repair it.")
 
-    found = list(findings([("A", broken), ("B", unusable), ("C", lambda: ok("C", "fine"))]))
+    found = list(findings([("A", broken), ("B", unusable), ("C", lambda: ok("fine"))]))
     assert [(one.name, one.state) for one in found] == [("A", "problem"), ("B", "problem"), ("C", "ok")]
     assert found[0].text == "The check failed: ZeroDivisionError: by zero."
     assert found[1].text == "It cannot be used. Repair it."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
+from msgspec.structs import replace
+
 from app.core.errors import HooklineError
 from app.core.record import Record
 
@@ -12,15 +14,16 @@ FindingState = Literal["ok", "warning", "problem"]
 
 
 class Finding(Record, frozen=True):
-    """The result of one check; `advice` says what to do, None where nothing needs to be done.
+    """The result of one check, whose `name` it gets from `findings`; `advice` says what to do, None where nothing needs
+    to be done.
 
     A problem keeps Hookline from working as it should, a warning may.
     """
 
-    name: str
     state: FindingState
     text: str
     advice: str | None = None
+    name: str = ""
 
 
 Check = tuple[str, Callable[[], Finding]]
@@ -31,21 +34,22 @@ def findings(checks: Iterable[Check]) -> Iterator[Finding]:
     """The results in order, each as it is known. A check that fails is a finding too, and ends no other."""
     for name, check in checks:
         try:
-            yield check()
+            found = check()
         except HooklineError as error:
-            yield problem(name, str(error))
+            found = problem(str(error))
         except Exception as error:
             advice = "If the other checks do not explain it, report it with this line."
-            yield problem(name, f"The check failed: {type(error).__name__}: {error}.", advice)
+            found = problem(f"The check failed: {type(error).__name__}: {error}.", advice)
+        yield replace(found, name=name)
 
 
-def ok(name: str, text: str) -> Finding:
-    return Finding(name=name, state="ok", text=text)
+def ok(text: str) -> Finding:
+    return Finding(state="ok", text=text)
 
 
-def warning(name: str, text: str, advice: str | None = None) -> Finding:
-    return Finding(name=name, state="warning", text=text, advice=advice)
+def warning(text: str, advice: str | None = None) -> Finding:
+    return Finding(state="warning", text=text, advice=advice)
 
 
-def problem(name: str, text: str, advice: str | None = None) -> Finding:
-    return Finding(name=name, state="problem", text=text, advice=advice)
+def problem(text: str, advice: str | None = None) -> Finding:
+    return Finding(state="problem", text=text, advice=advice)

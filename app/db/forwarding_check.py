@@ -9,14 +9,13 @@ from app.core.doctor import Finding, ok, warning
 from app.core.text import count_of
 from app.db.deliveries.targets import to_troubles
 
-FORWARDING = "Forwarding"
-NO_TARGETS = ok(FORWARDING, "no targets yet")
+NO_TARGETS = ok("no targets yet")
 
 
 def forwarding_finding(troubles: Iterable[tuple[Any, ...]], count: int) -> Finding:
     """A warning if a target is paused, or the last delivery to one failed; `count` targets in all."""
     found = to_troubles(troubles)
     if not found:
-        return ok(FORWARDING, f"{count_of(count, 'target')}, none is paused or failing") if count else NO_TARGETS
+        return ok(f"{count_of(count, 'target')}, none is paused or failing") if count else NO_TARGETS
     advice = " ".join(dict.fromkeys(trouble.advice + "." for trouble in found))
-    return warning(FORWARDING, " ".join(trouble.text for trouble in found), advice)
+    return warning(" ".join(trouble.text for trouble in found), advice)

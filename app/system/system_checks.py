@@ -19,13 +19,6 @@ from app.system.qt_libraries import why_no_qt
 if sys.platform != "win32":
     import resource
 
-VERSIONS, INSTALLATION, DISPLAY, START, FILES = (
-    "Versions",
-    "Installation",
-    "Display",
-    "Start at sign-in",
-    "Open files",
-)
 FILES_ENOUGH = 1024
 
 
@@ -34,7 +27,7 @@ def check_versions() -> Finding:
     qt = _qt_version()
     system = dict(system_facts())
     parts = [f"Hookline {__version__}", f"Python {platform.python_version()}", *([f"Qt {qt}"] if qt else [])]
-    return ok(VERSIONS, ", ".join((*parts, f"SQLite {sqlite_version}", f"{system['System']} ({system['Kernel']})")))
+    return ok(", ".join((*parts, f"SQLite {sqlite_version}", f"{system['System']} ({system['Kernel']})")))
 
 
 def check_installation(path: str | None = None) -> Finding:
@@ -44,50 +37,50 @@ def check_installation(path: str | None = None) -> Finding:
         if folder and (program := which("hookline", path=folder)):
             by_file.setdefault(os.path.realpath(program), program)
     if len(by_file) < 2:
-        return ok(INSTALLATION, how_it_runs())
+        return ok(how_it_runs())
     first, *others = by_file.values()
     text = f"{how_it_runs()}. PATH has {len(by_file)} programs hookline: {first} hides {', '.join(others)}"
-    return warning(INSTALLATION, text, "Uninstall those that you do not need: they may be of other versions.")
+    return warning(text, "Uninstall those that you do not need: they may be of other versions.")
 
 
 def check_display() -> Finding:
     """Whether the window can open. Without it Hookline serves all the same."""
     if absent := why_not_installed():
-        return ok(DISPLAY, absent)
+        return ok(absent)
     if reason := why_no_display():
-        return warning(DISPLAY, reason, "The window needs a display; hookline serve works without one.")
+        return warning(reason, "The window needs a display; hookline serve works without one.")
     if lacking := why_no_qt():
         text, _, install = lacking.partition("\n")
-        return warning(DISPLAY, text, install or None)
+        return warning(text, install or None)
     if sys.platform in ("win32", "darwin"):
-        return ok(DISPLAY, "available")
+        return ok("available")
     facts = dict(system_facts())
-    return ok(DISPLAY, f"{' or '.join(platforms(os.environ))}, session {facts['Session']}, desktop {facts['Desktop']}")
+    return ok(f"{' or '.join(platforms(os.environ))}, session {facts['Session']}, desktop {facts['Desktop']}")
 
 
 def check_autostart(autostart: Autostart) -> Finding:
     """Whether signing in starts this program on this folder."""
     if reason := autostart.unavailable():
-        return ok(START, f"off: {reason}")
+        return ok(f"off: {reason}")
     if autostart.enabled():
-        return ok(START, "on")
+        return ok("on")
     if other := autostart.replaced():
         text = f"Another command starts at sign-in: {other}"
-        return warning(START, text, "To start this Hookline instead, switch it on in Settings.")
-    return ok(START, "off")
+        return warning(text, "To start this Hookline instead, switch it on in Settings.")
+    return ok("off")
 
 
 def check_open_files() -> Finding:
     """Whether Hookline, which raises its limit as far as it may, can open enough files; half are for senders."""
     if sys.platform == "win32":
-        return ok(FILES, "not limited")
+        return ok("not limited")
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
-        return ok(FILES, "not limited")
+        return ok("not limited")
     if limit < FILES_ENOUGH:
         text = f"Hookline may open {limit} files, so at most {limit // 2} senders can be connected at once."
-        return warning(FILES, text, f"Raise the limit where Hookline is started: ulimit -Hn {FILES_ENOUGH}")
-    return ok(FILES, f"{limit:,} allowed")
+        return warning(text, f"Raise the limit where Hookline is started: ulimit -Hn {FILES_ENOUGH}")
+    return ok(f"{limit:,} allowed")
 
 
 def _qt_version() -> str | None:

@@ -16,11 +16,12 @@ import pytest
 from app.cli.call import LocalCall
 from app.cli.commands.doctor import doctor
 from app.cli.output import Output
-from app.core.doctor import Finding, ok, problem, warning
+from app.core.doctor import Finding
 from tests.cli.conftest import Program, Run, services
 
-FINE, DOUBTFUL = ok("Disk", "12 GiB free"), warning("Display", "There is none.", "Use hookline serve.")
-WRONG = problem("Database", "It is \x1b[1mdamaged.", "Restore a backup.")
+FINE = Finding(name="Disk", state="ok", text="12 GiB free")
+DOUBTFUL = Finding(name="Display", state="warning", text="There is none.", advice="Use hookline serve.")
+WRONG = Finding(name="Database", state="problem", text="It is \x1b[1mdamaged.", advice="Restore a backup.")
 
 
 class Terminal(io.StringIO):
@@ -59,7 +60,8 @@ def test_at_a_terminal_with_colours_and_the_advice_below(monkeypatch: pytest.Mon
 def test_long_texts_are_wrapped_below_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
-    text = printed(warning("Disk", "word " * 20, "do " * 20), out=Terminal())[1]
+    finding = Finding(name="Disk", state="warning", text="word " * 20, advice="do " * 20)
+    text = printed(finding, out=Terminal())[1]
     lines = text.splitlines()[:-2]
     assert max(map(len, lines)) <= 60
     assert all(line.startswith(" " * 27) for line in lines[1:])
@@ -69,7 +71,8 @@ def test_long_texts_are_wrapped_below_themselves(monkeypatch: pytest.MonkeyPatch
 def test_on_a_narrow_terminal_the_text_is_below_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
-    lines = printed(warning("Start at sign-in", "word " * 20, "do " * 20), out=Terminal())[1].splitlines()[:-2]
+    finding = Finding(name="Start at sign-in", state="warning", text="word " * 20, advice="do " * 20)
+    lines = printed(finding, out=Terminal())[1].splitlines()[:-2]
     assert lines[:2] == ["warning  Start at sign-in", "  word word word word word word word"]
     assert max(map(len, lines)) <= 40
 

@@ -15,7 +15,7 @@ from app.core.role import Role, may_only_capture
 from app.core.text import count_of, size_text
 from app.db.deliveries.targets import TROUBLES
 from app.db.endpoints import FINISH_COPY, unfinished_copy
-from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
+from app.db.forwarding_check import NO_TARGETS, forwarding_finding
 from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown
 from app.db.postgres.nodes import living
 from app.db.postgres.roles import enter, role_of
@@ -23,7 +23,7 @@ from app.db.postgres.schema import check_server, check_version, is_empty
 from app.db.postgres.search.indexing import MISSING, operators_of
 from app.db.raw_sql import execute, raw
 
-DATABASE, INDEX = "Database", "Search index"
+_UNREAD = warning("not known: the database cannot be read.", "See the check of the database.")
 
 
 def check_database(address: str) -> Finding:
@@ -38,17 +38,17 @@ def check_database(address: str) -> Finding:
             described = f"{name}, PostgreSQL {version}"
             if is_standby:
                 advice = "Name the primary server, or all servers with commas between them."
-                return problem(DATABASE, f"{described}, is a standby: it takes no writes.", advice)
+                return problem(f"{described}, is a standby: it takes no writes.", advice)
             if is_empty(raw(database)):
-                return ok(DATABASE, f"{described}; the tables are created at the first start")
+                return ok(f"{described}; the tables are created at the first start")
             role = role_of(raw(database), address)
             check_version(raw(database), name)
             if (copied := unfinished_copy(database)) is not None:
-                return problem(DATABASE, f"{described}, is an unfinished copy of {copied.name}.", FINISH_COPY)
+                return problem(f"{described}, is an unfinished copy of {copied.name}.", FINISH_COPY)
             nodes = living(database)
     except (psycopg.Error, PeeweeException) as error:
-        return problem(DATABASE, str(refusal(address, cause_of(error))))
-    return ok(DATABASE, f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running; your role is {role}")
+        return problem(str(refusal(address, cause_of(error))))
+    return ok(f"{described}, {size_text(size)}, {count_of(nodes, 'node')} running; your role is {role}")
 
 
 def check_use(address: str) -> None:
@@ -67,10 +67,10 @@ def check_index(address: str) -> Finding:
     try:
         with _connected(address) as database:
             if not is_empty(raw(database)) and operators_of(database) is None:
-                return warning(INDEX, *MISSING.split(". ", 1))
+                return warning(*MISSING.split(". ", 1))
     except (psycopg.Error, PeeweeException):
-        return _unread(INDEX)
-    return ok(INDEX, "in use")
+        return _UNREAD
+    return ok("in use")
 
 
 def check_forwarding(address: str) -> Finding:
@@ -81,7 +81,7 @@ def check_forwarding(address: str) -> Finding:
             troubles = execute(database, TROUBLES, {"now": now_us()}).fetchall()
             (count,) = execute(database, "SELECT count(*) FROM target").fetchone()
     except (psycopg.Error, PeeweeException):
-        return _unread(FORWARDING)
+        return _UNREAD
     return forwarding_finding(troubles, count)
 
 
@@ -90,7 +90,3 @@ def _connected(address: str) -> Iterator[Database]:
     with closing(PostgresDatabase(address, read_only=True)) as database:
         database.connect()
         yield database
-
-
-def _unread(name: str) -> Finding:
-    return warning(name, "not known: the database cannot be read.", "See the check of the database.")

@@ -18,7 +18,7 @@ def test_a_database_without_tables_gets_none(postgres_url: str) -> None:
     found = server_checks.check_database(postgres_url)
     assert found.state == "ok"
     assert "; the tables are created at the first start" in found.text
-    assert server_checks.check_forwarding(postgres_url) == ok("Forwarding", "no targets yet")
+    assert server_checks.check_forwarding(postgres_url) == ok("no targets yet")
     assert server_checks.check_index(postgres_url).state == "ok"
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT to_regnamespace('hookline')").fetchone() == (None,)
@@ -29,7 +29,7 @@ async def test_a_store_in_use(store: Store, endpoint: Endpoint, place: Place) ->
     assert found.state == "ok"
     assert found.text.endswith(" MiB, 1 node running; your role is member")
     await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
-    assert server_checks.check_forwarding(str(place)) == ok("Forwarding", "1 target, none is paused or failing")
+    assert server_checks.check_forwarding(str(place)) == ok("1 target, none is paused or failing")
 
 
 async def test_tables_of_a_newer_version(store: Store, place: Place) -> None:

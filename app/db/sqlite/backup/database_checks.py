@@ -19,14 +19,13 @@ from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
 from app.db.deliveries.targets import TROUBLES
 from app.db.endpoints import FINISH_COPY
-from app.db.forwarding_check import FORWARDING, NO_TARGETS, forwarding_finding
+from app.db.forwarding_check import NO_TARGETS, forwarding_finding
 from app.db.raw_sql import of_sqlite
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
 from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 
-DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
 LOG_LARGE = 256 * MIB
 QUICK_S = 30.0
 """A check without `--full` ends after this time."""
@@ -58,34 +57,34 @@ def check_database(folder: Path, *, full: bool) -> Finding:
         found = _find_problem(path, report, changed, full=full)
     except _OutOfTimeError:
         advice = "To check all of it, however long that takes: hookline doctor --full"
-        return warning(DATABASE, f"{_described(path)}; not checked to its end within {QUICK_S:g} s.", advice)
+        return warning(f"{_described(path)}; not checked to its end within {QUICK_S:g} s.", advice)
     except sqlite3.DatabaseError as error:
-        return problem(DATABASE, f"{path} cannot be read: {trouble(error) or error}", DamagedDatabaseError.REPAIR)
+        return problem(f"{path} cannot be read: {trouble(error) or error}", DamagedDatabaseError.REPAIR)
     except DataFolderError as error:
-        return problem(DATABASE, str(error), None)
+        return problem(str(error))
     if found is not None:
         return found
     if copied is not None:
-        return problem(DATABASE, f"{path} is an unfinished copy of {copied[0]}.", FINISH_COPY)
+        return problem(f"{path} is an unfinished copy of {copied[0]}.", FINISH_COPY)
     log_size = size_of(companions(path)[0]) or 0
     if log_size > LOG_LARGE:
         advice = "Close other programs that have the database open, then restart Hookline."
-        return warning(DATABASE, f"{_described(path)}, but its log has grown to {size_text(log_size)}.", advice)
+        return warning(f"{_described(path)}, but its log has grown to {size_text(log_size)}.", advice)
     version = f"; {count_of(older, 'migration')} will be applied at the next start" if older else ""
-    return ok(DATABASE, f"{_described(path)}, sound{version}")
+    return ok(f"{_described(path)}, sound{version}")
 
 
 def _find_problem(path: Path, report: Report, changed: str | None, *, full: bool) -> Finding | None:
     found = find_damage(path, report, thorough=full)
     if found is not None:
-        return problem(DATABASE, f"{path} is damaged: {found}.", DamagedDatabaseError.REPAIR)
+        return problem(f"{path} is damaged: {found}.", DamagedDatabaseError.REPAIR)
     if changed is not None:
-        return problem(DATABASE, f"{path} was changed by another program: {changed}.", DamagedDatabaseError.REPAIR)
+        return problem(f"{path} was changed by another program: {changed}.", DamagedDatabaseError.REPAIR)
     if full and (damaged := damaged_bodies(path, report)):
         number = count_of(len(damaged), "damaged body", "damaged bodies")
         text = f"{path} has {number}, not what was received (by their SHA-256). The first is of request"
         advice = "An older backup may have them intact. They are neither forwarded nor replayed."
-        return problem(DATABASE, f"{text} {damaged[0]}.", advice)
+        return problem(f"{text} {damaged[0]}.", advice)
     return None
 
 
@@ -93,37 +92,37 @@ def check_index(folder: Path, *, in_use: bool) -> Finding:
     """Whether the search index has all requests. A running Hookline has it for itself."""
     file = folder / INDEX_NAME
     if in_use:
-        return ok(INDEX, "in use by the running Hookline")
+        return ok("in use by the running Hookline")
     if not size_of(file) or not size_of(folder / FILE_NAME):
-        return ok(INDEX, "none yet; Hookline makes it while it runs")
+        return ok("none yet; Hookline makes it while it runs")
     try:
         with snapshot(file) as index, snapshot(folder / FILE_NAME) as store:
             (upto,) = index.execute("SELECT upto FROM state").fetchone()
             (missing,) = store.execute("SELECT count(*) FROM capture WHERE seq > ?", (upto,)).fetchone()
     except (sqlite3.DatabaseError, TypeError) as error:
-        return warning(INDEX, f"{file} cannot be read: {error}.", "Nothing to do: Hookline rebuilds it while it runs.")
+        return warning(f"{file} cannot be read: {error}.", "Nothing to do: Hookline rebuilds it while it runs.")
     if missing:
-        return ok(INDEX, f"{count_of(missing, 'request')} still to be indexed, while Hookline runs")
-    return ok(INDEX, f"complete, {size_text(size_of(file) or 0)}")
+        return ok(f"{count_of(missing, 'request')} still to be indexed, while Hookline runs")
+    return ok(f"complete, {size_text(size_of(file) or 0)}")
 
 
 def check_clock(folder: Path, now: int) -> Finding:
     """Whether the clock agrees with what the store last saw."""
     path = folder / FILE_NAME
     if not size_of(path):
-        return ok(CLOCK, rfc3339(now))
+        return ok(rfc3339(now))
     database = SqliteDatabase(quiet_uri(path), uri=True, autoconnect=False)
     try:
         database.connect()
         found, seen = find_problem(database, now), last_seen(database)
     except Exception as error:  # a damaged or older database, which another check tells
-        return warning(CLOCK, f"It cannot be compared with the database: {error}.", "See the check of the database.")
+        return warning(f"It cannot be compared with the database: {error}.", "See the check of the database.")
     finally:
         with contextlib.suppress(Exception):
             database.close()
     if found is not None:
-        return warning(CLOCK, found.reason, f"{found.advice} To resume: hookline retention resume")
-    return ok(CLOCK, f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
+        return warning(found.reason, f"{found.advice} To resume: hookline retention resume")
+    return ok(f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
 
 
 def check_forwarding(folder: Path) -> Finding:
@@ -136,7 +135,7 @@ def check_forwarding(folder: Path) -> Finding:
             troubles = connection.execute(of_sqlite(TROUBLES), {"now": now_us()}).fetchall()
             (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
     except sqlite3.DatabaseError as error:
-        return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")
+        return warning(f"The targets cannot be read: {error}.", "See the check of the database.")
     return forwarding_finding(troubles, count)
 
 
@@ -144,8 +143,8 @@ def _missing(folder: Path) -> Finding:
     try:
         require_database(folder)
     except MissingDatabaseError as error:
-        return problem(DATABASE, str(error), "Put it back, restore a backup, or start with --new-database.")
-    return ok(DATABASE, "none yet; it is created at the first start")
+        return problem(str(error), "Put it back, restore a backup, or start with --new-database.")
+    return ok("none yet; it is created at the first start")
 
 
 def _described(path: Path) -> str:
