@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.core.redaction.names import NAME_MAX, is_secret
 from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, without_secret
+from app.core.text import word_set
 
 # Possessive, so that a text that never ends is read once. Words are what no quotes are around; `=` and `=>` stand for
 # the colon in what only looks like JSON.
@@ -21,42 +22,12 @@ _WORD = re.compile(r"[^\s\"{}\[\],]*+")
 """The rest of a secret that has no quotes around it: it may have an equals sign in it."""
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_NO_SECRET = frozenset({"true", "false", "null"})
+_NO_SECRET = word_set("true false null")
 _HARMLESS = re.compile(r"(?!-|[BbUu](?:asic |se code ))[^:=<{\[%&|\\]{0,15}+\Z|-?[\d.eE+-]*+\Z", re.ASCII)
 """A value that is too short for a key and no name with a value, or a number."""
-_NAMING = frozenset(
-    {
-        "name",
-        "key",
-        "field",
-        "header",
-        "label",
-        "title",
-        "question",
-        "param",
-        "parameter",
-        "variable",
-        "k",
-        "path",
-        "parameterkey",
-    }
-)
-_VALUED = frozenset(
-    {
-        "value",
-        "values",
-        "val",
-        "default",
-        "v",
-        "answer",
-        "stringvalue",
-        "string_value",
-        "new_value",
-        "old_value",
-        "parametervalue",
-    }
-)
-_CONTENT = frozenset({"content", "data", "text"})
+_NAMING = word_set("name key field header label title question param parameter variable k path parameterkey")
+_VALUED = word_set("value values val default v answer stringvalue string_value new_value old_value parametervalue")
+_CONTENT = word_set("content data text")
 """Beside a name of several words, such as `Token bot`, these hold no secret, and neither does an object in them."""
 _RAW_HEADERS = "rawheaders"
 """In such a list of Node's, names and values take turns."""

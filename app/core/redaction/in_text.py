@@ -33,6 +33,7 @@ from app.core.redaction.names import (
     is_secret_parameter,
 )
 from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, replaced, without_secret
+from app.core.text import word_set
 
 # Runs are possessive, so that what does not match is read once.
 _KEYS = (
@@ -62,35 +63,14 @@ _MYSQL = (
 """Its password follows `-p` without a space; `-P` is a port."""
 _VALUES = rf"(?P<key>{_KEYS}|{_PEM}|{_BOT})|{_NETRC}|{_MYSQL}|{_JWT}|{_PATHS}"
 _VALUE_STEMS = (
-    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "gloas-", "glptt-", "glft-"),
-    *(
-        "glsoat-",
-        "glcbt-",
-        "glagent-",
-        "xox",
-        "xapp-",
-        "whsec_",
-        "sk_",
-        "rk_",
-        "pypi-",
-        "dop_v1_",
-        "sq0",
-        "aiza",
-        "sg.",
+    "machine ",
+    "-----begin ",
+    *word_set(
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- gloas- glptt- glft- glsoat- glcbt- glagent- xox xapp-"
+        " whsec_ sk_ rk_ pypi- dop_v1_ sq0 aiza sg. ya29. hvs. hvb. dckr_pat_ atatt3 shp sk- npm_ hf_ ntn_ sbp_ nfp_"
+        " glsa_ gsk_ xkeysib- rubygems_ tskey- :aa mysql mariadb lin_api_ eyj hooks.slack.com/ discord"
+        " api.telegram.org/ webhook.office.com/ outlook. hooks.zapier.com/ maker.ifttt.com/ hook."
     ),
-    *("ya29.", "hvs.", "hvb.", "dckr_pat_", "atatt3", "shp", "sk-", "npm_", "hf_", "ntn_", "sbp_", "nfp_"),
-    *("glsa_", "gsk_", "xkeysib-", "rubygems_", "tskey-", ":aa", "machine ", "mysql", "mariadb"),
-    *(
-        "lin_api_",
-        "-----begin ",
-        "eyj",
-        "hooks.slack.com/",
-        "discord",
-        "api.telegram.org/",
-        "webhook.office.com/",
-        "outlook.",
-    ),
-    *("hooks.zapier.com/", "maker.ifttt.com/", "hook."),
 )
 _SCHEME = (
     r"(?<!\w)(?:bearer[ ]{1,4}(?P<bearer>[\w.~+/=-]{16,}+)"

@@ -19,6 +19,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.record import Headers
 from app.core.redaction.names import is_secret_header
 from app.core.target import Target, sendable
+from app.core.text import word_set
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import REDIRECTS, Exchange, StaleConnectionError, TargetResponse
 from app.server.forward.pool import ConnectionPool, PoolKey
@@ -31,16 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REDIRECTS_MAX = 10
-_OF_BODY = frozenset(
-    {
-        "content-length",
-        "transfer-encoding",
-        "content-type",
-        "content-encoding",
-        "content-language",
-        "content-location",
-    }
-)
+_OF_BODY = word_set("content-length transfer-encoding content-type content-encoding content-language content-location")
 _SIGNATURE = re.compile(r"signature|hmac|\bsig$", re.IGNORECASE)
 _TEXT_MAX = 200
 
