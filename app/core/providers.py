@@ -298,26 +298,6 @@ def no_provider(headers: Headers, content_type: str, body: bytes) -> ProviderMat
 class _Rule:
     """A compiled kind of request: names in lower case, patterns compiled, paths split."""
 
-    __slots__ = (
-        "anchor",
-        "body",
-        "body_any",
-        "by_value",
-        "delivery_id",
-        "event",
-        "form",
-        "form_text",
-        "header_only",
-        "headers",
-        "key",
-        "patterns",
-        "provider",
-        "texts",
-        "values",
-        "without",
-        "without_body",
-    )
-
     def __init__(self, provider: Provider, kind: RequestKind) -> None:
         self.provider = provider.id
         named = [name.lower() for name in kind.headers]

@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
@@ -155,6 +156,7 @@ class Break(Enum):
     STOPPED = "Hookline was stopped"
 
 
+@dataclass(slots=True, eq=False)
 class Incoming(Generic[B]):
     """A request whose head was read. `body` is its body, as far as it was received; `broken` says why it ended early.
 
@@ -164,28 +166,16 @@ class Incoming(Generic[B]):
     response was sent.
     """
 
-    __slots__ = (
-        "_started",
-        "body",
-        "broken",
-        "framing_error",
-        "head",
-        "head_size",
-        "raw",
-        "received_at",
-        "responded",
-        "trailers",
-    )
-
-    def __init__(self, head: Head, head_size: int, body: B) -> None:
-        self.head, self.head_size, self.body = head, head_size, body
-        self.raw = b""
-        self.received_at = now_us()
-        self._started = time.perf_counter()
-        self.broken: Break | None = None
-        self.framing_error: str | None = None
-        self.trailers: Headers = ()
-        self.responded = False
+    head: Head
+    head_size: int
+    body: B
+    raw: bytes = b""
+    received_at: int = field(default_factory=now_us)
+    broken: Break | None = None
+    framing_error: str | None = None
+    trailers: Headers = ()
+    responded: bool = False
+    _started: float = field(default_factory=time.perf_counter)
 
     def elapsed_ms(self) -> float:
         """Milliseconds since the head was read."""
