@@ -21,7 +21,7 @@ from app.core.model import Endpoint
 from app.gui import Ready
 from app.server.capture import reader
 from app.ui.endpoints.notification_settings import NotifyMenu
-from app.ui.inspector.body.finders import LOADING
+from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.tabs import BODY, DELIVERIES
 from app.ui.theme.theme import Choice
 from docs import picture_data

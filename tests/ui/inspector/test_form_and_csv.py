@@ -31,7 +31,7 @@ def clipboard() -> str:
 
 async def open_form(shown: PageDesk, body: bytes, content_type: str = FORM) -> FormTable:
     await open_body(shown, body, content_type)
-    table = shown.detail.body.lazy_views.page("form-table")
+    table = shown.detail.body.lazy_views.view("form-table")
     assert isinstance(table, FormTable)
     await until(lambda: shown.detail.body.stack.currentWidget() is table)
     await until(lambda: table.view.fields.tree is not None or table.reason.text())
@@ -40,7 +40,7 @@ async def open_form(shown: PageDesk, body: bytes, content_type: str = FORM) -> F
 
 async def open_csv(shown: PageDesk, body: bytes, content_type: str = "text/csv", **fields: Any) -> CsvTable:
     await open_body(shown, body, content_type, **fields)
-    table = shown.detail.body.lazy_views.page("csv-table")
+    table = shown.detail.body.lazy_views.view("csv-table")
     assert isinstance(table, CsvTable)
     await until(lambda: shown.detail.body.stack.currentWidget() is table)
     await until(lambda: "column" in table.summary.text() and "loading" not in table.summary.text())
@@ -269,7 +269,7 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
     body = b"id,name,amount\n" + b"".join(b"%d,Name %d,%d.50\n" % (at, at, at) for at in range(30_000))
 
     async with open_page(tmp_path) as shown:
-        table = shown.detail.body.lazy_views.page("csv-table")
+        table = shown.detail.body.lazy_views.view("csv-table")
         first: list[int] = []
         table.view.rows.modelReset.connect(lambda: first.append(table.view.rows.rowCount()))
         await open_csv(shown, body)

@@ -247,7 +247,7 @@ async def test_drawings_and_pages_are_previewed(tmp_path: Path, monkeypatch: pyt
             await open_body(shown, b"<h1>Hello</h1><script>x</script>", "text/html")
             body.views.activated.emit("preview")
             await until(lambda: body.views.current() == "preview")
-            page = body.lazy_views.page("page")
+            page = body.lazy_views.view("page")
             assert isinstance(page, PageView)
             await until(lambda: NOT_LOADED in page.words.text())
             assert "Not shown: script" in page.words.text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QWidget
@@ -15,7 +15,6 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.image import image_title, may_be_sent_as
 from app.core.bodies.formatter import Group, Line, View
 from app.core.bodies.media_types import media_type, type_hint
-from app.core.bodies.value_at_cursor import Value
 from app.core.search.body_search import pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar, PartBar, body_toolbar
@@ -26,6 +25,7 @@ from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView
+from app.ui.inspector.body.source_view import SourceView
 from app.ui.inspector.body.text_style import WrapButton
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.body.value_decoder import ValueDecoder
@@ -48,94 +48,62 @@ OPTIONAL_VIEWS: tuple[Group, ...] = ("parts", "table", "tree", "preview")
 
 
 class LazyViews(QObject):
-    """The views that read a body themselves, each in its widget in `stack`, created on demand. `add` puts one there."""
+    """The views that read a body themselves, created on demand and given to `add`."""
 
     def __init__(
-        self,
-        stack: QStackedWidget,
-        values: ValueDecoder,
-        tasks: Tasks,
-        add: Callable[[QWidget], None],
-        what: str,
+        self, values: ValueDecoder, tasks: Tasks, parent: QWidget, add: Callable[[QWidget], None], what: str
     ) -> None:
-        super().__init__(stack)
-        self._stack, self._values, self._tasks, self._add = stack, values, tasks, add
-        self._what = what
-        self._views: dict[str, Any] = {}
-        self._tables: list[Any] = []
-        self._words: re.Pattern[str] | None = None
-
-    def show(self, view: View, source: BodySource) -> QWidget:
-        """The widget that shows the body."""
-        page: Any = self.page(view.name)
-        self._stack.setCurrentWidget(page)
-        page.show_source(source)
-        return cast(QWidget, page)
+        super().__init__(parent)
+        self._values, self._tasks, self._parent, self._add, self._what = values, tasks, parent, add, what
+        self._views: dict[str, SourceView] = {}
+        self._marked: re.Pattern[str] | None = None
 
     def clear(self) -> None:
         """Stop loading, and free what was read."""
-        for page in self._views.values():
-            page.clear()
+        for view in self._views.values():
+            view.clear()
 
     @Slot(object)
     def mark(self, words: Sequence[str]) -> None:
         """Mark a filter's words in tables and cards."""
-        self._words = pattern_of(words, ("form",))
-        for table in self._tables:
-            table.mark(self._words)
+        self._marked = pattern_of(words, ("form",))
+        for view in self._views.values():
+            view.mark(self._marked)
 
-    def page(self, name: str) -> Any:
-        """The widget for the view of this name; a drawing is shown as an image."""
+    def view(self, name: str) -> SourceView:
+        """The view of this name; a drawing is shown as an image."""
         name = "image" if name == "drawing" else name
         if name not in self._views:
-            self._views[name] = self._make(name)
-            self._add(self._views[name])
+            view = self._views[name] = self._make(name)
+            view.mark(self._marked)
+            self._add(view)
         return self._views[name]
 
-    def _make(self, name: str) -> QWidget:
+    def _make(self, name: str) -> SourceView:
+        common = self._values.theme, self._tasks, self._parent
         if name in ("image", "tree"):
-            return (ImageView if name == "image" else TreeView)(self._values.theme, self._tasks, self._stack)
+            return ImageView(*common) if name == "image" else TreeView(*common)
         if name == "page":
             # Here and below: few bodies need these, and importing them would slow down the start.
             from app.ui.inspector.body.page_view import PageView
 
-            return PageView(self._values.theme, self._tasks, self._stack)
+            return PageView(*common)
         if name == "parts":
-            # Nor these.
-            from app.ui.inspector.body.parts_view import PartsView
+            from app.ui.inspector.body.parts_view import PartsView  # as above
 
-            parts = PartsView(self._what, self._pane, self._values.theme, self._tasks, self._stack)
-            parts.cards.mark(self._words)
-            self._tables.append(parts.cards)
-            return parts
-        # Few bodies need these either.
+            return PartsView(self._what, self._make_pane, *common)
+        # As above.
         from app.ui.inspector.body.csv_table import CsvTable
         from app.ui.inspector.body.form_table import FormTable
 
-        kinds: dict[str, type[CsvTable | FormTable]] = {"form-table": FormTable, "csv-table": CsvTable}
-        page = kinds[name](self._values.theme, self._tasks, self._stack)
-        page.view.value_requested.connect(self._show_value)
-        page.view.decode_requested.connect(self._decode_value)
-        page.view.mark(self._words)
-        self._tables.append(page.view)
-        return page
+        table = FormTable(*common) if name == "form-table" else CsvTable(*common)
+        table.view.values.show_requested.connect(self._values.show_text)
+        table.view.values.decode_requested.connect(self._values.show_decoded)
+        return table
 
-    def _pane(self, what: str, parent: QWidget) -> BodyPane:
+    def _make_pane(self, what: str, parent: QWidget) -> BodyPane:
         """A pane for a part, which is a body as well."""
         return BodyPane(self._values.theme, self._tasks, parent, "This part is empty", what=what)
-
-    @Slot(object)
-    def _show_value(self, value: Value) -> None:
-        self._values.show_text(value, self._current())
-
-    @Slot(object)
-    def _decode_value(self, value: Value) -> None:
-        self._values.show_decoded(value, self._current())
-
-    def _current(self) -> QWidget:
-        current = self._stack.currentWidget()
-        assert current is not None  # A value was selected in it.
-        return current
 
 
 class BodyPane(QWidget):
@@ -190,16 +158,16 @@ class BodyPane(QWidget):
         self._connect()
         self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
-        self.lazy_views = LazyViews(self.stack, self.values, tasks, self._add_page, what)
+        self.lazy_views = LazyViews(self.values, tasks, self.stack, self._add_page, what)
         self.find_bar.words_changed.connect(self.lazy_views.mark)
 
     @property
     def image(self) -> ImageView:
-        return cast(ImageView, self.lazy_views.page("image"))
+        return cast(ImageView, self.lazy_views.view("image"))
 
     @property
     def tree(self) -> TreeView:
-        return cast(TreeView, self.lazy_views.page("tree"))
+        return cast(TreeView, self.lazy_views.view("tree"))
 
     @cached_property
     def hex(self) -> HexWidget:
@@ -340,7 +308,8 @@ class BodyPane(QWidget):
         self._free_views()
         page: QWidget = self.code
         if reader.view.group in OPTIONAL_VIEWS:
-            page = self.lazy_views.show(reader.view, source)
+            page = view = self.lazy_views.view(reader.view.name)
+            view.show_source(source)
         elif reader.view.write is None:
             page = self.hex
             self.hex.show_source(source)

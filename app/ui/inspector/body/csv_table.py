@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractTableModel,
     QItemSelectionRange,
-    QModelIndex,
     QObject,
     Qt,
     Signal,
@@ -26,7 +25,9 @@ from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of
 from app.ui.inspector.body.body_bars import view_footer
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.inspector.body.source_view import LOADING, SourceView
+from app.ui.inspector.body.value_decoder import CellValues
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
@@ -140,10 +141,8 @@ def _short(text: str) -> str:
 
 
 class CsvView(QTableView):
-    """`value_requested` and `decode_requested` carry a cell as a `Value`, `refused` why something cannot be done."""
+    """`refused` carries why something cannot be done."""
 
-    value_requested = Signal(object)
-    decode_requested = Signal(object)
     refused = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -173,13 +172,12 @@ class CsvView(QTableView):
         names.setHighlightSections(False)
         names.setMinimumSectionSize(32)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        add_view_action(self, "Show value", self.show_value)
-        add_view_action(self, "Decode value", self.decode_value, "Ctrl+E")
+        self.values = CellValues(self, self._current)
         add_view_action(self, "Copy", self.copy_cells, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy rows", self.copy_rows)
         self.header_action = add_view_action(self, "First row is a header", self._switch_header)
         self.header_action.setCheckable(True)
-        self.doubleClicked.connect(self._show_clicked)
+        self.doubleClicked.connect(self.values.show)
 
     def start(self, rows: Rows, *, header: bool) -> None:
         """Show these rows from the first on."""
@@ -197,7 +195,7 @@ class CsvView(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter shows the cell in full."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.show_value()
+            self.values.show()
             event.accept()
             return
         super().keyPressEvent(event)
@@ -206,18 +204,6 @@ class CsvView(QTableView):
         """A value shown below must not hide its row."""
         with current_in_view(self, event):
             super().resizeEvent(event)
-
-    @Slot()
-    def show_value(self) -> None:
-        """Show the current cell in full."""
-        if self.currentIndex().isValid():
-            self.value_requested.emit(self._current())
-
-    @Slot()
-    def decode_value(self) -> None:
-        """Show the decoded value of the current cell."""
-        if self.currentIndex().isValid():
-            self.decode_requested.emit(self._current())
 
     @Slot()
     def copy_cells(self) -> None:
@@ -262,14 +248,12 @@ class CsvView(QTableView):
         text = self.rows.value(row, column)
         return f'"{text.replace(chr(34), chr(34) * 2)}"' if _UNSAFE.search(text) and not single else text
 
-    def _current(self) -> Value:
+    def _current(self) -> Value | None:
         index = self.currentIndex()
+        if not index.isValid():
+            return None
         name = self.rows.name(index.column()) or f"Column {index.column() + 1}"
         return Value(self.rows.value(index.row(), index.column()), name, True)
-
-    @Slot(QModelIndex)
-    def _show_clicked(self, index: QModelIndex) -> None:
-        self.show_value()
 
     @Slot(bool)
     def _switch_header(self, header: bool) -> None:
@@ -292,12 +276,11 @@ class CsvView(QTableView):
             self.setColumnWidth(column, min(max(NARROWEST, width), WIDEST))
 
 
-class CsvTable(QWidget):
-    """`show_source` shows a body. Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to."""
+class CsvTable(SourceView):
+    """Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._latest = Latest(self, tasks, "table: load")
+        super().__init__("table", tasks, parent)
         self.view = CsvView(theme, self)
         self.summary = ElidedLabel("", "small", self)
         self.setFocusProxy(self.view)
@@ -306,17 +289,14 @@ class CsvTable(QWidget):
         self.view.rows.modelReset.connect(self._show_summary)
         self.view.refused.connect(Toast(theme, self).say)
 
-    def show_source(self, source: BodySource) -> None:
-        self.clear()
-        self._latest.run(partial(self._load, source))
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        self.view.mark(pattern)
 
-    def clear(self) -> None:
-        """Stop loading, and free the rows."""
-        self._latest.stop()
+    def show_nothing(self) -> None:
         self._state = ""
         self.view.rows.start(Rows(","), header=False)
 
-    async def _load(self, source: BodySource) -> None:
+    async def load(self, source: BodySource) -> None:
         reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False
         self._state = "loading"
         self.view.rows.start(Rows(","), header=False)  # Rows may be there of a read that failed.
@@ -350,7 +330,7 @@ class CsvTable(QWidget):
     def _show_summary(self) -> None:
         model = self.view.rows
         if not len(model.rows):
-            self.summary.setText("Loading…" if self._state == "loading" else self._state)
+            self.summary.setText(LOADING if self._state == "loading" else self._state)
             return
         parts = [
             count_of(model.rowCount(), "row"),

@@ -19,6 +19,7 @@ from app.ui.inspector.body.body_source import BodySource, plain_pieces
 from app.ui.inspector.body.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.hex_widget import HexWidget
+from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Latest, Tasks, in_thread
 
@@ -28,7 +29,6 @@ PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
 PROGRESS_EVERY = 4 * 1024 * 1024
 """Bytes between progress updates."""
-LOADING = "Loading…"
 UNSEARCHABLE = "Cannot be searched"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -16,6 +16,7 @@ from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
 from app.ui.inspector.body.tree_view import BodyTree, BodyTreePane
+from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
@@ -121,19 +122,17 @@ class FormTable(BodyTreePane):
         super().__init__(view, _read, tasks, parent, limit=BYTES_MAX, name="form")
         self.view = view
 
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        self.view.mark(pattern)
+
 
 class FormView(BodyTree):
-    """`value_requested` and `decode_requested` carry a field as a `Value`."""
-
-    value_requested = Signal(object)
-    decode_requested = Signal(object)
-
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("Form fields", parent)
         self.setProperty("part", "form")
         self.fields = FormModel(theme, self)
-        self.add_value_action("Show value", self.show_value)
-        self.add_value_action("Decode value", self.decode_value, "Ctrl+E")
+        self.values = CellValues(self, self._current)
+        self.value_actions = [self.values.show_action, self.values.decode_action]
         add_view_action(self, "Copy value", self.copy_values)
         add_view_action(self, "Copy name and value", self.copy_rows, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy as sent", self.copy_sent)
@@ -179,22 +178,8 @@ class FormView(BodyTree):
     def open_row(self, row: QModelIndex) -> bool:
         """Expand or collapse a group, or show a value in full."""
         if not super().open_row(row):
-            self.show_value()
+            self.values.show()
         return True
-
-    @Slot()
-    def show_value(self) -> None:
-        """Show the current value in full."""
-        field = self.fields.field(self.currentIndex())
-        if field is not None:
-            self.value_requested.emit(_value(field))
-
-    @Slot()
-    def decode_value(self) -> None:
-        """Show the decoded current value."""
-        field = self.fields.field(self.currentIndex())
-        if field is not None:
-            self.decode_requested.emit(_value(field))
 
     @Slot()
     def copy_values(self) -> None:
@@ -214,6 +199,10 @@ class FormView(BodyTree):
     @Slot(QModelIndex)
     def _open_clicked(self, index: QModelIndex) -> None:
         self.open_row(index.siblingAtColumn(NAME))
+
+    def _current(self) -> Value | None:
+        field = self.fields.field(self.currentIndex())
+        return Value(field.value, field.name, True) if field is not None else None
 
     def _selected_fields(self) -> list[FormField]:
         """The selected fields from top to bottom, with everything in selected groups."""
@@ -260,10 +249,6 @@ def _row_path(index: QModelIndex) -> tuple[int, ...]:
         path.append(index.row())
         index = index.parent()
     return tuple(reversed(path))
-
-
-def _value(field: FormField) -> Value:
-    return Value(field.value, field.name, True)
 
 
 def _read(content_type: str, data: bytes) -> FormTree | str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
@@ -11,10 +9,10 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.formats import svg_sanitizer
 from app.core.bodies.formatter import HEAD
 from app.ui.inspector.body.body_source import BodySource, read_plain
-from app.ui.inspector.body.finders import LOADING
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
-from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.inspector.body.source_view import LOADING, SourceView
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
@@ -36,12 +34,11 @@ async def read_picture(source: BodySource, ratio: float) -> DecodedImage:
     return await in_thread(decoded, data)
 
 
-class ImageView(QWidget):
-    """`show_source` shows a picture with its size below, or the reason why it cannot be shown."""
+class ImageView(SourceView):
+    """Shows a picture with its size below, or the reason why it cannot be shown."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._latest = Latest(self, tasks, "picture: load")
+        super().__init__("picture", tasks, parent)
         self.canvas = Canvas(theme, self)
         self.caption = label("", "small", self, wrap=True)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -71,18 +68,12 @@ class ImageView(QWidget):
             place = QRectF(self.rect()).adjusted(RING_INSET, RING_INSET, -RING_INSET, -RING_INSET)
             painter.drawRoundedRect(place, metrics.RADIUS, metrics.RADIUS)
 
-    def show_source(self, source: BodySource) -> None:
-        """Show this body."""
+    async def load(self, source: BodySource) -> None:
         self._show(DecodedImage(LOADING))  # A drawing is drawn by another process, which takes a moment.
-        self._latest.run(partial(self._load, source))
-
-    def clear(self) -> None:
-        """Show nothing, cancel loading, and free the picture's memory."""
-        self._latest.stop()
-        self._show(DecodedImage(""))
-
-    async def _load(self, source: BodySource) -> None:
         self._show(await read_picture(source, self.devicePixelRatioF()))
+
+    def show_nothing(self) -> None:
+        self._show(DecodedImage(""))
 
     def _show(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
@@ -14,7 +12,8 @@ from app.ui.inspector.body.body_bars import view_footer
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import DecodedImage
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
-from app.ui.tasks import Latest, Tasks
+from app.ui.inspector.body.source_view import LOADING, SourceView
+from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import vbox
@@ -23,12 +22,11 @@ NARROWEST, WIDEST = 360, 1_200
 """Limits of the page width in pixels; it follows the view."""
 
 
-class PageView(QWidget):
-    """`show_source` shows a page, and below it what was left out, or why it cannot be shown."""
+class PageView(SourceView):
+    """Shows a page, and below it what was left out, or why it cannot be shown."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._latest = Latest(self, tasks, "page: draw")
+        super().__init__("page", tasks, parent)
         self.page = QLabel(self)
         self.page.setTextFormat(Qt.TextFormat.PlainText)
         self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
@@ -42,18 +40,11 @@ class PageView(QWidget):
         self.setFocusProxy(self.area)
         vbox((self.area, 1), view_footer(self.words, self), inside=self, spacing=0, margins=0)
 
-    def show_source(self, source: BodySource) -> None:
-        """Show this body."""
-        self.clear()
-        self.words.setText("Loading…")
-        self._latest.run(partial(self._load, source))
-
-    def clear(self) -> None:
-        """Show nothing, and cancel loading."""
-        self._latest.stop()
+    def show_nothing(self) -> None:
         self._show(DecodedImage(""))
 
-    async def _load(self, source: BodySource) -> None:
+    async def load(self, source: BodySource) -> None:
+        self.words.setText(LOADING)
         data = await read_plain(source, TEXT_MAX)
         if len(data) > TEXT_MAX:
             picture = DecodedImage(f"Too large to preview: this page is larger than {size_text(TEXT_MAX)}.")

@@ -18,7 +18,8 @@ from app.core.text import count_of, size_text
 from app.ui.inspector.body.body_bars import NoticesBar, view_footer
 from app.ui.inspector.body.body_source import READ, BodySource, of_bytes, read_plain
 from app.ui.inspector.body.part_card import UNREAD_HEIGHT, MakePane, PartCard, read_part
-from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.inspector.body.source_view import LOADING, SourceView
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import order_tabs
@@ -210,33 +211,28 @@ class PartCards(QAbstractScrollArea):
         self._reveal(self.current)
 
 
-class PartsView(QWidget):
-    """`show_source` shows the parts of a body. `what` names that: `body`, or as a part of another one, `part 3`."""
+class PartsView(SourceView):
+    """Shows the parts of a body. `what` names that: `body`, or as a part of another one, `part 3`."""
 
     def __init__(self, what: str, make_pane: MakePane, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("parts", tasks, parent)
         prefix = f"{what.removeprefix('part ')}." if what.startswith("part ") else ""
-        self._latest = Latest(self, tasks, "parts: find")
         self.notices = NoticesBar(theme, self)
         self.cards = PartCards(prefix, make_pane, theme, tasks, self)
         self.count = label("", "small", self)
         self.setFocusProxy(self.cards)
         vbox(self.notices, (self.cards, 1), view_footer(self.count, self), inside=self, spacing=0, margins=0)
 
-    def show_source(self, source: BodySource) -> None:
-        """Show this body."""
-        self.clear()
-        self.count.setText("Loading…")
-        self._latest.run(partial(self._load, source))
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        self.cards.mark(pattern)
 
-    def clear(self) -> None:
-        """Show nothing, and cancel loading."""
-        self._latest.stop()
+    def show_nothing(self) -> None:
         self.cards.show_parts(None, [])
         self.notices.say([])
         self.count.setText("")
 
-    async def _load(self, source: BodySource) -> None:
+    async def load(self, source: BodySource) -> None:
+        self.count.setText(LOADING)
         body, cut = source, False
         if codings(source.headers):
             plain = await read_plain(source, PACKED_MAX)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal, Slot
@@ -19,8 +18,9 @@ from app.core.bodies.formats.json_tree import ROOT, TEXT_MAX, JsonTree, TreeErro
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.text import size_text
 from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.source_view import SourceView
 from app.ui.inspector.body.text_style import TextSize
-from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import current_in_view
@@ -45,7 +45,8 @@ class BodyTree(QTreeView):
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._value_actions: list[QAction] = []
+        self.value_actions: list[QAction] = []
+        """They are enabled while `has_value` is true of the current row."""
         self.setUniformRowHeights(True)
         self.setProperty("frameless", True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -54,10 +55,6 @@ class BodyTree(QTreeView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setAccessibleName(name)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-
-    def add_value_action(self, text: str, slot: Callable[..., None], key: str = "") -> None:
-        """An action that is enabled while `has_value` is true of the current row."""
-        self._value_actions.append(add_view_action(self, text, slot, key))
 
     def has_value(self, index: QModelIndex) -> bool:
         raise NotImplementedError
@@ -87,12 +84,12 @@ class BodyTree(QTreeView):
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # type: ignore[override]
         super().currentChanged(current, previous)
-        for action in self._value_actions:
+        for action in self.value_actions:
             action.setEnabled(self.has_value(current))
 
 
-class BodyTreePane(QWidget):
-    """`show_source` shows a body in `view`, or the reason why it cannot be shown there.
+class BodyTreePane(SourceView):
+    """Shows a body in `view`, or the reason why it cannot be shown there.
 
     `build` makes the tree from the content type and the unpacked body, of which at most a little more than `limit`
     bytes are read; or it returns the reason. It runs on another thread. `shown` is emitted afterwards.
@@ -110,9 +107,8 @@ class BodyTreePane(QWidget):
         limit: int,
         name: str,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(name, tasks, parent)
         self._tree_view, self._build, self._limit = view, build, limit
-        self._latest = Latest(self, tasks, f"{name}: load")
         self.reason = label("", "muted", self, wrap=True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setMargin(metrics.SPACE_5)
@@ -122,16 +118,10 @@ class BodyTreePane(QWidget):
         self.setFocusProxy(view)
         vbox(self.stack, inside=self, margins=0)
 
-    def show_source(self, source: BodySource) -> None:
-        self.clear()
-        self._latest.run(partial(self._load, source))
-
-    def clear(self) -> None:
-        """Show nothing, and cancel loading."""
-        self._latest.stop()
+    def show_nothing(self) -> None:
         self._show_reason("")
 
-    async def _load(self, source: BodySource) -> None:
+    async def load(self, source: BodySource) -> None:
         data = await read_plain(source, self._limit)
         found = await in_thread(self._build, source.content_type, data)
         if isinstance(found, str):
@@ -389,7 +379,7 @@ class _Tree(BodyTree):
         self.setModel(self.nodes)
         self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setHeaderHidden(True)
-        self.add_value_action("Decode value", self.open_current)
+        self.value_actions = [add_view_action(self, "Decode value", self.open_current)]
         add_view_action(self, "Copy value", self.copy_value, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy path", self.copy_path, "Ctrl+Shift+C")
         add_view_action(self, "Expand all below", self.open_below, "*")

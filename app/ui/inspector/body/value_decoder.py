@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QKeySequence, QTextCursor
-from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QMenu, QSplitter, QToolTip, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
@@ -160,6 +161,35 @@ def _text_lines(value: str) -> list[Line]:
     return written(text.write, Content(value[:DECODED_MAX])).take()
 
 
+class CellValues(QObject):
+    """Actions that show the `current` value of a table, or what it decodes to: a value and the table are the signals'
+    arguments.
+    """
+
+    show_requested = Signal(object, object)
+    decode_requested = Signal(object, object)
+
+    def __init__(self, view: QAbstractItemView, current: Callable[[], Value | None]) -> None:
+        super().__init__(view)
+        self._view, self._current = view, current
+        self.show_action = add_view_action(view, "Show value", self.show)
+        self.decode_action = add_view_action(view, "Decode value", self.decode, KEY)
+
+    @Slot()
+    def show(self) -> None:
+        """Show the current value in full."""
+        value = self._current()
+        if value is not None:
+            self.show_requested.emit(value, self._view)
+
+    @Slot()
+    def decode(self) -> None:
+        """Show what the current value decodes to."""
+        value = self._current()
+        if value is not None:
+            self.decode_requested.emit(value, self._view)
+
+
 class ValueDecoder(QObject):
     """Adds *Decode value* to the menu of `code`, with its key. The result is shown at the bottom of `split`.
 
@@ -179,12 +209,14 @@ class ValueDecoder(QObject):
         if self.panel is not None:
             self.panel.clear()
 
+    @Slot(object, object)
     def show_text(self, value: Value, origin: QWidget) -> None:
         """Show a value in full; closing the panel returns the focus to `origin`."""
         self._origin = origin
         self._toast.take_back(NOTHING)
         self._ensure_panel().show_text(value)
 
+    @Slot(object, object)
     def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
         """Show what a value decodes to."""
         self._origin = origin
