@@ -280,7 +280,9 @@ class Tail:
     """Prints a line for each captured request, and for each attempt of a delivery."""
 
     def __init__(self, application: Application) -> None:
-        self._endpoints, self._out = application.store.endpoints, Output()
+        from app.cli.commands.tail import delivery_line  # start-up time: without --tail nothing needs it
+
+        self._endpoints, self._out, self._delivery_line = application.store.endpoints, Output(), delivery_line
         application.bus.subscribe(Captured, self._show)
         application.bus.subscribe(DeliveryChanged, self._show_delivery)
 
@@ -290,11 +292,9 @@ class Tail:
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
 
     def _show_delivery(self, event: DeliveryChanged) -> None:
-        from app.cli.commands.tail import delivery_line  # start-up time: without --tail nothing needs it
-
         endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
         target = endpoint.target(event.delivery.target_id) if endpoint is not None else None
-        _say(delivery_line(self._out, news_of(event.delivery, target)))
+        _say(self._delivery_line(self._out, news_of(event.delivery, target)))
 
 
 def _say(line: str) -> None:

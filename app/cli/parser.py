@@ -57,8 +57,7 @@ WINDOW, SERVE, LISTEN, VERSION = "window", "serve", "listen", "version"
 _MODULES = {
     "endpoint": ("endpoint",),
     "requests": ("requests", "refused"),
-    "tail": ("tail",),
-    "wait": ("wait",),
+    "tail": ("tail", "wait"),
     "show": ("show",),
     "mark": ("mark", "rm", "clear"),
     "target": ("targets", "target"),

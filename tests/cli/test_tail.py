@@ -16,8 +16,7 @@ import pytest
 
 from app.application import Application
 from app.cli.call import LocalCall
-from app.cli.commands.tail import delivery_line, tail, terminal_line
-from app.cli.commands.wait import wait
+from app.cli.commands.tail import delivery_line, tail, terminal_line, wait
 from app.cli.errors import CliError
 from app.cli.output import Output
 from app.cli.table import cell_count

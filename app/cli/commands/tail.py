@@ -1,17 +1,21 @@
-"""`hookline tail`: requests and deliveries as they come, a line for each; and the line of a delivery."""
+"""`hookline tail`: requests and deliveries as they come, a line for each; `hookline wait`: the next request in full."""
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
-from app.cli.call import LocalCall
-from app.cli.command import Commands, row_limit
+from app.cli.call import Call, LocalCall
+from app.cli.command import Commands, row_limit, seconds
 from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
-from app.cli.errors import CliError, Exit
-from app.cli.output import DIM, GREEN, RED, YELLOW, Output, until_closed, visible, when_text
+from app.cli.commands.show import print_request
+from app.cli.errors import CliError, Exit, UnavailableError
+from app.cli.identifiers import request_id
+from app.cli.output import DIM, GREEN, RED, YELLOW, Output, seconds_text, until_closed, visible, when_text
 from app.cli.table import cell_count, cut_to_cells
 from app.core.clock import microseconds, now_us
 from app.core.delivery_text import DeliveryNews, result_text
@@ -19,12 +23,12 @@ from app.core.model import DeliveryState
 from app.core.raw_request import below_slug
 from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
+from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
     from app.cli.connect import RunningProgram
     from hookline.records import DeliverySummary, Endpoint, Summary
-    from hookline.running import ApiAddress
 
 HELP = "print requests and deliveries as they come"
 DETAILS = (
@@ -45,10 +49,27 @@ SLUG_CELLS, METHOD_CELLS, SIZE_CELLS = 16, 7, 8
 ARROW = "-->"
 URL_CELLS = 32
 """A URL is cut to this at least, before the line takes a second one on a terminal."""
+WAIT_HELP = "wait for a request, and print it"
+WAIT_DETAILS = (
+    f"{WAIT_HELP}. Waits for the next request that matches; with --after, for the first one stored after that request,"
+    " and with --from-start for the first one of all, which may be there already. Exit code 1 if none came in time."
+)
+WAIT_EXAMPLES = (
+    ("Wait for the next request of an endpoint", "hookline wait orders"),
+    ("Give a test ten seconds to call back", 'hookline wait orders -q "path:/callback" --timeout 10 --json'),
+    ("Wait for the one after that", "hookline wait orders --after ID"),
+    ("Check that one came, or comes soon", "hookline wait orders --from-start --timeout 10"),
+)
+TIMEOUT_S = 30.0
+CALL_S = 60.0
+"""The longest single call: a longer wait is made of several."""
+FROM_START = "0-0-0"
+"""The position before all requests."""
+_POSITION = re.compile(r"[0-9a-z]+-\d+-\d+")
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     parser = commands.add("tail", HELP, DETAILS, EXAMPLES, run_local=tail)
     parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
@@ -56,6 +77,16 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--no-deliveries", dest="deliveries", action="store_false", default=True, help=text)
     text = f"how many requests to print that are there already ({BEFORE})"
     parser.add_argument("-n", dest="count", type=row_limit, metavar="N", default=BEFORE, help=text)
+    parser = commands.add("wait", WAIT_HELP, WAIT_DETAILS, WAIT_EXAMPLES, run_local=wait)
+    parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
+    parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
+    text = f"how long to wait, in seconds ({TIMEOUT_S:.0f}); 0 only looks"
+    parser.add_argument("--timeout", type=seconds, metavar="S", default=TIMEOUT_S, help=text)
+    begin = parser.add_mutually_exclusive_group()
+    text = "only requests stored after this one: its ID, the start of it, or @last"
+    begin.add_argument("--after", metavar="ID", help=text)
+    text = "all stored requests count, the oldest first"
+    begin.add_argument("--from-start", dest="after", action="store_const", const=FROM_START, help=text)
 
 
 async def tail(call: LocalCall) -> int:
@@ -286,3 +317,39 @@ def delivery_line(out: Output, news: DeliveryNews, width: int | None = None) -> 
     elif news.error is not None:
         result = out.style(result, YELLOW if news.state is DeliveryState.NOT_SENT else RED)
     return f"{start}{url} {result}"
+
+
+async def wait(call: LocalCall) -> int:
+    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
+    from app.cli.connect import RunningProgram  # as above
+    from hookline.client.requests import wait_call  # as above
+
+    options, query = call.options, checked_query(call.options.query)
+    program = RunningProgram(call.folder, call.out)
+    until = time.monotonic() + options.timeout
+    address: ApiAddress | None = await program.require("hookline wait")
+    after: str | None = options.after
+    while address is not None:
+        async with ApiClient(address) as api:
+            try:
+                if after is not None and not _POSITION.fullmatch(after):
+                    after = await request_id(api, after)
+                # The first call only asks for the position: without it, a restart would leave a gap.
+                left_s = max(0.0, until - time.monotonic()) if after is not None else 0.0
+                begins = after is None
+                answer = await api.answer(wait_call(options.slug, query, after, min(left_s, CALL_S), body=False))
+                found, after = answer.value
+            except UnavailableError:
+                address = await program.again(until)
+                continue
+            program.connected()
+            if found is not None:
+                if call.out.as_json:
+                    call.out.json(answer.json)
+                else:
+                    await print_request(Call(options=options, out=call.out, api=api), found)
+                return Exit.DONE
+        if not begins and time.monotonic() >= until:
+            break
+    text = f"No request came within {seconds_text(options.timeout)}." if options.timeout else "No request matches."
+    raise CliError(text, Exit.FAILURE)
