@@ -1,14 +1,18 @@
 """How a command is added to the command line: alone, or as a noun with verbs, such as `hookline endpoint add`; and the
-types of its arguments, with an error in words for each."""
+types of its arguments, with an error in words for each, and what is in the files that they name."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os.path
 import re
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from app.cli.errors import CliError, Exit
 from app.core.clock import now_us, rfc3339
 from app.core.sizes import parse_size
 
@@ -208,3 +212,22 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+STDIN = Path("-")
+
+
+def bytes_in(file: Path, failed: str = "") -> bytes:
+    """What a file has, or standard input for `-`. CliError when it cannot be read, as `failed` says."""
+    try:
+        return sys.stdin.buffer.read() if file == STDIN else Path(os.path.expanduser(file)).read_bytes()
+    except OSError as error:
+        raise CliError(f"{failed or f'{file} cannot be read'}: {error.strerror}.", Exit.ENVIRONMENT) from error
+
+
+def text_in(file: Path) -> str:
+    """The same as text; CliError for what is not UTF-8."""
+    try:
+        return bytes_in(file).decode()
+    except UnicodeDecodeError as error:
+        raise CliError(f"{file} is not UTF-8 text.", Exit.USAGE) from error

@@ -170,6 +170,7 @@ def test_what_cannot_be_replayed_says_why(run: Run, ids: list[str]) -> None:
         ("@last --header colon", 2, "has no colon"),
         ("@last --header Content-Length:5", 2, "--header: Content-Length is set by Hookline itself."),
         ("@last --body-file /none", 3, "cannot be read from /none"),
+        ("@last --body-file ~nobody-here/x", 3, "cannot be read from ~nobody-here/x: No such file"),
         ("@last 019a1b2c", 1, "No request has the ID '019a1b2c'"),
     ):
         done = run("replay", *words.split())

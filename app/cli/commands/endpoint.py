@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
-from app.cli.command import Commands, whole_number
+from app.cli.command import Commands, text_in, whole_number
 from app.cli.commands.target import CODES, state_text, worst_state
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
@@ -257,7 +257,6 @@ def _storage(endpoint: Endpoint) -> str:
 
 
 SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
-STDIN = Path("-")
 AUTH_HELP = (
     "the credentials senders need: none, basic:USER, bearer or header:NAME. To keep the secret out of the shell's"
     f" history, it is prompted for, or read from --auth-secret-file or {SECRET_VARIABLE}"
@@ -290,7 +289,7 @@ def given_endpoint_fields(options: argparse.Namespace) -> dict[str, Any]:
     """The endpoint fields given on the command line; CliError when a value cannot be read."""
     fields = given_fields(options)
     if hasattr(options, "response_body_file"):
-        fields.setdefault("response", {})["body"] = _text_of(options.response_body_file)
+        fields.setdefault("response", {})["body"] = text_in(options.response_body_file)
     if hasattr(options, "auth") or hasattr(options, "auth_secret_file"):
         fields["auth"] = _auth(options)
     return fields
@@ -334,20 +333,10 @@ def _auth(options: argparse.Namespace) -> dict[str, str]:
 
 def _secret(options: argparse.Namespace) -> str:
     if hasattr(options, "auth_secret_file"):
-        return _text_of(options.auth_secret_file).removesuffix("\n").removesuffix("\r")
+        return text_in(options.auth_secret_file).removesuffix("\n").removesuffix("\r")
     if secret := os.environ.get(SECRET_VARIABLE):
         return secret
     if not sys.stdin.isatty():
         message = f"The secret is missing and cannot be prompted for. Use --auth-secret-file or {SECRET_VARIABLE}."
         raise CliError(message, Exit.USAGE)
     return getpass.getpass("Secret: ")
-
-
-def _text_of(file: Path) -> str:
-    try:
-        data = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
-        return data.decode("utf-8")
-    except OSError as error:
-        raise CliError(f"{file} cannot be read: {error.strerror}.", Exit.ENVIRONMENT) from error
-    except UnicodeDecodeError as error:
-        raise CliError(f"{file} is not UTF-8 text.", Exit.USAGE) from error

@@ -6,7 +6,6 @@ import argparse
 import base64
 import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from app.cli.call import Call
 from app.cli.command import (
     Commands,
     add_count,
+    bytes_in,
     moment,
     number,
     scale,
@@ -231,7 +231,6 @@ def destination_text(replay: Replay) -> str:
     return "their targets" if replay.to_endpoint is None else f"endpoint {replay.to_endpoint}"
 
 
-STDIN = Path("-")
 TIME_HELP = "a time such as 2026-11-01T09:30, a day, or how long ago, such as 2h"
 FAULTS = (
     ("--duplicate", "duplicate", "send this share of requests twice, such as 5%%"),
@@ -374,11 +373,7 @@ def _body(options: argparse.Namespace) -> bytes | None:
         return text.encode()
     if not hasattr(options, "body_file"):
         return None
-    file: Path = options.body_file
-    try:
-        return sys.stdin.buffer.read() if file == STDIN else file.expanduser().read_bytes()
-    except OSError as error:
-        raise CliError(f"The body cannot be read from {file}: {error.strerror}.", Exit.ENVIRONMENT) from error
+    return bytes_in(options.body_file, f"The body cannot be read from {options.body_file}")
 
 
 def _given(options: argparse.Namespace, names: dict[str, str]) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call
-from app.cli.command import Commands, add_count
+from app.cli.command import Commands, add_count, text_in
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import GREEN, RED, Output, brief_time, when_text
@@ -225,16 +224,8 @@ def _given(texts: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise CliError(f"Write options as NAME=VALUE, not {text!r}.", Exit.USAGE)
-        values[name] = _read(value[1:]) if value.startswith("@") else value
+        values[name] = text_in(Path(value[1:])).strip() if value.startswith("@") else value
     return values
-
-
-def _read(file: str) -> str:
-    try:
-        return (sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", "it is not text")
-        raise CliError(f"{file} cannot be read: {reason}.", Exit.ENVIRONMENT) from error
 
 
 def _probe_text(probe: Probe) -> str:
