@@ -57,7 +57,7 @@ from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL
 from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question
+from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question, SubmitDialog
 from tests import deliveries, factories
 from tests.stored import store_request
 from tests.support import until
@@ -75,6 +75,7 @@ READ_NOTHING = {
     OpenStoreDialog,
     Question,
     ShortcutsDialog,
+    SubmitDialog,
 }
 """Dialogs that show what they are given."""
 READS_MAX = 40

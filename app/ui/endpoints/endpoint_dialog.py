@@ -3,9 +3,11 @@ that fails."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
@@ -16,14 +18,14 @@ from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.services import Services
-from app.ui.tasks import Tasks, unless_cancelled
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.dialog import EditDialog
+from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fit_screen import FormScroll, bounded, fit
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
@@ -32,7 +34,7 @@ WIDTH = 600
 RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."
 
 
-class EndpointDialog(EditDialog):
+class EndpointDialog(SubmitDialog):
     """Creates an endpoint, or edits `endpoint`. `saved` carries the endpoint and whether it is new."""
 
     saved = Signal(object, bool)
@@ -40,9 +42,8 @@ class EndpointDialog(EditDialog):
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, endpoint: Endpoint | None = None
     ) -> None:
-        super().__init__("Edit endpoint" if endpoint else "New endpoint", theme, parent)
-        self._services, self._tasks, self._endpoint = services, tasks, endpoint
-        self._busy = False
+        super().__init__("Edit endpoint" if endpoint else "New endpoint", theme, tasks, parent)
+        self._services, self._endpoint = services, endpoint
         self.form = EndpointForm(theme, tasks, self, with_slug=endpoint is None)
         if services.store.retention.problem is not None:
             days = self.form.declared("retention_days").bounds_text()
@@ -55,10 +56,10 @@ class EndpointDialog(EditDialog):
         self.url = CopyField("", theme, self, what="capture URL")
         self.problem = label("", "error", self, wrap=True)
         self.cancel = Button("Cancel", theme, self)
-        self.submit_button = Button("Save" if endpoint else "Create endpoint", theme, self, kind="primary")
+        self.submit_button = self.make_submit_button("Save" if endpoint else "Create endpoint")
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.follow_urls(self._refresh)
+        self._subscriptions.follow_urls(self.refresh)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self.finished.connect(self._subscriptions.end)
         self.url.copied.connect(self._url_copied)
@@ -66,9 +67,7 @@ class EndpointDialog(EditDialog):
         self.form.changed.connect(self._changed)
         self.form.targets.clicked.connect(self.open_targets)
         self.cancel.clicked.connect(self.reject)
-        self.submit_button.clicked.connect(self.submit)
-        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
-        self._refresh()
+        self.refresh()
         self.resize(self.sizeHint())
         self.form["name"].setFocus()
         if services.read_only is not None:
@@ -83,29 +82,23 @@ class EndpointDialog(EditDialog):
 
     def has_changes(self) -> bool:
         """Whether the fields differ from their initial values, valid or not."""
-        return not self._busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
+        return not self.busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
 
     def errors(self) -> list[FieldError]:
         """Everything that prevents the draft from being saved now, in edited fields and others."""
-        draft = self._draft()
+        draft = self.edited()
         errors = endpoint_errors(draft, self._services.own_bases())
         if self._endpoint is None and draft.slug and self._services.store.endpoints.by_slug(draft.slug):
             errors.append(FieldError(field="slug", message=f"Slug {draft.slug} is taken by another endpoint."))
         return self.form.errors_with(errors)
 
-    @Slot()
-    def submit(self) -> None:
-        """Save if the draft is valid; otherwise show every error and scroll to the first."""
-        if self._busy:
-            return
+    def reveal_errors(self) -> bool:
         errors = self.errors()
         self.form.touched.update(error.field for error in errors)
-        self._refresh()
+        self.refresh()
         if errors:
             self.form.reveal(errors[0].field)
-        elif self.submit_button.isEnabled():
-            self._set_busy(True)
-            self._tasks.start(self._save(self._draft()), "save endpoint")
+        return bool(errors)
 
     @Slot()
     def open_targets(self) -> None:
@@ -117,9 +110,9 @@ class EndpointDialog(EditDialog):
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         """By others, or in the dialog of all targets."""
-        if self._endpoint is not None and event.endpoint.id == self._endpoint.id and not self._busy:
+        if self._endpoint is not None and event.endpoint.id == self._endpoint.id and not self.busy:
             self._loaded = self.form.follow(self._loaded, event.endpoint.draft())
-            self._refresh()
+            self.refresh()
 
     @Slot()
     def _fit(self) -> None:
@@ -127,45 +120,27 @@ class EndpointDialog(EditDialog):
         self.resize(self.sizeHint())
         fit(self)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter in a one-line field submits; Esc cancels."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.submit()
+    async def store(self) -> Callable[[], object] | None:
+        endpoints, draft = self._services.store.endpoints, self.submitted
+        if self._endpoint is None:
+            storing = endpoints.create(draft)
         else:
-            super().keyPressEvent(event)
+            use = self._services.store.limits.use_of(self._endpoint.id)
+            if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
+                return None
+            storing = endpoints.update(self._endpoint.id, draft)
+        endpoint = await self._tasks.complete(storing, self)
+        return partial(self.saved.emit, endpoint, self._endpoint is None)
 
-    async def _save(self, draft: EndpointDraft) -> None:
-        endpoints = self._services.store.endpoints
-        with unless_cancelled(self._set_busy, False):
-            try:
-                if self._endpoint is None:
-                    saving = endpoints.create(draft)
-                else:
-                    use = self._services.store.limits.use_of(self._endpoint.id)
-                    if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
-                        return
-                    saving = endpoints.update(self._endpoint.id, draft)
-                endpoint = await self._tasks.complete(saving, self)
-            except HooklineError as error:
-                self._show_failure(error)
-                return
-        self.saved.emit(endpoint, self._endpoint is None)
-        self.accept()
+    def show_failure(self, error: HooklineError) -> None:
+        if isinstance(error, InvalidFieldsError):
+            show_or_hide(self.problem, self.form.refuse(error.errors))
+            self.refresh()
+            self.form.reveal(error.errors[0].field)
+        else:
+            show_or_hide(self.problem, str(error))
 
-    def _show_failure(self, error: HooklineError) -> None:
-        if not isinstance(error, InvalidFieldsError):
-            self.problem.setText(str(error))
-            self.problem.show()
-            return
-        for broken in error.errors:
-            self.form.refused[broken.field] = broken.message
-            self.form.touched.add(broken.field)
-        unknown = [broken.message for broken in error.errors if broken.field not in self.form.fields]
-        show_or_hide(self.problem, " ".join(unknown))
-        self._refresh()
-        self.form.reveal(error.errors[0].field)
-
-    def _draft(self) -> EndpointDraft:
+    def edited(self) -> EndpointDraft:
         if self._endpoint is None:
             return self.form.draft()
         current = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
@@ -173,11 +148,11 @@ class EndpointDialog(EditDialog):
 
     @Slot()
     def _changed(self) -> None:
-        if not self._busy:
+        if not self.busy:
             self.problem.hide()
-        self._refresh()
+        self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         errors = self.errors()
         self.form.show_errors(errors)
         refusal = self._services.read_only
@@ -187,7 +162,7 @@ class EndpointDialog(EditDialog):
             self.problem.setText(refusal)
             self.problem.show()
         reason = refusal or (errors[0].message if errors else None)
-        self.submit_button.set_refusal("Saving…" if self._busy else reason)
+        self.submit_button.set_refusal("Saving…" if self.busy else reason)
         self._show_url(slug_is_valid=all(error.field != "slug" for error in errors))
         self._show_targets()
 
@@ -218,10 +193,9 @@ class EndpointDialog(EditDialog):
         if self._endpoint is not None:
             self._tasks.start(self._services.tunnels.copied(self._endpoint.id), "note a copied URL")
 
-    def _set_busy(self, busy: bool) -> None:
-        self._busy = busy
+    def set_busy(self, busy: bool) -> None:
         self.form.setEnabled(not busy)
-        self._refresh()
+        super().set_busy(busy)
 
     def _lay_out(self) -> None:
         self.form.setProperty("transparent", True)

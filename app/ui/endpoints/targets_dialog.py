@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPainter, QShortcut
+from PySide6.QtGui import QFont, QKeyEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 from shiboken6 import isValid
 
@@ -25,12 +25,12 @@ from app.ui.endpoints.target_form import TargetForms
 from app.ui.endpoints.target_text import target_look
 from app.ui.services import Services
 from app.ui.state_look import Look
-from app.ui.tasks import Tasks, unless_cancelled
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.dialog import EditDialog, ask
+from app.ui.widgets.dialog import SubmitDialog, ask
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
@@ -44,7 +44,7 @@ ROW = 56
 Numbered = tuple[int, "_TargetRow"]
 
 
-class TargetsDialog(EditDialog):
+class TargetsDialog(SubmitDialog):
     """`saved` follows when the changes are stored. Pausing and resuming take effect at once."""
 
     saved = Signal()
@@ -52,12 +52,11 @@ class TargetsDialog(EditDialog):
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, endpoint: Endpoint
     ) -> None:
-        super().__init__("Targets", theme, parent)
-        self._services, self._tasks = services, tasks
+        super().__init__("Targets", theme, tasks, parent)
+        self._services = services
         self.unsaved = f"Your changes to the targets of “{endpoint.name}” have not been saved."
         self.edits = TargetEdits(endpoint, services.own_bases)
         self.selected: TargetEdit | None = None
-        self._busy = False
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
         self._endpoint = endpoint
@@ -70,7 +69,7 @@ class TargetsDialog(EditDialog):
         self.removed = ElidedLabel("", "muted", self)
         self.undo_button = Button("Undo", theme, self, kind="link")
         self.cancel = Button("Cancel", theme, self)
-        self.save_button = Button("Save", theme, self, kind="primary")
+        self.save_button = self.make_submit_button("Save")
         self.counts = QueuedCounts(services, tasks, self)
         self._lay_out()
         self._connect()
@@ -89,11 +88,11 @@ class TargetsDialog(EditDialog):
             self.forms.setEnabled(False)
             self.problem.setText(services.read_only)
             self.cancel.setText("Close")
-            self._refresh()
+            self.refresh()
 
     def has_changes(self) -> bool:
         """Whether saving would change anything, or something typed cannot be saved."""
-        return not self._busy and self.edits.has_changes()
+        return not self.busy and self.edits.has_changes()
 
     def _show_url(self) -> None:
         url = marked_url(self._services.capture_url(self._endpoint), self._services.tunnels.url_state)
@@ -132,43 +131,20 @@ class TargetsDialog(EditDialog):
             self._select(item)
             self.column.list.setFocus()
 
-    @Slot()
-    def submit(self) -> None:
-        """Save if everything is valid; otherwise show every error and go to the first."""
-        if self._busy:
-            return
+    def reveal_errors(self) -> bool:
         errors = self.edits.errors()
         for item, error in errors:
             self.forms.of(item).touched.add(error.field)
         if errors:
             self._select(errors[0][0])
             self.forms.of(errors[0][0]).reveal(errors[0][1].field)
-        elif self.save_button.isEnabled():
-            self._set_busy(True)
-            self._tasks.start(self._save(), "save targets")
+        return bool(errors)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter in a one-line field saves; Esc cancels."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.submit()
-        else:
-            super().keyPressEvent(event)
-
-    async def _save(self) -> None:
-        with unless_cancelled(self._saving_ended):
-            try:
-                if not await self._confirm_removal():
-                    return
-                await self._tasks.complete(self.edits.save(self._services.store.targets), self)
-            except HooklineError as error:
-                self._show_failure(error)
-                return
-        self.saved.emit()
-        self.accept()
-
-    def _saving_ended(self) -> None:
-        self._set_busy(False)
-        self._follow(self._services.store.endpoints.by_id(self.edits.endpoint.id))
+    async def store(self) -> Callable[[], object] | None:
+        if not await self._confirm_removal():
+            return None
+        await self._tasks.complete(self.edits.save(self._services.store.targets), self)
+        return self.saved.emit
 
     async def _confirm_removal(self) -> bool:
         """Whether the user agrees that what is queued for removed targets is not sent; True if nothing is."""
@@ -186,15 +162,12 @@ class TargetsDialog(EditDialog):
         )
         return await ask(self, self.theme, title, text, "Remove and save")
 
-    def _show_failure(self, error: HooklineError) -> None:
-        broken = error.errors if isinstance(error, InvalidFieldsError) else ()
+    def show_failure(self, error: HooklineError) -> None:
         if self.edits.saving in self.edits.items and self.edits.saving is not self.selected:
             self._select(self.edits.saving)
         form = self.forms.current()
-        refused = {one.field: one.message for one in broken if form is not None and one.field in form.fields}
-        if form is not None and refused:
-            form.refused = refused
-            form.touched.update(refused)
+        if form is not None and isinstance(error, InvalidFieldsError):
+            self.problem.setText(form.refuse(error.errors))
         else:
             self.problem.setText(str(error))
 
@@ -210,7 +183,7 @@ class TargetsDialog(EditDialog):
         if form is not None:
             form.refused = {}
         order_tabs(self)
-        self._refresh()
+        self.refresh()
 
     @Slot()
     def _edited(self) -> None:
@@ -219,7 +192,7 @@ class TargetsDialog(EditDialog):
             self.selected.draft, self.selected.problems = form.draft(), form.problems()
             self.selected.paths = form.paths()
             self.problem.setText("")
-            self._refresh()
+            self.refresh()
 
     @Slot(bool)
     def _pause(self, on: bool) -> None:
@@ -252,10 +225,10 @@ class TargetsDialog(EditDialog):
         if self.selected not in self.edits.items:
             self._select(self.edits.items[0] if self.edits.items else None)
         else:
-            self._refresh()
+            self.refresh()
 
     @Slot()
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         items, selected, form = self.edits.items, self.selected, self.forms.current()
         self.column.show_rows(list(map(self._row, items)), items.index(selected) if selected in items else -1)
         if selected is not None and form is not None:
@@ -263,7 +236,7 @@ class TargetsDialog(EditDialog):
             form.state.show_state(selected.draft, selected.stored, self.counts.of([selected.stored]))
         refused = next(iter(form.refused.values()), None) if form is not None else None
         refusal = self._services.read_only or self.edits.refusal() or refused
-        self.save_button.set_refusal("Saving…" if self._busy else refusal)
+        self.save_button.set_refusal("Saving…" if self.busy else refusal)
         removed = self.edits.removed
         self.removed.setText(f"Removed {escape(removed[-1][1].draft.url) or 'a target'}." if removed else "")
         failed = bool(self.problem.text())
@@ -280,18 +253,20 @@ class TargetsDialog(EditDialog):
         error = self.counts.last_error(item.stored)
         return _TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
 
-    def _set_busy(self, busy: bool) -> None:
-        self._busy = busy
+    def set_busy(self, busy: bool) -> None:
         if busy:
             self._focused = self.focusWidget()
         for widget in (self.column, self.forms, self.undo_button):
             widget.setEnabled(not busy)
-        self._refresh()
+        super().set_busy(busy)
+        if busy:
+            return
         form = self.forms.current()
-        if not busy and form is not None and form.refused:
+        if form is not None and form.refused:
             form.reveal(next(iter(form.refused)))
-        elif not busy and self._focused is not None and isValid(self._focused):  # the field of a cell has ended
+        elif self._focused is not None and isValid(self._focused):  # the field of a cell has ended
             self._focused.setFocus()
+        self._follow(self._services.store.endpoints.by_id(self.edits.endpoint.id))
 
     def _connect(self) -> None:
         self.column.list.chosen.connect(self._chosen)
@@ -305,9 +280,7 @@ class TargetsDialog(EditDialog):
         self.forms.pause_requested.connect(self._pause)
         self.undo_button.clicked.connect(self.undo)
         self.cancel.clicked.connect(self.reject)
-        self.save_button.clicked.connect(self.submit)
-        self.counts.changed.connect(self._refresh)
-        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
+        self.counts.changed.connect(self.refresh)
 
     def _lay_out(self) -> None:
         self.column.setFixedWidth(LIST_WIDTH)

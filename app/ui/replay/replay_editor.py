@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
@@ -20,6 +20,7 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.hop_by_hop import end_to_end
 from app.core.record import Headers
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec, replay_errors
+from app.core.rules import FieldError
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.request_editors import (
@@ -33,12 +34,12 @@ from app.ui.replay.request_editors import (
 from app.ui.replay.response_pane import ResponsePane, replay_and_wait
 from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
-from app.ui.tasks import Tasks, unless_cancelled
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.dialog import EditDialog
+from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import bring_into_view, order_tabs
@@ -56,7 +57,7 @@ HEADERS, BODY = 0, 1
 _CODING = "content-encoding"
 
 
-class ReplayEditor(EditDialog):
+class ReplayEditor(SubmitDialog):
     """Stays open, so that the request can be changed and sent again. `many_requested` asks for the form for many."""
 
     many_requested = Signal()
@@ -65,11 +66,9 @@ class ReplayEditor(EditDialog):
     def __init__(
         self, request: EditableRequest, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
     ) -> None:
-        super().__init__("Edit and replay", theme, parent)
-        self._request, self._services, self._tasks = request, services, tasks
+        super().__init__("Edit and replay", theme, tasks, parent)
+        self._request, self._services = request, services
         self._capture = capture = request.capture
-        self._sending = False
-        self._last_sent: ReplaySpec | None = None
         self._refused: dict[str, str] = {}
         self._headers: Headers = tuple(
             (name, value) for name, value in end_to_end(capture.headers) if name.lower() != "host"
@@ -90,7 +89,7 @@ class ReplayEditor(EditDialog):
         self.problem = label("", "error", self, wrap=True)
         self.many = Button("Replay many…", theme, self, kind="ghost")
         self.close_button = Button("Close", theme, self)
-        self.send = Button("Send", theme, self, kind="primary", icon="send")
+        self.send = self.make_submit_button("Send", "send")
         self.tabs = QTabBar(self)
         self._pages = QStackedWidget(self)
         self._splitters: list[QSplitter] = []
@@ -106,8 +105,8 @@ class ReplayEditor(EditDialog):
     def sizeHint(self) -> QSize:
         return bounded(self, SIZE)
 
-    def spec(self) -> ReplaySpec:
-        """What would be sent now. Raises UnicodeEncodeError if the body cannot be encoded."""
+    def edited(self) -> ReplaySpec:
+        """Raises UnicodeEncodeError if the body cannot be encoded."""
         chosen = self._destinations[self.destination.value()]
         url = self.url.text().strip()
         method = self.method.currentText().strip()
@@ -131,32 +130,26 @@ class ReplayEditor(EditDialog):
     def has_changes(self) -> bool:
         """Whether something was edited that was not sent."""
         try:
-            spec = self.spec()
+            spec = self.edited()
         except UnicodeEncodeError:
             return True
         edit = spec.edit or RequestEdit()
         edited = (edit.method, edit.headers, edit.body) != (None, None, None)
-        return edited and spec != self._last_sent
+        return edited and spec != self.submitted
 
     def explain(self, text: str) -> None:
         """Say why it was opened, below the URL."""
         self.fields["edit.url"].set_help(text)
 
-    @Slot()
-    def submit(self) -> None:
-        """Send it; with bad input show what is wrong."""
-        self._refresh(show_all=True)
-        if not self._sending and self.send.isEnabled():
-            self._sending, self._last_sent = True, self.spec()
-            self._refresh()
-            self._tasks.start(self._send(self.spec()), "replay: send edited")
+    def reveal_errors(self) -> bool:
+        """What went wrong with the last send does not prevent the next."""
+        return self.refresh(show_all=True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter sends from the fields of one line."""
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not enter or self.focusWidget() in (self.url, self.method, self.method.lineEdit()):
             super().keyPressEvent(event)
-        elif self.focusWidget() in (self.url, self.method, self.method.lineEdit()):
-            self.submit()
 
     def _original_body(self, tasks: Tasks) -> QWidget:
         if isinstance(self._request.body, EditableText):
@@ -256,8 +249,6 @@ class ReplayEditor(EditDialog):
         self.many.clicked.connect(self._ask_for_many)
         self.close_button.clicked.connect(self.reject)
         self.finished.connect(self.response.stop)
-        self.send.clicked.connect(self.submit)
-        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
         self.send.setAutoDefault(False)
 
     @Slot(bool)
@@ -295,18 +286,19 @@ class ReplayEditor(EditDialog):
     @Slot()
     def _edited(self) -> None:
         self._refused.clear()
-        self._refresh()
+        self.refresh()
 
     def _errors(self) -> dict[str, str]:
         """By field: of what was typed, and of the whole."""
         own = {"edit.headers": self.headers.problem(), "body": self.body_editor.problem()}
         errors = {path: message for path, message in own.items() if message}
         if "body" not in errors:
-            for error in replay_errors(self.spec(), self._services.own_bases()):
+            for error in replay_errors(self.edited(), self._services.own_bases()):
                 errors.setdefault(_own_field(error.field), error.message)
         return errors | self._refused
 
-    def _refresh(self, *, show_all: bool = False) -> None:
+    def refresh(self, *, show_all: bool = False) -> bool:
+        """Whether it cannot be sent."""
         errors = self._errors()
         for path, field in self.fields.items():
             empty = path == "edit.url" and not self.url.text() and not show_all
@@ -316,13 +308,14 @@ class ReplayEditor(EditDialog):
         other = [text for path, text in errors.items() if path not in (*self.fields, "edit.headers", "body")]
         show_or_hide(self.problem, " ".join(other))
         self.tabs.setTabText(HEADERS, f"Headers {len(self.headers.value())}")
-        first = next(filter(None, errors), None)  # what went wrong with the last send does not prevent the next
-        self.send.setText("Sending…" if self._sending else "Send")
-        self.send.set_refusal("Sending…" if self._sending else errors[first] if first is not None else None)
-        if not self._sending and first is None:
+        first = next(filter(None, errors), None)
+        self.send.setText("Sending…" if self.busy else "Send")
+        self.send.set_refusal("Sending…" if self.busy else errors[first] if first is not None else None)
+        if not self.busy and first is None:
             self.send.setToolTip("Send (Ctrl+Enter)")
         if show_all and first is not None:
             self._reveal(first)
+        return first is not None
 
     def _reveal(self, path: str) -> None:
         if path in self.fields:
@@ -330,22 +323,20 @@ class ReplayEditor(EditDialog):
         elif path in ("edit.headers", "body"):
             self.tabs.setCurrentIndex(HEADERS if path == "edit.headers" else BODY)
 
-    async def _send(self, spec: ReplaySpec) -> None:
-        with unless_cancelled(self._sent):
-            try:
-                result = await self._tasks.complete(replay_and_wait(spec, self._services), self)
-            except InvalidFieldsError as error:
-                self._refused = {_own_field(broken.field): broken.message for broken in error.errors}
-            except HooklineError as error:
-                self._refused = {"": str(error)}
-            else:
-                for send in result.sends:
-                    self.response.add(send)
-                    self.send.setAccessibleDescription(attempt_text(send.attempt))
-                if result.sends:
-                    self._show_response()
-                else:
-                    self._refused = {"": result.replay.problem or "Nothing was sent."}
+    async def store(self) -> None:
+        """The dialog stays open."""
+        result = await self._tasks.complete(replay_and_wait(self.submitted, self._services), self)
+        for send in result.sends:
+            self.response.add(send)
+            self.send.setAccessibleDescription(attempt_text(send.attempt))
+        if result.sends:
+            self._show_response()
+        else:
+            self._refused = {"": result.replay.problem or "Nothing was sent."}
+
+    def show_failure(self, error: HooklineError) -> None:
+        errors = error.errors if isinstance(error, InvalidFieldsError) else [FieldError(field="", message=str(error))]
+        self._refused = {_own_field(broken.field): broken.message for broken in errors}
 
     def _show_response(self) -> None:
         """Where the dialog is too low for both, scroll to it: the first one is laid out later."""
@@ -358,10 +349,6 @@ class ReplayEditor(EditDialog):
     @Slot()
     def _reveal_response(self) -> None:
         bring_into_view(self.response)
-
-    def _sent(self) -> None:
-        self._sending = False
-        self._refresh()
 
 
 def _own_field(path: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
@@ -22,7 +23,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
-from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, show_or_hide
@@ -33,7 +34,7 @@ COUNT_AFTER_MS = 150
 """Typing a time counts once."""
 
 
-class ReplayManyDialog(Dialog):
+class ReplayManyDialog(SubmitDialog):
     """`started` carries the replay. The form begins with what `like` asks for, if any."""
 
     started = Signal(object)
@@ -48,19 +49,18 @@ class ReplayManyDialog(Dialog):
         *,
         like: ReplaySpec | None = None,
     ) -> None:
-        super().__init__("Replay requests", theme, parent)
-        self._scope, self._services, self._tasks, self._like = scope, services, tasks, like
+        super().__init__("Replay requests", theme, tasks, parent)
+        self._scope, self._services, self._like = scope, services, like
         self._counting = Latest(self, tasks, "replay: count requests")
         self._count: int | None = None
         self._count_problem = self._failure = ""
-        self._busy = False
         self.form = ReplayForm(scope, services, self._targets(), theme, self)
         if like is not None:
             self.form.fill(like)
         self.plan = label("", "", self, wrap=True)
         self.problem = label("", "error", self, wrap=True)
         self.cancel = Button("Cancel", theme, self)
-        self.start = Button("Replay", theme, self, kind="primary", icon="send")
+        self.start = self.make_submit_button("Replay", "send")
         self._delay = QTimer(self, singleShot=True, interval=COUNT_AFTER_MS)
         self._lay_out()
         self._connect()
@@ -74,16 +74,12 @@ class ReplayManyDialog(Dialog):
         """As high as the form, within the screen."""
         return self.sized_for(WIDTH)
 
-    @Slot()
-    def submit(self) -> None:
-        """Start it; with bad input show what is wrong."""
-        if self._busy:
-            return
-        self._refresh(show_all=True)
-        if self.start.isEnabled():
-            self._busy = True
-            self.start.set_refusal("Starting…")
-            self._tasks.start(self._start(self.form.spec()), "start replay")
+    def has_changes(self) -> bool:
+        """Nothing is lost that took long to enter."""
+        return False
+
+    def reveal_errors(self) -> bool:
+        return self.refresh(show_all=True)
 
     def event(self, event: QEvent) -> bool:
         """Fields or sentences may have appeared."""
@@ -124,8 +120,6 @@ class ReplayManyDialog(Dialog):
         self.form.changed.connect(self._edited)
         self.cancel.clicked.connect(self.reject)
         self.finished.connect(self._counting.stop)
-        self.start.clicked.connect(self.submit)
-        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
 
     @Slot(str)
     def _edited(self, path: str) -> None:
@@ -134,7 +128,7 @@ class ReplayManyDialog(Dialog):
         if path.startswith("source"):
             self._count = None
             self._delay.start()
-        self._refresh()
+        self.refresh()
 
     @Slot()
     def _recount(self) -> None:
@@ -152,7 +146,7 @@ class ReplayManyDialog(Dialog):
         except QueryError as error:
             problem = str(error)
         self._count, self._count_problem = count, problem
-        self._refresh()
+        self.refresh()
 
     def _errors(self, spec: ReplaySpec) -> list[FieldError]:
         own = []
@@ -163,7 +157,8 @@ class ReplayManyDialog(Dialog):
             own.append(FieldError(field="destination", message=text))
         return self.form.errors_with([*own, *replay_errors(spec, self._services.own_bases())])
 
-    def _refresh(self, *, show_all: bool = False) -> None:
+    def refresh(self, *, show_all: bool = False) -> bool:
+        """Whether there are errors."""
         spec = self.form.spec()
         errors = self._errors(spec)
         empty = None if show_all or self.form["destination.url"].text() else "destination.url"
@@ -173,11 +168,12 @@ class ReplayManyDialog(Dialog):
         show_or_hide(self.problem, self._count_problem or self._failure or " ".join(other))
         nothing = "There are no such requests." if self._count == 0 else None
         first = errors[0].message if errors else None
-        reason = "Starting…" if self._busy else self._count_problem or first or nothing
+        reason = "Starting…" if self.busy else self._count_problem or first or nothing
         self.start.set_refusal(reason)
         self.start.setText("Replay" if not self._count else f"Replay {count_of(self._count, 'request')}")
         if show_all and errors:
             self._reveal(errors[0].field)
+        return bool(errors)
 
     def _grow(self) -> None:
         """Make room for what appeared, within the screen."""
@@ -205,16 +201,13 @@ class ReplayManyDialog(Dialog):
             return "the targets of their endpoints"
         return f"each of their {len(targets)} targets"
 
-    async def _start(self, spec: ReplaySpec) -> None:
-        try:
-            replay = await self._tasks.complete(self._services.replays.start(spec), self)
-        except HooklineError as error:
-            self._busy = False
-            if isinstance(error, InvalidFieldsError):
-                self.form.refused.update({broken.field: broken.message for broken in error.errors})
-            else:
-                self._failure = str(error)
-            self._refresh(show_all=True)
-            return
-        self.started.emit(replay)
-        self.accept()
+    def edited(self) -> ReplaySpec:
+        return self.form.spec()
+
+    async def store(self) -> Callable[[], object] | None:
+        replay = await self._tasks.complete(self._services.replays.start(self.submitted), self)
+        return partial(self.started.emit, replay)
+
+    def show_failure(self, error: HooklineError) -> None:
+        self._failure = self.form.refuse(error.errors) if isinstance(error, InvalidFieldsError) else str(error)
+        self.refresh(show_all=True)

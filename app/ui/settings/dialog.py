@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
@@ -31,12 +31,12 @@ from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
 from app.ui.settings.sections import NetworkSection, SettingsForm, SettingsSection, WindowSection
 from app.ui.settings.storage import StorageSection
-from app.ui.tasks import Tasks, unless_cancelled
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.dialog import EditDialog
+from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
@@ -56,16 +56,13 @@ _DESCRIPTIONS = {
 }
 
 
-def changes_text(old: SavedSettings, new: SavedSettings, kept: Collection[str] = ()) -> str:
-    """`Saved. Capture port: 9000.` `kept` are settings that were saved with the value they had."""
-    changed = {
-        declared.title: _value(key, getattr(new, key))
-        for key, declared in fields_of(SavedSettings).items()
-        if key in kept or getattr(old, key) != getattr(new, key)
-    }
-    if len(changed) > _DETAILED_MAX:
-        return f"Saved {len(changed)} settings: {', '.join(changed)}."
-    return " ".join(("Saved.", *(f"{title}: {value}." for title, value in changed.items())))
+def changes_text(saved: SavedSettings, changed: Collection[str]) -> str:
+    """`Saved. Capture port: 9000.`"""
+    declared = {key: field.title for key, field in fields_of(SavedSettings).items() if key in changed}
+    if len(declared) > _DETAILED_MAX:
+        return f"Saved {len(declared)} settings: {', '.join(declared.values())}."
+    values = (f"{title}: {_value(key, getattr(saved, key))}." for key, title in declared.items())
+    return " ".join(("Saved.", *values))
 
 
 def _value(key: str, value: Any) -> str:
@@ -84,7 +81,7 @@ SECTIONS_WIDTH = 176
 _ICONS = {"Window": "own-window", "Network": "tunnel", "Account": "key", "Storage": "store"}
 
 
-class SettingsDialog(EditDialog):
+class SettingsDialog(SubmitDialog):
     """Shows one of its `sections`. What is chosen is saved together, and the dialog says what changed. A theme that is
     not saved is seen until the dialog is closed."""
 
@@ -95,9 +92,8 @@ class SettingsDialog(EditDialog):
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
     ) -> None:
-        super().__init__("Settings", theme, parent)
-        self._services, self._tasks = services, tasks
-        self._busy = False
+        super().__init__("Settings", theme, tasks, parent)
+        self._services = services
         self.form = SettingsForm(self)
         self.window_section = WindowSection(self.form, services, theme, tasks, desktop)
         self.network = NetworkSection(self.form, services, theme, tasks)
@@ -115,14 +111,13 @@ class SettingsDialog(EditDialog):
         self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
         self.about_button.align_left()
         self.close_button = Button("Close", theme, self)
-        self.save_button = Button("Save", theme, self, kind="primary")
+        self.save_button = self.make_submit_button("Save")
         self._pages = (self.window_section, self.network, self.account, self.storage)
         self.sections = _SectionList({page.title: _ICONS[page.title] for page in self._pages}, theme, self)
         self._scroll = self._lay_out()
         order_tabs(self)
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
-        self.save_button.clicked.connect(self.save)
         self.storage.open_button.clicked.connect(self._open_store)
         self.form.changed.connect(self._edited)
         self.form.keep_changed.connect(self._edited)
@@ -133,7 +128,7 @@ class SettingsDialog(EditDialog):
         self.sections.currentRowChanged.connect(self._show_section)
         self.sections.setCurrentRow(0)
         self.sections.setFocus()
-        self._refresh()
+        self.refresh()
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
@@ -141,27 +136,19 @@ class SettingsDialog(EditDialog):
 
     def has_changes(self) -> bool:
         """Whether any field differs from the current settings, valid or not."""
-        return not self._busy and self._differs()
+        return not self.busy and bool(self._changed())
 
     def is_idle(self) -> bool:
         """Whether there is nothing to save."""
-        return not self._busy and not self._differs()
+        return not self.busy and not self._changed()
 
-    @Slot()
-    def save(self) -> None:
-        """Save the values of the fields, or focus the first invalid one."""
-        if self._busy:
-            return
+    def reveal_errors(self) -> bool:
         self.form.refused.clear()  # what refused them may be gone
-        self._refresh()
+        self.refresh()
         errors = self._errors()
         if errors:
             self.reveal(errors[0].field)
-        elif self._differs():
-            self._busy = True
-            self._refresh()
-            old, edited = self._in_force(), self._edited_settings()
-            self._tasks.start(self._save(old, edited, self.form.kept()), "apply settings")
+        return bool(errors)
 
     def done(self, result: int) -> None:
         """Stop following the settings, and show the theme that is saved."""
@@ -198,32 +185,24 @@ class SettingsDialog(EditDialog):
             self.reject()
             self.store_requested.emit()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter in a field saves; Esc closes."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.save()
-        else:
-            super().keyPressEvent(event)
+    def edited(self) -> tuple[SavedSettings, set[str]]:
+        return self._edited_settings(), self._changed()
 
-    async def _save(self, old: SavedSettings, edited: SavedSettings, kept: Collection[str]) -> None:
-        with unless_cancelled(self._saving_ended):
-            try:
-                use = self._services.store.limits.use()
-                if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
-                    return
-                await self._tasks.complete(self._apply(old, edited, kept), self)
-                if edited.start_at_sign_in is not old.start_at_sign_in:
-                    await self.window_section.read_start()
-            except HooklineError as error:
-                self._show_failure(error, edited)
-            else:
-                self._loaded = self._in_force()
-                self._say(changes_text(old, edited, kept), "success")
-                self.storage.show_use()
+    async def store(self) -> None:
+        """The dialog stays open."""
+        old, (edited, changed) = self._in_force(), self.submitted
+        use = self._services.store.limits.use()
+        if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
+            return
+        await self._tasks.complete(self._apply(old, edited, changed), self)
+        if edited.start_at_sign_in is not old.start_at_sign_in:
+            await self.window_section.read_start()
+        self._loaded = self._in_force()
+        self._say(changes_text(edited, changed), "success")
+        self.storage.show_use()
 
-    async def _apply(self, old: SavedSettings, edited: SavedSettings, kept: Collection[str]) -> None:
-        pairs = ((key, getattr(old, key), getattr(edited, key)) for key in Settings.__struct_fields__)
-        changes = {key: value for key, before, value in pairs if key in kept or value != before}
+    async def _apply(self, old: SavedSettings, edited: SavedSettings, changed: Collection[str]) -> None:
+        changes = {key: getattr(edited, key) for key in Settings.__struct_fields__ if key in changed}
         if changes:
             await self._services.change_settings(changes)
         if edited.plan is not old.plan:
@@ -234,13 +213,10 @@ class SettingsDialog(EditDialog):
             except HooklineError as error:
                 raise InvalidFieldsError([FieldError(field="start_at_sign_in", message=str(error))]) from error
 
-    def _saving_ended(self) -> None:
-        self._busy = False
-        self._refresh()
-
-    def _show_failure(self, error: HooklineError, edited: SavedSettings) -> None:
+    def show_failure(self, error: HooklineError) -> None:
+        edited, _ = self.submitted
         if isinstance(error, InvalidFieldsError):
-            self.form.refused.update({broken.field: broken.message for broken in error.errors})
+            self._say(self.form.refuse(error.errors), "error")
         elif isinstance(error, PortInUseError):
             field = "api_port" if error.port == edited.api_port != edited.port else "port"
             by = f" by {error.holder}" if error.holder else ""
@@ -275,9 +251,6 @@ class SettingsDialog(EditDialog):
         changed = {key for key in self.form.rows if getattr(edited, key) != getattr(now, key)}
         return changed.union(self.form.kept(), (error.field for error in self.form.problems()))
 
-    def _differs(self) -> bool:
-        return bool(self._changed())
-
     def _errors(self) -> list[FieldError]:
         edited = self._edited_settings()
         errors = check(edited)
@@ -293,16 +266,16 @@ class SettingsDialog(EditDialog):
         self._loaded = self.form.follow(before, now)
         if now.theme != before.theme:
             self.form.show_values({"theme": now.theme})
-        self._refresh()
+        self.refresh()
 
     @Slot()
     def _edited(self) -> None:
         self.form.refused.clear()  # a port may have been refused for another address
         self._say("", "success")
-        self._refresh()
+        self.refresh()
 
     @Slot()
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         now, edited, errors, changed = self._in_force(), self._edited_settings(), self._errors(), self._changed()
         overridden = self._services.overridden()
         for key, row in self.form.rows.items():
@@ -316,7 +289,7 @@ class SettingsDialog(EditDialog):
         self.form.rows["plan"].set_help(f"{endpoints} in use.")
         self.network.refresh()
         broken = {error.field for error in errors}
-        self.save_button.setEnabled(not self._busy and bool(changed) and broken <= self.form.refused.keys())
+        self.save_button.setEnabled(not self.busy and bool(changed) and broken <= self.form.refused.keys())
         for number, page in enumerate(self._pages):
             keys = {key for key, row in self.form.rows.items() if _is_in(row, page)}
             self.sections.mark(number, unsaved=not keys.isdisjoint(changed), wrong=not keys.isdisjoint(broken))

@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QAbstractSlider, QCheckBox, QDialog, QFileDialog, QFrame, QLayout, QWidget
 from shiboken6 import isValid
 
-from app.ui.tasks import cancel_unless_there
+from app.core.errors import HooklineError
+from app.ui.tasks import Tasks, cancel_unless_there, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
@@ -327,6 +328,75 @@ class EditDialog(Dialog):
             self.done(Question.DialogCode.Rejected)
             if then is not None:
                 then()
+
+
+class SubmitDialog(EditDialog):
+    """What was edited is submitted by a button, by Enter in a field of one line, and by Ctrl+Enter. The dialog stays as
+    it is while that is being stored, and after an error.
+    """
+
+    def __init__(self, title: str, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+        super().__init__(title, theme, parent)
+        self._tasks = tasks
+        self.busy = False
+        """Whether what was submitted is being stored."""
+        self.submitted: Any = None
+        """What `edited` was when it was submitted last."""
+        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
+
+    def make_submit_button(self, text: str, icon: str | None = None) -> Button:
+        self._submit_button = Button(text, self.theme, self, kind="primary", icon=icon)
+        self._submit_button.clicked.connect(self.submit)
+        return self._submit_button
+
+    def reveal_errors(self) -> bool:
+        """Show every error and go to the first; whether there is one."""
+        raise NotImplementedError
+
+    def edited(self) -> Any:
+        """What is to be stored, as it is now."""
+
+    async def store(self) -> Callable[[], object] | None:
+        """Store what was submitted. Returns what is called when the dialog closes then; None keeps it open."""
+        raise NotImplementedError
+
+    def show_failure(self, error: HooklineError) -> None:
+        """Say why nothing was stored."""
+        raise NotImplementedError
+
+    def refresh(self) -> object:
+        """Show what is edited and whether it can be submitted now."""
+        raise NotImplementedError
+
+    def set_busy(self, busy: bool) -> None:
+        self.busy = busy
+        self.refresh()
+
+    @Slot()
+    def submit(self) -> None:
+        """Store what was edited if it is valid; otherwise show every error."""
+        if not self.busy and not self.reveal_errors() and self._submit_button.isEnabled():
+            self.submitted = self.edited()
+            self.set_busy(True)
+            self._tasks.start(self._store(), f"store what was edited in {self.windowTitle()!r}")
+
+    async def _store(self) -> None:
+        with unless_cancelled(self.set_busy, False):
+            try:
+                stored = await self.store()
+            except HooklineError as error:
+                self.show_failure(error)
+                return
+        if stored is not None:
+            stored()
+            self.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter in a field of one line submits; Esc closes."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.submit()
+        else:
+            super().keyPressEvent(event)
 
 
 def confirm_discard(window: QWidget, then: Callable[[], None]) -> bool:

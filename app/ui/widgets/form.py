@@ -177,6 +177,14 @@ class Form(QWidget):
         found = ((path, editor.problem()) for path, editor in self._editors.items())
         return [FieldError(field=path, message=problem) for path, problem in found if problem]
 
+    def refuse(self, errors: Iterable[FieldError]) -> str:
+        """The store refused the values of these fields. Returns why it refused what is no field here."""
+        for error in errors:
+            if error.field in self.fields:
+                self.refused[error.field] = error.message
+                self.touched.add(error.field)
+        return " ".join(error.message for error in errors if error.field not in self.fields)
+
     def errors_with(self, errors: Iterable[FieldError]) -> list[FieldError]:
         """The first of each field: what is no value, then these `errors` of a record, then what the store refused."""
         refused = (FieldError(field=path, message=message) for path, message in self.refused.items())

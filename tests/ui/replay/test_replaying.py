@@ -146,7 +146,7 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
         editor = await wait_for_widget(ReplayEditor, shown.page)
         assert editor.url.text() == received.url
-        assert editor.spec().edit is None
+        assert editor.edited().edit is None
         editor.method.setCurrentText("PUT")
         editor.body_editor.edit.setPlainText('{"a": 2}\n')
         rows = editor.headers.field.grid.rows
@@ -161,7 +161,7 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(
         editor.reset_line.click()
         editor.headers.reset.click()
         editor.body_editor.reset.click()
-        assert editor.spec().edit is None
+        assert editor.edited().edit is None
         assert editor.send.toolTip() == "Send (Ctrl+Enter)"
         editor.send.setFocus()
         QTest.keyClick(editor.send, Qt.Key.Key_Return)
@@ -326,7 +326,7 @@ async def test_destinations_of_the_same_name_are_told_apart(tmp_path: Path) -> N
         found = []
         for at in range(editor.destination.count()):
             editor.destination.setCurrentIndex(at)
-            found.append((editor.destination.itemText(at), editor.spec().destination))
+            found.append((editor.destination.itemText(at), editor.edited().destination))
         assert found[1][0] == "Another URL"
         assert found[2:4] == [("Endpoint “Same”", OtherEndpoint(slug=one.slug)) for one in others]
         editor.reject()

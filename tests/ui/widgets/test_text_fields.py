@@ -229,7 +229,7 @@ class TestInTheSettings:
             assert dialog.form.rows[key].error() == message
             assert not dialog.save_button.isEnabled()
             QTest.keyClick(field, Qt.Key.Key_Return)
-            dialog.save()
+            dialog.submit()
             await settle()
             assert desk.settings == Settings()
             assert field.text() == typed

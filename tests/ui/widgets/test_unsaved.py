@@ -280,7 +280,7 @@ async def test_closing_while_it_is_saved_asks_nothing(window: QWidget, desk: Des
     desk.services = desk.with_services(change_settings=change)
     dialog = await open_settings(desk, window)
     QTest.keyClicks(dialog.form["base_url"], "https://x.example")
-    dialog.save()
+    dialog.submit()
     dialog.reject()
     await until(lambda: not isValid(dialog))
     assert questions(window) == []
