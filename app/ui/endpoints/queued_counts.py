@@ -1,4 +1,4 @@
-"""Counts the deliveries that wait for the targets of an endpoint, and reads their last errors."""
+"""Counts the deliveries that wait for the targets of an endpoint, or failed in a row, and reads their last errors."""
 
 from __future__ import annotations
 
@@ -38,12 +38,8 @@ class QueuedCounts(QObject):
         self._throttle = Throttle(COUNT_MS, self)
         self._throttle.fired.connect(self._count)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(Captured, self._call)
-        self._subscriptions.add(DeliveryChanged, self._call)
-        self._subscriptions.add(DeliveriesQueued, self._call)
-        self._subscriptions.add(DeletionPurged, self._call)
-        self._subscriptions.add(Purged, self._call)
-        self._subscriptions.add(TargetChanged, self._call)
+        for kind in (Captured, DeliveryChanged, DeliveriesQueued, DeletionPurged, Purged, TargetChanged):
+            self._subscriptions.add(kind, self._call)
 
     def watch(self, targets: Sequence[Target]) -> None:
         """Count for these from now on."""
@@ -60,15 +56,9 @@ class QueuedCounts(QObject):
             return None
         return sum(self.counts[number].queued for number in target_ids)
 
-    def failures(self, target: Target | None) -> int:
-        """How many deliveries to it failed in a row, as far as is known."""
-        counts = self.counts.get(target.id) if target is not None else None
-        return counts.failures if counts is not None else 0
-
-    def last_error(self, target: Target | None) -> str:
-        """Why the last delivery to it failed or is retried; empty while they succeed, or if it is not known."""
-        counts = self.counts.get(target.id) if target is not None else None
-        return (counts.last_error if counts is not None else None) or ""
+    def known(self, target: Target | None) -> TargetCounts:
+        """Those of one, as far as they are known."""
+        return self.counts.get(target.id, TargetCounts()) if target is not None else TargetCounts()
 
     def stop(self) -> None:
         self._watched = ()

@@ -249,9 +249,9 @@ class TargetsDialog(SubmitDialog):
         touched = form.touched if form is not None else set()
         wrong = next((error.message for error in self.edits.errors_of(item) if error.field in touched), "")
         paused = item.stored.paused if item.stored is not None else None
-        state = target_look(item.draft, paused, self.counts.failures(item.stored))
-        error = self.counts.last_error(item.stored)
-        return _TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
+        counts = self.counts.known(item.stored)
+        state = target_look(item.draft, paused, counts.failures)
+        return _TargetRow(item.draft.url, state, counts.queued, item.changed, wrong, counts.last_error or "")
 
     def set_busy(self, busy: bool) -> None:
         if busy:
@@ -297,7 +297,7 @@ class _TargetRow:
 
     url: str
     state: Look
-    waiting: int | None = None
+    waiting: int = 0
     changed: bool = False
     wrong: str = ""
     last_error: str = ""
@@ -309,12 +309,8 @@ class _TargetRow:
     @property
     def facts(self) -> str:
         """`On · 3 queued · not saved · Nothing is listening at localhost:3000 (connection refused).`"""
-        waiting = f"{self.waiting:,} queued" if self.waiting else ""
-        return " · ".join(filter(None, (self.state.words, waiting, "not saved" if self.changed else "", self._error)))
-
-    @property
-    def _error(self) -> str:
-        return escape(self.last_error)
+        waiting, changed = f"{self.waiting:,} queued" if self.waiting else "", "not saved" if self.changed else ""
+        return " · ".join(filter(None, (self.state.words, waiting, changed, escape(self.last_error))))
 
     def sentence(self, place: int, count: int) -> str:
         """For screen readers."""
