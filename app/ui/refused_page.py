@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QWidget
 
 from app.core.curl import curl_of_refused
 from app.core.model import REFUSED_RAW_MAX, Endpoint, Refusal
@@ -29,7 +29,7 @@ from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.layout import vbox
+from app.ui.widgets.layout import stack, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
 
 
@@ -407,7 +407,5 @@ class RefusedPage(Page):
         split.addWidget(card)
         split.addWidget(self.raw)
         split.setStretchFactor(0, 1)
-        self._body = QStackedLayout()
-        self._body.addWidget(self.empty)
-        self._body.addWidget(split)
+        self._body = stack(self.empty, split)
         vbox(self.header, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from app.core.clock import now_us
 from app.core.model import Endpoint, Plan, StorageSize, StorageUse
@@ -33,7 +33,7 @@ from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
-from app.ui.widgets.layout import SideBySide, fill, hbox, vbox
+from app.ui.widgets.layout import SideBySide, fill, hbox, stack, vbox
 from app.ui.widgets.meter import Meter
 
 _CELLS = (
@@ -214,9 +214,7 @@ class DashboardPage(QWidget):
         self.filter.setAccessibleName("Filter endpoints")
         words = vbox(label("Dashboard", "display", self), self._place, spacing=2)
         header = hbox((words, 1), self.filter, self.new_button, spacing=metrics.SPACE_3)
-        self._body = QStackedLayout()
-        self._body.addWidget(self.empty)
-        self._body.addWidget(self.rows)
+        self._body = stack(self.empty, self.rows)
         vbox(header, self.stats, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)
 
     def _first_step(self) -> EmptyState:

@@ -9,7 +9,6 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QSizePolicy,
-    QStackedLayout,
     QStyle,
     QStyleOptionComboBox,
     QStylePainter,
@@ -40,7 +39,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, vbox
+from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, stack, vbox
 from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
@@ -224,9 +223,7 @@ class DeliveriesPage(Page):
         fill(self.header, self.retry_selected, self.retry_button)
         self._card = Card(self, padding=1)
         self._card.body.addWidget(self.table)
-        self._body = QStackedLayout()
-        self._body.addWidget(self._card)
-        self._body.addWidget(self.empty)
+        self._body = stack(self._card, self.empty)
         vbox(
             self.header,
             self.filters,

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextDocument,
 )
-from PySide6.QtWidgets import QProgressBar, QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -52,7 +52,7 @@ from app.ui.widgets.card import Card, NoticeBox, Page
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import hbox, stack, vbox
 from app.ui.widgets.rows import NONE, RIGHT, Column, Rows, RowsList, RowsView, paint_line
 from app.ui.widgets.segmented import Segmented
 
@@ -173,9 +173,7 @@ class ReplaysPage(Page):
         self._list_card.body.addWidget(self.list)
         self._both = QWidget(self)
         hbox(self._list_card, (Scrolling(self.details, LEAST, self._both), 1), inside=self._both, spacing=0, margins=0)
-        self._body = QStackedLayout()
-        self._body.addWidget(self._both)
-        self._body.addWidget(self.empty)
+        self._body = stack(self._both, self.empty)
         vbox(
             self.header,
             (self._body, 1),
@@ -398,9 +396,7 @@ class ReplayDetails(QWidget):
         views = hbox(self.views, (self.listed, 1), self.again, self.copy, spacing=metrics.SPACE_2)
         card = Card(self, padding=1)
         card.setMinimumHeight(_LEAST_LIST)
-        self._body = QStackedLayout()
-        for widget in (self.failures, self.nothing, self.text):
-            self._body.addWidget(widget)
+        self._body = stack(self.failures, self.nothing, self.text)
         card.body.addLayout(self._body)
         vbox(
             head,

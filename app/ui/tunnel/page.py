@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QPlainTextEdit,
     QProgressBar,
-    QStackedLayout,
     QTabWidget,
     QWidget,
 )
@@ -47,7 +46,7 @@ from app.ui.widgets.fields import Switch
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label, show_or_hide
-from app.ui.widgets.layout import Space, fill, hbox, vbox
+from app.ui.widgets.layout import Space, fill, hbox, stack, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
 from app.ui.widgets.view_actions import add_view_action
 
@@ -219,9 +218,7 @@ class OutputView(QWidget):
         inside = vbox(self.text, margins=(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2))
         shown = QWidget(self)
         vbox(top, line(shown), (inside, 1), inside=shown, spacing=0, margins=0)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(empty)
-        self._stack.addWidget(shown)
+        self._stack = stack(empty, shown, inside=self)
 
     def show_tunnel(self, tunnel: Tunnel, program: str) -> None:
         """`program` is the name of the tunnel's."""
@@ -253,12 +250,7 @@ class HistoryView(QWidget):
         super().__init__(parent)
         self._rows = _Urls(self)
         self.table = _Table(self._rows, self)
-        self._empty = EmptyState("link", "No URLs yet", NO_URLS, theme, self)
-        holder = QWidget(self)
-        vbox(self.table, inside=holder, margins=0)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(holder)
+        self._stack = stack(EmptyState("link", "No URLs yet", NO_URLS, theme, self), self.table, inside=self)
 
     def show_urls(self, urls: Sequence[TunnelUrl], names: Mapping[str, str], now_us: int) -> None:
         """`names` are those of the programs, by ID."""

@@ -1,5 +1,5 @@
-"""Boxes of widgets, beside or below each other, written as what is in them, and parts that are beside each other where
-there is room: how wide they are depends on the fonts of the system."""
+"""Boxes of widgets, beside, below or behind each other, written as what is in them, and parts that are beside each other
+where there is room: how wide they are depends on the fonts of the system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QStackedLayout, QVBoxLayout, QWidget
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
 
@@ -44,6 +44,14 @@ def vbox(
     *parts: Part, inside: QWidget | None = None, spacing: int | None = None, margins: Margins | None = None
 ) -> QVBoxLayout:
     return _filled(QVBoxLayout() if inside is None else QVBoxLayout(inside), parts, spacing, margins)
+
+
+def stack(*pages: QWidget, inside: QWidget | None = None) -> QStackedLayout:
+    """Shows one of them, the first to begin with."""
+    layout = QStackedLayout() if inside is None else QStackedLayout(inside)
+    for page in pages:
+        layout.addWidget(page)
+    return layout
 
 
 def _filled(box: _Box, parts: Iterable[Part], spacing: int | None, margins: Margins | None) -> _Box:

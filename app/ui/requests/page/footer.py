@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QProgressBar, QStackedLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QStackedWidget, QWidget
 
 from app.ui.commands.command import ActionButton, Command
 from app.ui.pause import Pause
@@ -17,7 +17,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, style
-from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.layout import Stretch, hbox, stack, vbox
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
 HEIGHT = 40
@@ -65,9 +65,7 @@ class SelectionBar(QFrame):
                 (clear, ""),
             )
         ]
-        self._layers = QStackedLayout(self)
-        self._layers.addWidget(self._make_choices())
-        self._layers.addWidget(self._make_progress())
+        self._layers = stack(self._make_choices(), self._make_progress(), inside=self)
         self.select_all.clicked.connect(self._select_rest)
         batch.changed.connect(self._show_progress)
         for signal in (rows.selection_settled, feed.loaded, feed.counts_changed, feed.search.progressed):
