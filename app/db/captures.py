@@ -30,8 +30,7 @@ from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.search.search import Search
 from app.db.trash import Trash
-from app.db.write_jobs import AdaptiveBatch, Job
-from app.db.writer_thread import WriterThread
+from app.db.writer_thread import AdaptiveBatch, Job, WriterThread
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from app.db.models import CaptureModel, EndpointModel
 from app.db.part import Part, Shared
 from app.db.queries import newest_received_at, trashed_sql
 from app.db.raw_sql import execute, execute_many, json_list, sql_list
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 LONG_SPAN = 10_000
 """Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""

@@ -16,7 +16,7 @@ from app.db.deleting import Cleanup, make_room, oldest
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.deliveries.unsent import UnsentReport
 from app.db.part import Part, Shared
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 SEQS_PER_READ = 20_000
 """Numbers of the oldest requests that are read at once: among an endpoint's million that takes a reader 0.3 s."""

@@ -20,7 +20,7 @@ from app.db.body_parts import FIRST_PART
 from app.db.models import NOBODY, decode_headers
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, execute_many, is_sqlite
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 

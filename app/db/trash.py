@@ -27,7 +27,7 @@ from app.db.models import CaptureModel, EndpointModel, TrashModel
 from app.db.part import Part, Shared
 from app.db.queries import all_endpoints, endpoint_of, marked_ids, newest_received_at, visible_sql
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, newest_seq, sql_list
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 IDS_MAX = 1_024
 """Requests hidden in one step: lists remove the rows of a step at once."""

@@ -28,7 +28,7 @@ from app.db.models import BodyModel, CaptureModel, DeletedDeliveryModel, Deliver
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list, sql_list
 from app.db.records import CAPTURE, DELETED, DELIVERY, LISTED
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
 _QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")

@@ -24,8 +24,7 @@ from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel, encode_headers
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, sql_list
 from app.db.records import ATTEMPT_COLUMNS, to_attempt
-from app.db.write_jobs import Job
-from app.db.writer_thread import WriterThread
+from app.db.writer_thread import Job, WriterThread
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from app.db.models import CaptureModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list
 from app.db.records import DELIVERY, from_target_draft, to_target
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 
 
 class Targets(Part):

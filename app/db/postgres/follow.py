@@ -44,8 +44,7 @@ from app.core.record import Record
 from app.db import queries
 from app.db.postgres.database import PostgresDatabase
 from app.db.raw_sql import execute, raw
-from app.db.write_jobs import Job
-from app.db.writer_thread import WriterThread
+from app.db.writer_thread import Job, WriterThread
 from hookline.decoding import decode_json
 
 log = logging.getLogger(__name__)

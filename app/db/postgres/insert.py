@@ -16,7 +16,7 @@ from app.db.counts import DELIVERY_OVERHEAD, LOOSE, grow
 from app.db.models import DELIVERY_CODE, NOBODY, encode_headers
 from app.db.postgres.database import clean
 from app.db.raw_sql import raw
-from app.db.write_jobs import Add
+from app.db.writer_thread import Add
 
 _HEAD, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _CAPTURE = (

@@ -29,8 +29,7 @@ from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
-from app.db.write_jobs import Add, Job, JobResult, nothing
-from app.db.writer_thread import Inserts, WriterThread
+from app.db.writer_thread import Add, Inserts, Job, JobResult, WriterThread, nothing
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

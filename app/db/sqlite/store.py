@@ -38,8 +38,7 @@ from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.writer import Writer
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
-from app.db.write_jobs import AdaptiveBatch, Job
-from app.db.writer_thread import Inserts
+from app.db.writer_thread import AdaptiveBatch, Inserts, Job
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from peewee import SqliteDatabase
 from app.db.raw_sql import raw
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.store import Store
-from app.db.write_jobs import AdaptiveBatch
+from app.db.writer_thread import AdaptiveBatch
 from tests.db.helpers import OpenStore, files, query
 
 pytestmark = pytest.mark.smoke

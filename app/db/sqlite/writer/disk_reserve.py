@@ -29,7 +29,7 @@ from app.data_folder.reserve_file import (
     reserve_size,
 )
 from app.db.sqlite.connection import AUTOCHECKPOINT, checkpoint
-from app.db.write_jobs import Add, Job
+from app.db.writer_thread import Add, Job
 
 log = logging.getLogger(__name__)
 

@@ -37,8 +37,7 @@ from app.db.sqlite.connection import (
 )
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
-from app.db.write_jobs import AdaptiveBatch, Add, Job, JobResult
-from app.db.writer_thread import Inserts, WriterThread
+from app.db.writer_thread import AdaptiveBatch, Add, Inserts, Job, JobResult, WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
