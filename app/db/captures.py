@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
@@ -12,7 +11,7 @@ import msgspec
 from peewee import JOIN, Database
 
 from app.core.deletion import Mark, MarkedIds
-from app.core.errors import DamagedBodyError, NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
+from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Description, PageKey, Summary
 from app.core.record import Record
@@ -30,77 +29,19 @@ from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.search.search import Search
 from app.db.trash import Trash
-from app.db.writer_thread import AdaptiveBatch, Job, WriterThread
+from app.db.writer_thread import AdaptiveBatch, WrittenLater
 
-log = logging.getLogger(__name__)
-
-BATCH = 256
-DELAY_S = 1.0
+TIMES_AT_ONCE, TIMES_DELAY_S = 256, 1.0
 
 
-class ResponseTimes:
-    """Known only after the commit of a capture, they are collected in memory and written many at a time with a later
-    one. All public methods are called on the loop's thread."""
-
-    def __init__(self, writer: WriterThread) -> None:
-        self._writer = writer
-        self._waiting: list[tuple[int, float]] = []
-        self._timer: asyncio.TimerHandle | None = None
-        self._loop = asyncio.get_running_loop()
-        self._closed = False
-
-    def add(self, seq: int, ms: float) -> None:
-        """Record that the response to request `seq` was sent after `ms` milliseconds."""
-        if self._closed:
-            return
-        self._waiting.append((seq, ms))
-        if len(self._waiting) >= BATCH:
-            self._submit()
-        else:
-            self._later()
-
-    async def close(self) -> None:
-        """Write what waits; if that fails it is lost, since no request depends on it."""
-        self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            try:
-                await self._writer.run(lambda database: _write(database, waiting))
-            except StorageUnavailableError as error:
-                log.debug("the times of the last %d answers are lost: %s", len(waiting), error)
-
-    def _later(self) -> None:
-        if self._timer is None and not self._closed:
-            self._timer = self._loop.call_later(DELAY_S, self._submit)
-
-    def _submit(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        waiting, self._waiting = self._waiting, []
-
-        def failed(error: Exception) -> None:
-            if isinstance(error, NotAllowedError):
-                log.debug("the times of %d answers are lost: %s", len(waiting), error)
-            elif isinstance(error, StorageUnavailableError):
-                self._waiting[:0] = waiting
-                self._later()
-            else:
-                log.error("times of answers could not be stored", exc_info=error)
-
-        self._writer.put(Job(lambda database: _write(database, waiting), lambda _: None, failed))
-
-
-def _write(database: Database, waiting: list[tuple[int, float]]) -> None:
-    """One statement for any number of rows; deleted requests are skipped."""
+def _write_times(database: Database, times: Sequence[tuple[int, float]]) -> None:
+    """The milliseconds after which the responses to these requests were sent. Deleted requests are skipped."""
     execute(
         database,
         "INSERT INTO capture_response (capture_seq, ms) SELECT c.seq, CAST(j.value ->> 1 AS DOUBLE PRECISION)"
         " FROM json_each(?) j JOIN capture c ON c.seq = CAST(j.value ->> 0 AS BIGINT) WHERE true"
         " ON CONFLICT (capture_seq) DO UPDATE SET ms = excluded.ms",
-        (msgspec.json.encode(waiting).decode(),),
+        (msgspec.json.encode(times).decode(),),
     )
 
 
@@ -216,8 +157,10 @@ class Captures(Part):
         super().__init__(shared)
         self._removed_targets, self._wake_cleanup, self._identification = removed_targets, cleanup.wake, identification
         self._trash, self.search, self.matching = trash, search.search, search.matching
-        self._response_times = ResponseTimes(self._writer)
-        self.responded, self.close = self._response_times.add, self._response_times.close
+        self._response_times = WrittenLater(
+            self._writer, _write_times, "times of responses", delay_s=TIMES_DELAY_S, at_once=TIMES_AT_ONCE
+        )
+        self.close = self._response_times.close
         self.check_room, self.counts = self._limits.check, self._request_counts.of
         self._loop = asyncio.get_running_loop()
 
@@ -296,6 +239,10 @@ class Captures(Part):
         except Exception:
             self._limits.failed(endpoint_id, size)
             raise
+
+    def responded(self, seq: int, ms: float) -> None:
+        """Record that the response to request `seq` was sent, `ms` milliseconds after its head was read."""
+        self._response_times.add((seq, ms))
 
     async def drop_parts(self, body_key: int) -> None:
         """Discard the parts that `add_part` stored of a body; they are deleted in the background."""

@@ -4,23 +4,26 @@ what it is given, and what follows in memory once captures are stored."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from peewee import Database
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import Captured, Event
 from app.core.model import Capture, Summary
 from app.core.target import Target
 from app.db.counts import RequestCounts
 from app.db.storage_limits import StorageLimits
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], int | None, bytes, int, int]
@@ -290,3 +293,66 @@ class WriterThread:
         except Empty:
             return adds, jobs, False
         return adds, jobs, True
+
+
+MOST_WAITING = 5_000
+"""While nothing can be stored."""
+
+
+class WrittenLater(Generic[T]):
+    """What nothing depends on: it is collected in memory and written together, a little later, with another commit. All
+    public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        writer: WriterThread,
+        write: Callable[[Database, Sequence[T]], None],
+        name: str,
+        *,
+        delay_s: float,
+        at_once: int = MOST_WAITING,
+    ) -> None:
+        """`name` is what messages call it. It is written after `delay_s`, or once `at_once` of them wait."""
+        self._writer, self._write, self._name, self.delay_s, self._at_once = writer, write, name, delay_s, at_once
+        self._waiting: list[T] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    def add(self, one: T) -> None:
+        if not self._is_closed and len(self._waiting) < MOST_WAITING:
+            self._keep([one])
+            if len(self._waiting) >= self._at_once:
+                self.flush()
+
+    def _keep(self, more: Sequence[T]) -> None:
+        self._waiting += more
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.delay_s, self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, StorageUnavailableError):
+                log.error("%d %s could not be stored", len(waiting), self._name, exc_info=error)
+            elif isinstance(error, NotAllowedError) or self._is_closed:
+                log.debug("%d %s are lost: %s", len(waiting), self._name, error)
+            else:
+                self._keep(waiting)
+
+        if waiting:
+            try:
+                self._writer.put(Job(lambda database: self._write(database, waiting), nothing, failed))
+            except StorageUnavailableError as error:
+                failed(error)
+
+    async def close(self) -> None:
+        """Write what waits; if that fails it is lost."""
+        self._is_closed = True
+        self.flush()
+        with suppress(StorageUnavailableError):
+            await self._writer.run(nothing)  # in the same commit

@@ -20,7 +20,6 @@ import msgspec
 import psycopg
 from peewee import Database, PeeweeException
 
-from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import (
     DeletionPurged,
     DeletionUndone,
@@ -44,7 +43,6 @@ from app.core.record import Record
 from app.db import queries
 from app.db.postgres.database import PostgresDatabase
 from app.db.raw_sql import execute, raw
-from app.db.writer_thread import Job, WriterThread
 from hookline.decoding import decode_json
 
 log = logging.getLogger(__name__)
@@ -201,7 +199,7 @@ class Listener:
                 selector.select()
 
 
-_TOLD: tuple[type[Event], ...] = (
+TOLD: tuple[type[Event], ...] = (
     *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),
     *(
         DeletionPurged,
@@ -215,49 +213,10 @@ _TOLD: tuple[type[Event], ...] = (
         Purged,
     ),
 )
-_KINDS = {kind.__name__: kind for kind in _TOLD}
-DELAY_S = 0.05
-MOST_WAITING = 5_000
-"""Events that wait while nothing can be stored."""
+_KINDS = {kind.__name__: kind for kind in TOLD}
 _READ = "SELECT number, node, events FROM notice WHERE number > ? ORDER BY number LIMIT 500"
-
-
-class Notices:
-    """What this node tells. Used on the loop's thread."""
-
-    def __init__(self, writer: WriterThread) -> None:
-        self._writer = writer
-        self._waiting: list[Event] = []
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, event: Event) -> None:
-        """Tell the other nodes of it, if it is theirs to know."""
-        if isinstance(event, _TOLD) and len(self._waiting) < MOST_WAITING:
-            self._waiting.append(event)
-            if self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(DELAY_S, self.flush)
-
-    def flush(self) -> None:
-        """Write what waits."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        events, self._waiting = self._waiting, []
-
-        def failed(error: Exception) -> None:
-            if isinstance(error, NotAllowedError):
-                log.debug("other nodes were not told of %d events: %s", len(events), error)
-            elif isinstance(error, StorageUnavailableError):
-                for event in events:
-                    self.add(event)
-            else:
-                log.error("other nodes were not told of %d events", len(events), exc_info=error)
-
-        if events:
-            try:
-                self._writer.put(Job(lambda database: _write(database, _encode(events)), lambda _: None, failed))
-            except StorageUnavailableError as error:  # closed
-                log.debug("other nodes were not told of %d events: %s", len(events), error)
+NOTICES_S = 0.05
+"""How long events are collected for other nodes."""
 
 
 def _encode(events: Iterable[Event]) -> bytes:
@@ -270,8 +229,9 @@ def _encode(events: Iterable[Event]) -> bytes:
     return b"\n".join(lines)
 
 
-def _write(database: Database, events: bytes) -> None:
-    execute(database, "INSERT INTO notice (events) VALUES (?)", (events,))
+def write_notice(database: Database, events: Sequence[Event]) -> None:
+    """Tell the other nodes of these."""
+    execute(database, "INSERT INTO notice (events) VALUES (?)", (_encode(events),))
 
 
 def _read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:

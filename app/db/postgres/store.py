@@ -30,7 +30,7 @@ from app.db.deleting import Cleanup
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.part import Shared
 from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
-from app.db.postgres.follow import Changes, Follower, Listener, Notices
+from app.db.postgres.follow import NOTICES_S, TOLD, Changes, Follower, Listener, write_notice
 from app.db.postgres.nodes import Beat, TeamNodes
 from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
@@ -40,7 +40,7 @@ from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
-from app.db.writer_thread import Inserts
+from app.db.writer_thread import Inserts, WrittenLater
 
 DELETIONS = 1 << 32
 """Numbers for the deletions of each run of a node: those of two never meet, and tell which run began a deletion."""
@@ -102,7 +102,7 @@ class Store(AnyStore):
             base_url=base_url,
         )
         self._listener = Listener(url, self._follower, self._writer.follow)
-        self._notices = Notices(self._writer)
+        self._notices = WrittenLater(self._writer, write_notice, "events for other nodes", delay_s=NOTICES_S)
         shared = Shared(
             self._writer,
             self._readers,
@@ -193,7 +193,8 @@ class Store(AnyStore):
     # -- what other nodes did ------------------------------------------------------------------------------------
 
     def _tell(self, event: Event) -> None:
-        self._notices.add(event)
+        if isinstance(event, TOLD):
+            self._notices.add(event)
         self._publish_and_index(event)
 
     def _node_changed(self, beat: Beat) -> None:

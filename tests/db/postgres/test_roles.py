@@ -295,7 +295,7 @@ async def test_one_whose_role_is_taken_away_leaves_its_work_to_others_and_tries_
         with pytest.raises(NotAllowedError):
             await change
     member.captures.responded(1, 1.5)
-    member.captures._response_times._submit()
+    member.captures._response_times.flush()
     member._notices.add(PlanChanged())
     member._notices.flush()
     member._index._worker.wake()

@@ -17,7 +17,6 @@ from peewee import Database
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
-from app.db import captures as captures_module
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, INTEGRITY_ERRORS, OpenStore, Place, add, add_many, check_totals, of_kind, query
@@ -154,7 +153,7 @@ async def test_an_abandoned_wait_does_not_lose_the_request(store: Store, endpoin
 async def test_answer_times_come_with_a_later_commit(
     store: Store, endpoint: Endpoint, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(captures_module, "DELAY_S", 0.05)
+    monkeypatch.setattr(store.captures._response_times, "delay_s", 0.05)
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.responded(capture.seq, 0.25)

@@ -16,7 +16,6 @@ from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.db import captures
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Handler, Limits
 from app.server.refused import RefusedLog
@@ -152,7 +151,7 @@ async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_store
 
 
 async def test_the_time_of_the_answer_is_stored(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captures, "DELAY_S", 0.05)
+    monkeypatch.setattr(program.store.captures._response_times, "delay_s", 0.05)
     sender = await program.connect()
     await sender.send(request())
     first = (await sender.response()).json()["id"]

@@ -23,7 +23,6 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.text import clock_time, day_text, full_time
-from app.db import captures as captures_module
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_bytes, of_capture
 from app.ui.inspector.request_pane import NOT_STORED
@@ -378,7 +377,7 @@ async def test_what_is_found_out_of_a_request_that_is_open_is_shown(
 async def test_the_time_of_the_response_is_shown_once_it_is_known(
     shown: PageDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(captures_module, "DELAY_S", 0.0)
+    monkeypatch.setattr(shown.desk.store.captures._response_times, "delay_s", 0.0)
     shown.detail._response.setInterval(10)
     capture = await shown.add()  # opened as the first
     await until(lambda: shown.detail.capture is not None)

@@ -19,7 +19,6 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import DeliveryState, Endpoint, ResponseSettings
-from app.db import captures as captures_module
 from app.db.sqlite import connection as connection_module
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import disk_reserve
@@ -280,12 +279,12 @@ async def test_a_bug_of_ours_reaches_the_caller_and_nobody_else(store: Store, en
 async def test_answer_times_survive_trouble(
     store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(captures_module, "DELAY_S", 0.05)
+    monkeypatch.setattr(store.captures._response_times, "delay_s", 0.05)
     capture = await add(store, endpoint.id)
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         store.captures.responded(capture.seq, 4.5)
-        store.captures._response_times._submit()
+        store.captures._response_times.flush()
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")
