@@ -100,7 +100,7 @@ def _open_menu(book: Book) -> None:
     book.close_menus()
     page = book.page
     place = page.list.visualRect(page.list.currentIndex()).bottomLeft() + QPoint(84, 0)
-    page.commands.list.menu_of_selected().popup(page.list.viewport().mapToGlobal(place))
+    page.commands.menu_of_selected().popup(page.list.viewport().mapToGlobal(place))
 
 
 def _open_notify(book: Book) -> None:

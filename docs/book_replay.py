@@ -59,7 +59,7 @@ async def _editor(book: Book) -> None:
 
 
 async def _many(book: Book) -> None:
-    book.page.commands.list.replay.trigger()
+    book.page.commands.replay.trigger()
     dialog = book.dialog(ReplayManyDialog)
     await book.until("the count", lambda: dialog.start.text() != "Replay")
     await book.save("replay-many", WIDE)

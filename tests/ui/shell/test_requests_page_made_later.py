@@ -105,7 +105,7 @@ async def test_a_window_that_is_paused_by_then_only_counts_there(tmp_path: Path)
         page = window.requests
         await until(lambda: page.feed.model.rowCount() == 1)
         assert page.list_footer.button.text() == "Paused · Resume"
-        assert page.commands.list.pause.text() == "Resume list"
+        assert page.commands.pause.text() == "Resume list"
         await desk.capture(endpoint)
         await until(lambda: page.pill.isVisible() and page.pill.text() == "1 new")
         assert page.feed.model.rowCount() == 1

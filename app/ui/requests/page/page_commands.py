@@ -27,65 +27,65 @@ if TYPE_CHECKING:
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"
+SELECT_EVERY = "Select all, loaded or not"
 MENU_INSET = 84
 """Pixels from the left at which a menu opened by a key begins: where the titles do."""
 MERGE_MS = 50
 
 
-class ListCommands(Commands):
-    """Commands on the list itself; `selected` are those on the requests selected in it. `open_request` puts the focus
-    into the detail, `clear_selection` ends a selection of many, `replay_many` opens the form for that.
+class PageCommands(Commands):
+    """Commands on the list itself. `selected` are on the requests selected in it, or on the one shown while none is;
+    `opened` are the same commands on the request shown, for its own buttons and keys. None is available while the page
+    is hidden.
     """
 
     group = CommandGroup.LIST
 
     def __init__(
         self,
-        rows: RequestList,
-        selected: RequestCommands,
-        pause: Pause,
+        actions: RequestActions,
+        tasks: Tasks,
         theme: Theme,
+        pause: Pause,
         select_all: SelectAll,
         *,
+        rows: RequestList,
+        detail: RequestPane,
+        request: CurrentRequest,
         page: QWidget,
-        open_request: Callable[[], None],
-        clear_selection: Callable[[], None],
-        replay_many: Callable[[], None],
-        say: Callable[[str], object],
-        read_only: str | None,
     ) -> None:
-        super().__init__(theme, say, rows, read_only=read_only)
-        self._list, self._selected, self._pause, self._select_all = rows, selected, pause, select_all
-        self._page = page
+        super().__init__(theme, actions.say, page, read_only=actions.read_only)
+        self._actions, self._tasks, self._pause, self._select_all = actions, tasks, pause, select_all
+        self._list, self._detail, self._request, self._page = rows, detail, request, page
         self._menu: QMenu | None = None
         self._menu_ids: set[str] = set()
-        self._request_open = False
-        request = CommandGroup.REQUEST
-        self.open = self.command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
-        menu, none_selected = self._show_menu, self._none_selected
-        self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
-        self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
-        self.pause = self.command(
-            "Pause list", "pause", pause.toggle, self._is_hidden, "P", fixed_name="Pause or resume list"
-        )
-        self.replay = self.command(
-            "Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY, changes=True
-        )
-        self.select_loaded = self.command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
-        every = "Select all, loaded or not"
-        self.select_all = self.command(every, "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
-        self.clear = self.command("Clear selection", "close", clear_selection, self._not_many)
-        pause.changed.connect(self._name_pause)
-        rows.customContextMenuRequested.connect(self._show_menu_at)
+        self._to_note: str | None = None
+        """The request whose note is written once it is open."""
+        self.selected = RequestCommands(self._selected, actions, tasks, theme, self)
+        self.opened = RequestCommands(self._opened, actions, tasks, theme, self)
+        self._make()
+        self.selected.add_to(rows)
+        self.opened.add_to(detail)
+        self._refresh_timer = QTimer(self, singleShot=True, interval=MERGE_MS)
+        self.stars = StarClicks(rows)
+        self._connect()
+        page.installEventFilter(self)
         self._name_pause()
-        for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
-            command.add_to(rows)
-        self.pause.add_to(page)
-        self.replay.add_to(page)
+        self.refresh()
+
+    def all(self) -> tuple[Command, ...]:
+        """Each once, for the palette."""
+        return (self.open, *self.selected.with_keys(), *self.commands[1:])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """While the page is hidden, no command can be run."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self.refresh()
+        return super().eventFilter(watched, event)
 
     def menu_of_selected(self) -> QMenu:
         """The menu of one request, or of the many that are selected; it deletes itself when closed."""
-        commands = self._selected
+        commands = self.selected
         if self._list.selected_count() > 1:
             replays = [commands.replay, commands.edit_replay]
             groups = [replays, [commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
@@ -100,17 +100,71 @@ class ListCommands(Commands):
         self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
         return menu
 
-    def refresh_for(self, request_open: bool) -> None:
-        """Name and enable each; `request_open` tells whether there is a request to open. A menu whose requests are
-        deleted, or whose list is hidden, closes.
+    @Slot()
+    def clear_selection(self) -> None:
+        """Select no more than the request shown."""
+        self._select_all.drop()
+        self._list.keep_one(self._request.summary if not self._request.deleted else None)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Enable what can be run now."""
+        self.selected.refresh()
+        self.opened.refresh()
+        self.refresh_list()
+
+    @Slot()
+    def refresh_list(self) -> None:
+        """Only the commands on the list: cheap, however many are selected. A menu whose requests are deleted, or whose
+        list is hidden, closes.
         """
-        self._request_open = request_open
         selected = {one.id for one in self._list.selected()} if self._menu is not None else set()
         if self._menu is not None and not (self._page.isVisible() and self._menu_ids <= selected):
             self._menu.close()
-        self.refresh()
+        super().refresh()
         number = self._select_all.number if self.select_all.isEnabled() else None
-        self.select_all.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
+        self.select_all.setText(SELECT_EVERY if number is None else f"Select all {number:,} requests")
+
+    def _make(self) -> None:
+        rows, pause, request = self._list, self._pause, CommandGroup.REQUEST
+        self.open = self.command("Open", "body", self._open, self._none_open, "Enter", "Return", group=request)
+        menu, none_selected = self._show_menu, self._none_selected
+        self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
+        self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
+        self.pause = self.command(
+            "Pause list", "pause", pause.toggle, self._is_hidden, "P", fixed_name="Pause or resume list"
+        )
+        self.replay = self.command(
+            "Replay many…", "replay-many", self._replay_many, self._is_empty, REPLAY_MANY_KEY, changes=True
+        )
+        self.select_loaded = self.command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
+        every = self._select_all.select
+        self.select_all = self.command(SELECT_EVERY, "select-all", every, self._all_loaded, SELECT_ALL_KEY)
+        self.clear = self.command("Clear selection", "close", self.clear_selection, self._not_many)
+        for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
+            command.add_to(rows)
+        self.pause.add_to(self._page)
+        self.replay.add_to(self._page)
+
+    def _connect(self) -> None:
+        rows = self._list
+        self._refresh_timer.timeout.connect(self.refresh)
+        for changed in (
+            rows.request_selected,
+            rows.selection_settled,
+            self._select_all.changed,
+            self._actions.batch.changed,
+            self._request.changed,
+        ):
+            changed.connect(self.refresh)
+        rows.customContextMenuRequested.connect(self._show_menu_at)
+        rows.doubleClicked.connect(self.selected.own_window.trigger)
+        rows.model().dataChanged.connect(self._rows_changed)
+        self._pause.changed.connect(self._name_pause)
+        self.stars.toggled.connect(self._toggle_star)
+        self.selected.note_requested.connect(self._note_selected)
+        self._detail.view_made.connect(self._follow_view)
+        self._request.changed.connect(self._note_opened)
 
     def _is_hidden(self) -> str | None:
         return None if self._page.isVisible() else "No list of requests is shown."
@@ -119,7 +173,7 @@ class ListCommands(Commands):
         return self._is_hidden() or (None if self._rows() else "The list is empty.")
 
     def _none_open(self) -> str | None:
-        opens = self._request_open or self._list.selected_count() == 1
+        opens = self._open_request() or self._list.selected_count() == 1
         return self._is_hidden() or (None if opens else NONE_SELECTED)
 
     def _none_selected(self) -> str | None:
@@ -166,98 +220,6 @@ class ListCommands(Commands):
             self.pause.show_as("Resume list", "play")
         else:
             self.pause.show_as("Pause list", "pause")
-
-
-class PageCommands(QObject):
-    """`selected` are on the requests selected in the list, or on the one shown while none is; `opened` are the same
-    commands on the request shown, for its own buttons and keys. None is available while the page is hidden.
-    """
-
-    def __init__(
-        self,
-        actions: RequestActions,
-        tasks: Tasks,
-        theme: Theme,
-        pause: Pause,
-        select_all: SelectAll,
-        *,
-        rows: RequestList,
-        detail: RequestPane,
-        request: CurrentRequest,
-        page: QWidget,
-    ) -> None:
-        super().__init__(page)
-        self._actions, self._list, self._page, self._request = actions, rows, page, request
-        self._detail = detail
-        self._select_all = select_all
-        self._tasks = tasks
-        self.selected = RequestCommands(self._selected, actions, tasks, theme, self)
-        self.opened = RequestCommands(self._opened, actions, tasks, theme, self)
-        self.list = ListCommands(
-            rows,
-            self.selected,
-            pause,
-            theme,
-            select_all,
-            page=page,
-            open_request=self._open,
-            clear_selection=self.clear_selection,
-            replay_many=self._replay_many,
-            say=actions.say,
-            read_only=actions.read_only,
-        )
-        self.selected.add_to(rows)
-        self.opened.add_to(detail)
-        self._refresh_timer = QTimer(self, singleShot=True, interval=MERGE_MS)
-        self.stars = StarClicks(rows)
-        self._to_note: str | None = None
-        """The request whose note is written once it is open."""
-        self._connect()
-        for signal in (select_all.changed, actions.batch.changed, request.changed):
-            signal.connect(self.refresh)
-        page.installEventFilter(self)
-        self.refresh()
-
-    def all(self) -> tuple[Command, ...]:
-        """Each once, for the palette."""
-        of_list = self.list
-        return (of_list.open, *self.selected.with_keys(), *of_list.commands[1:])
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """While the page is hidden, no command can be run."""
-        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
-            self.refresh()
-        return super().eventFilter(watched, event)
-
-    @Slot()
-    def clear_selection(self) -> None:
-        """Select no more than the request shown."""
-        self._select_all.drop()
-        self._list.keep_one(self._request.summary if not self._request.deleted else None)
-
-    @Slot()
-    def refresh(self) -> None:
-        """Enable what can be run now."""
-        self.selected.refresh()
-        self.opened.refresh()
-        self.refresh_list()
-
-    @Slot()
-    def refresh_list(self) -> None:
-        """Only the commands on the list: cheap, however many are selected."""
-        self.list.refresh_for(bool(self._open_request()))
-
-    def _connect(self) -> None:
-        rows = self._list
-        self._refresh_timer.timeout.connect(self.refresh)
-        rows.request_selected.connect(self.refresh)
-        rows.selection_settled.connect(self.refresh)
-        self.stars.toggled.connect(self._toggle_star)
-        self.selected.note_requested.connect(self._note_selected)
-        self._detail.view_made.connect(self._follow_view)
-        self._request.changed.connect(self._note_opened)
-        rows.doubleClicked.connect(self.selected.own_window.trigger)
-        rows.model().dataChanged.connect(self._rows_changed)
 
     @Slot()
     def _follow_view(self) -> None:

@@ -103,7 +103,7 @@ class RequestsPage(QWidget):
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
-        selected, clear = self.commands.selected, self.commands.list.clear
+        selected, clear = self.commands.selected, self.commands.clear
         bar = SelectionBar(
             selected, clear, self.select_all, self.batch, rows=rows, feed=self.feed, theme=theme, parent=self
         )

@@ -279,7 +279,7 @@ async def test_the_windows_switch_and_the_lists_are_the_same(tmp_path: Path) -> 
         window.show_endpoint(endpoint.id)
         window.pause.set(True)
         assert window.requests.list_footer.button.text() == "Paused · Resume"
-        window.requests.commands.list.pause.trigger()
+        window.requests.commands.pause.trigger()
         assert not window.pause.on
 
 

@@ -42,7 +42,7 @@ async def test_the_menu_of_a_row_holds_the_commands_themselves(shown: PageDesk) 
     menu = await menu_of(shown, 1)
     assert [one.id for one in shown.list.selected()] == [ids[1]]
     assert set(commands.selected.with_keys()) <= set(menu.actions())
-    assert commands.list.open in menu.actions()
+    assert commands.open in menu.actions()
     await until(lambda: all(action.isEnabled() for action in menu.actions()))
     commands.selected.link.trigger()
     assert QGuiApplication.clipboard().text() == f"hookline://request/{ids[1]}"
@@ -112,7 +112,7 @@ async def test_commands_are_there_only_when_they_would_do_something(shown: PageD
     assert not any(one.isEnabled() for one in commands.all() if one.group is CommandGroup.REQUEST)
     await filled(shown, 2)
     assert not commands.selected.delete.isEnabled()
-    assert commands.list.select_loaded.isEnabled()
+    assert commands.select_loaded.isEnabled()
     shown.list.select_row(0)
     await until(lambda: shown.detail.capture is not None)
     assert all(one.isEnabled() for one in commands.all() if one.group is CommandGroup.REQUEST)
@@ -177,7 +177,7 @@ async def test_the_windows_other_pages_are_offered_none_of_it(tmp_path: Path) ->
         await desk.capture(endpoint)
         window.show_endpoint(endpoint.id)
         await until(lambda: window.requests.feed.model.rowCount() == 1)
-        pause = window.requests.commands.list.pause
+        pause = window.requests.commands.pause
         assert pause.isEnabled()
         window.show_page("dashboard")
         assert not any(one.isEnabled() for one in window.requests.commands.all())

@@ -168,7 +168,7 @@ async def test_the_window_comes_back_to_the_request_and_keeps_the_divider(tmp_pa
             window.resize(*MINIMUM)
             await until(lambda: window.requests.panes.single)
             window.requests.list.select_row(0)
-            window.requests.commands.list.open.run()
+            window.requests.commands.open.run()
             await until(window.requests.detail.header.isVisible)
         async with shown_over(desk) as window:
             await until(window.requests.detail.header.isVisible)
