@@ -17,10 +17,12 @@ from app.core.events import (
     EndpointRemoved,
     EndpointSaved,
     Purged,
+    RequestNoted,
     RequestsChanged,
     RequestsDescribed,
     RequestsIdentified,
     RequestsRemoved,
+    RequestsStarred,
     Subscriptions,
 )
 from app.core.ids import first_id
@@ -82,7 +84,10 @@ FOLLOWED_ROWS = 600
 
 
 class RequestFeed(QObject):
-    """The rows of one list. While the user is not at the top, new requests are only counted, not inserted."""
+    """The rows of one list. While the user is not at the top, new requests are only counted, not inserted. What the
+    filter matches since a change is added; what it no longer matches stays until the list is reloaded, so that nothing
+    disappears under the pointer.
+    """
 
     new_count_changed = Signal(int)
     """The number of requests newer than those shown."""
@@ -122,6 +127,8 @@ class RequestFeed(QObject):
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._changed)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestNoted, self._noted)
         self._subscriptions.add(RequestsIdentified, self._identified)
         self._subscriptions.add(RequestsDescribed, self._described)
         self._subscriptions.add(RequestsRemoved, self._removed)
@@ -241,8 +248,7 @@ class RequestFeed(QObject):
             if not self.paused:
                 self._all.captured(relevant)
         else:
-            self.search.queue(item.id for item in relevant)
-            self._throttle.call()
+            self._search_for(item.id for item in relevant)
 
     @Slot(object)
     def _add(self, newer: list[Summary]) -> None:
@@ -296,6 +302,23 @@ class RequestFeed(QObject):
             self.search.queue(event.ids or (first_id(0),))
         self._throttle.call()
 
+    def _starred(self, event: RequestsStarred) -> None:
+        for name in event.ids:
+            self.model.change(name, starred=event.starred, starred_by=event.by)
+        if self.scope.touches(event.endpoint_ids) and mark_adds_matches(self.query, "starred", event.starred):
+            self._search_for(event.ids)
+
+    def _noted(self, event: RequestNoted) -> None:
+        self.model.change(event.id, note=event.note, noted_by=event.by)
+        noted = event.note is not None
+        if self.scope.touches((event.endpoint_id,)) and mark_adds_matches(self.query, "noted", noted):
+            self._search_for((event.id,))
+
+    def _search_for(self, ids: Iterable[str]) -> None:
+        """They may match only now."""
+        self.search.queue(ids)
+        self._throttle.call()
+
     def _mark_all(self, event: RequestsChanged) -> None:
         self.model.set_all_read(event.has, event.read)
         for item in filter(event.has, self._waiting):
@@ -307,12 +330,10 @@ class RequestFeed(QObject):
         self._mark_all(event)
 
     def _identified(self, event: RequestsIdentified) -> None:
-        known = [name for name, _, _ in event.senders]
         for name, provider, event_type in event.senders:
             self.model.set_sender(name, provider, event_type)
         if mentions(self.query, "provider", "event"):
-            self.search.queue(known)
-            self._throttle.call()
+            self._search_for(name for name, _, _ in event.senders)
 
     def _described(self, event: RequestsDescribed) -> None:
         for name, gist in event.gists:
@@ -336,8 +357,7 @@ class RequestFeed(QObject):
             self.model.set_delivery_state(name, state)
         # The sender may get the target's response, and so its status.
         if mentions(self.query, "delivery", "status"):
-            self.search.queue(shown)
-            self._throttle.call()
+            self._search_for(shown)
 
     def _removed(self, event: RequestsRemoved) -> None:
         if event.ids is not None:

@@ -1,4 +1,4 @@
-"""Stars, notes and results of deliveries in the rows of the list: updated as they change; a click toggles a star."""
+"""Results of deliveries in the rows of the list, updated as they change; and a click on a star, which toggles it."""
 
 from __future__ import annotations
 
@@ -10,54 +10,18 @@ from PySide6.QtGui import QCursor, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.delivery import Delivery
-from app.core.events import (
-    DeliveriesQueued,
-    DeliveryChanged,
-    RequestNoted,
-    RequestsStarred,
-    Subscriptions,
-    TargetChanged,
-)
+from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions, TargetChanged
 from app.core.model import DeliveryState, Summary
 from app.core.text import count_of
 from app.core.worst_state import State, delivery_state
 from app.ui.deliveries.words import counted
-from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
-from app.ui.requests.list.pager import mark_adds_matches
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 
 KEPT = 500
 """Requests whose results are remembered."""
-
-
-class MarkUpdates:
-    """Shows stars and notes as they change. Requests that a filter by `is:` matches now are added; those that it no
-    longer matches stay until the list is reloaded, so that nothing disappears under the pointer.
-    """
-
-    def __init__(self, feed: RequestFeed, subscriptions: Subscriptions) -> None:
-        self._feed = feed
-        subscriptions.add(RequestsStarred, self._starred)
-        subscriptions.add(RequestNoted, self._noted)
-
-    def _starred(self, event: RequestsStarred) -> None:
-        for capture_id in event.ids:
-            self._feed.model.change(capture_id, starred=event.starred, starred_by=event.by)
-        if mark_adds_matches(self._feed.query, "starred", event.starred):
-            self._search_again(event.ids, event.endpoint_ids)
-
-    def _noted(self, event: RequestNoted) -> None:
-        self._feed.model.change(event.id, note=event.note, noted_by=event.by)
-        if mark_adds_matches(self._feed.query, "noted", event.note is not None):
-            self._search_again((event.id,), (event.endpoint_id,))
-
-    def _search_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
-        if self._feed.scope.touches(endpoint_ids):
-            self._feed.search.queue(ids)
-            self._feed.search.search_queued()
 
 
 class StarClicks(QObject):

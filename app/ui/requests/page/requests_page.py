@@ -22,7 +22,7 @@ from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
-from app.ui.requests.list.row_updates import MarkUpdates, TargetResults
+from app.ui.requests.list.row_updates import TargetResults
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -77,7 +77,6 @@ class RequestsPage(QWidget):
         )
         self._toast = Toast(theme, self)
         self._subscriptions = Subscriptions(services.bus)
-        self._marks = MarkUpdates(self.feed, self._subscriptions)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.request = CurrentRequest(self.detail, self._subscriptions, self)
         self.batch = BatchJob(self)
