@@ -229,6 +229,12 @@ QTreeView[part="form"] QHeaderView::section { padding: 0 16px; }
 QSplitter[part="gap"]::handle, QSplitter[part="gap"]::handle:hover { background: transparent; }
 
 QPushButton[part="chip"] { min-height: 20px; padding: 0 8px; border-radius: 11px; }
+QPushButton[part="term"], QPushButton[part="term"]:focus {
+    background: $accent_soft; border: 1px solid $accent_soft; border-radius: 10px; color: $accent_text;
+    min-height: 18px; padding: 0 6px; font-weight: 400;
+}
+QPushButton[part="term"]:hover { color: $text; text-decoration: none; }
+QPushButton[part="term"]:focus { border-color: $accent; }
 QPushButton[part="pill"] { min-height: 26px; padding: 0 14px 0 10px; border-radius: 14px; }
 
 QListView[part="choices"] { background: $surface_raised; border: 1px solid $border_strong; padding: 4px; }

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
@@ -17,6 +17,7 @@ from app.core.search.format import chips, without
 from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
 from app.core.text import count_of
+from app.ui.commands.command import menu_text
 from app.ui.requests.filter.line import FilterLine
 from app.ui.requests.filter.saved import SavedButton, SavedFilters
 from app.ui.services import Services
@@ -24,7 +25,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button, PaintedButton
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
@@ -32,7 +33,7 @@ from app.ui.widgets.layout import hbox, vbox
 CHIPS_MAX = 12
 TEXT_MAX = 200
 """Maximum width in pixels of the text of a chip."""
-HEIGHT, GAP, CROSS = 22, 6, 8
+HEIGHT, GAP, CROSS = 22, 6, 10
 _LINE_HEIGHT = 2
 PATIENCE_MS = 120
 """A faster search shows nothing, so that nothing flickers while the user types."""
@@ -45,21 +46,19 @@ LONGEST = 100
 """Maximum characters of a stored value; a longer one is not a name."""
 
 
-class ChipButton(PaintedButton):
+class ChipButton(Button):
     """One term; a click, Enter, Delete or Backspace removes it."""
 
     def __init__(self, term: str, theme: Theme, parent: QWidget) -> None:
-        super().__init__(theme, parent)
-        self._font = mono_font(11)
-        fm = QFontMetrics(self._font)
-        self._text = fm.elidedText(escape(term), Qt.TextElideMode.ElideMiddle, TEXT_MAX)
-        self._size = QSize(fm.horizontalAdvance(self._text) + 9 + 7 + CROSS + 8, HEIGHT)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        font = mono_font(11)
+        shown = QFontMetrics(font).elidedText(escape(term), Qt.TextElideMode.ElideMiddle, TEXT_MAX)
+        super().__init__(menu_text(shown), theme, parent, kind="link", icon="close")
+        self.setProperty("part", "term")
+        self.setFont(font)
+        self.setIconSize(QSize(CROSS + GAP, CROSS))
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setAccessibleName(f"Remove {escape(term)}")
         self.setToolTip(plain_tooltip(f"Remove {escape(term)}"))
-
-    def sizeHint(self) -> QSize:
-        return self._size
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Delete and Backspace remove the term, too."""
@@ -67,22 +66,6 @@ class ChipButton(PaintedButton):
             self.click()
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tokens, rect = self.theme.tokens, self.rect()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(tokens.accent) if self.ringed else Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(tokens.accent_soft))
-        painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), 10, 10)
-        painter.setFont(self._font)
-        painter.setPen(QColor(tokens.accent_text))
-        painter.drawText(rect.adjusted(9, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._text)
-        cross = QRect(rect.right() - 7 - CROSS, rect.center().y() - CROSS // 2 + 1, CROSS, CROSS)
-        painter.setPen(QColor(tokens.text if self.underMouse() else tokens.accent_text))
-        cross.adjust(1, 1, -1, -1)
-        painter.drawLine(cross.topLeft(), cross.bottomRight())
-        painter.drawLine(cross.bottomLeft(), cross.topRight())
 
 
 class ChipRow(QWidget):
