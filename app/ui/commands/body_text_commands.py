@@ -8,9 +8,8 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
-from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
-from app.ui.theme.theme import Theme
+from app.ui.theme.theme import LARGEST, SMALLEST, Theme
 
 FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
 FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"

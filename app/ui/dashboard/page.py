@@ -27,6 +27,7 @@ from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.empty_state import EmptyState
@@ -34,7 +35,6 @@ from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
 from app.ui.widgets.layout import SideBySide, fill, hbox, stack, vbox
-from app.ui.widgets.meter import Meter
 
 _CELLS = (
     ("received", "Received", "since start", "Requests that reached the capture port since this window opened"),

@@ -26,12 +26,12 @@ from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING
+from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField, open_folder
 from app.ui.widgets.dialog import ALL_FILES, FileDialog, ask
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Space, hbox, vbox
-from app.ui.widgets.meter import Meter
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.backups import Backups

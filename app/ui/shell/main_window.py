@@ -23,8 +23,7 @@ from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
-from app.ui.shell.window_commands import WindowCommands
-from app.ui.shell.window_dialogs import WindowDialogs
+from app.ui.shell.window_commands import WindowCommands, WindowDialogs
 from app.ui.shell.window_state import WindowState
 from app.ui.stores.store_commands import StoreCommands
 from app.ui.stores.store_notices import AddressNotice, RetentionNotice

@@ -31,12 +31,12 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.tunnel.words import mark_of, sentence, short_text
+from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.meter import Meter
 
 if TYPE_CHECKING:
     from app.server.tunnel.service import TunnelService

@@ -1,4 +1,6 @@
-"""The window's commands and their keys: fills the registry, and opens the palette and shortcuts dialog made of it."""
+"""The window's commands and their keys, and the dialogs that they open: settings, about, one comparison of targets for
+each endpoint, and the palette and shortcuts dialog, made of the registry of all commands.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +17,31 @@ from app.core.bodies.escape import escape
 from app.core.fields import fields_of
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
+from app.core.rules import compare_refusal
 from app.core.search.format import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, PaletteEntry
 from app.ui.commands.key_caps import KeyNames, key_names_of
+from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.messages import Message
+from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
-from app.ui.shell.window_dialogs import WindowDialogs
+from app.ui.stores.store_commands import StoreCommands
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once
 
 if TYPE_CHECKING:
+    from app.ui.about_dialog import AboutDialog
     from app.ui.commands.palette import Palette
     from app.ui.requests.filter.saved import SavedFilter
     from app.ui.requests.page.requests_page import RequestsPage
+    from app.ui.settings.dialog import SettingsDialog
 
 _NUMBERED = 9
 """The number of endpoints with a key of their own."""
@@ -52,6 +59,70 @@ _ICONS = {
     CommandGroup.GO_TO: "expand",
     CommandGroup.PROGRAM: "command",
 }
+
+
+class WindowDialogs(QObject):
+    """Each is open once. Emit `closing` when the window is closed."""
+
+    closing = Signal()
+
+    def __init__(
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        *,
+        qt_events: QtEvents,
+        stores: StoreCommands,
+        desktop: Desktop,
+        window: QMainWindow,
+    ) -> None:
+        super().__init__(window)
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._qt_events, self._stores, self._desktop, self._window = qt_events, stores, desktop, window
+
+    @Slot()
+    @Slot(str)
+    def open_settings(self, key: str = "") -> None:
+        """Open the settings at one of them or to begin a backup or restore."""
+        from app.ui.settings.dialog import SettingsDialog  # start-up time: loaded when it is first opened
+
+        def new() -> SettingsDialog:
+            dialog = SettingsDialog(self._services, self._theme, self._tasks, self._window, self._desktop)
+            dialog.store_requested.connect(self._stores.show_dialog)
+            return dialog
+
+        dialog = open_once(self._window, SettingsDialog, new)
+        if key:
+            dialog.reveal(key)
+
+    @Slot()
+    def open_about(self) -> AboutDialog:
+        from app.ui.about_dialog import AboutDialog  # as above
+
+        new = partial(AboutDialog, self._services, self._theme, self._tasks, self._window)
+        return open_once(self._window, AboutDialog, new)
+
+    @Slot()
+    def copy_diagnostics(self) -> None:
+        self.open_about().copy_diagnostics()
+
+    @Slot(object)
+    def compare(self, endpoint: Endpoint) -> None:
+        """Compare the endpoint's targets."""
+        from app.ui.comparison.dialog import ComparisonDialog  # as above
+
+        current = self._services.store.endpoints.by_id(endpoint.id)
+        if current is None or compare_refusal(current) is not None:
+            return
+
+        def new() -> ComparisonDialog:
+            dialog = ComparisonDialog(current, self._services, self._theme, self._tasks, self._window)
+            self._qt_events.endpoints_changed.connect(dialog.follow_endpoint)
+            self.closing.connect(dialog.reject)
+            return dialog
+
+        open_once(self._window, ComparisonDialog, new, str(current.id))
 
 
 class WindowCommands(Commands):

@@ -1,5 +1,5 @@
-"""Boxes of widgets, beside, below or behind each other, written as what is in them, and parts that are beside each other
-where there is room: how wide they are depends on the fonts of the system."""
+"""Boxes of widgets, beside, below or behind each other, written as what is in them, and parts that are beside each
+other where there is room: how wide they are depends on the fonts of the system."""
 
 from __future__ import annotations
 

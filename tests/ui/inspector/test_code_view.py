@@ -31,9 +31,8 @@ from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formatter import Line
 from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.inspector.body.code_view import CodeView
-from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
-from app.ui.theme.theme import Theme
+from app.ui.theme.theme import LARGEST, SMALLEST, Theme
 from tests.ui.desk import shown as shown_window
 from tests.ui.on_screen import on_screen
 from tests.ui.requests.page_desk import PageDesk, open_body

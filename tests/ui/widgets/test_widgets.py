@@ -19,13 +19,12 @@ from app.ui.dashboard.row import paint_sparkline
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets import copy_field
-from app.ui.widgets.badge import MethodBadge, Pill, count_text
+from app.ui.widgets.badge import Meter, MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
-from app.ui.widgets.meter import Meter
 from app.ui.widgets.toast import Toast, ToastAction
 from tests.ui.waiting import until, wait_for_widget
 

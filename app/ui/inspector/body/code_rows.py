@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from app.core.bodies.folding import Folds
 from app.core.bodies.formatter import Line
 from app.core.search.body_search import Encoding, base64_matches, may_be_encoded, pattern_of
-from app.ui.theme.body_text import BodyTextStyle
+from app.ui.theme.theme import BodyTextStyle
 
 MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")

@@ -8,9 +8,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QFont, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
-from app.ui.theme.theme import Theme
+from app.ui.theme.theme import BodyTextStyle, Theme
 from app.ui.widgets.buttons import IconButton
 
 
