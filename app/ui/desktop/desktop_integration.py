@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QIcon
@@ -13,9 +14,9 @@ from app.core.links import EndpointLink, LaunchAction, RequestLink
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN, TunnelState
 from app.core.worst_state import GOOD, State, worst
-from app.ui.desktop.notifications import Notifications, NotificationService, Notifier, WindowFocus
+from app.ui.desktop.notifications import Notifications, Notifier, WindowFocus
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
-from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu, UnreadCount, tray_icon
+from app.ui.desktop.tray import IS_MAC, SystemTray, TrayMenu, UnreadCount, tray_icon
 from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
@@ -25,6 +26,9 @@ from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import DialogOption, choose
 from app.ui.window_file import WindowFile
+
+if TYPE_CHECKING:
+    from app.ui.desktop.freedesktop import Freedesktop
 
 WATCH_MS = 3_000
 MISSES = 2
@@ -70,8 +74,8 @@ class Desktop(QObject):
         pause: Pause,
         lists: Callable[[int], bool],
         choices: NotificationSettings,
-        tray: Tray,
-        service: NotificationService | None = None,
+        tray: SystemTray,
+        service: Freedesktop | None = None,
     ) -> None:
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -16,11 +16,14 @@ from app.core.model import Endpoint, Summary
 from app.core.record import Record
 from app.core.target import PausedBy, Target
 from app.ui.desktop.text import Notice, notice_for, paused_notice
-from app.ui.desktop.tray import Tray
+from app.ui.desktop.tray import SystemTray
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyWhen
 from app.ui.pause import Pause
 from app.ui.services import Services
 from app.ui.tasks import Tasks
+
+if TYPE_CHECKING:
+    from app.ui.desktop.freedesktop import Freedesktop
 
 NONE_HERE = "Notifications are not available: this system has no tray."
 NONE_ON_LINUX = "Notifications are not available: this desktop has neither a notification service nor a tray."
@@ -208,17 +211,6 @@ class NotificationBatch(QObject):
         self.due.emit(self)
 
 
-class NotificationService(Protocol):
-    """A notification service. Both calls return False if it is not available."""
-
-    @property
-    def clicked(self) -> SignalInstance: ...
-    @property
-    def dismissed(self) -> SignalInstance: ...
-    async def check(self) -> bool: ...
-    async def show(self, notice: Notice) -> bool: ...
-
-
 class Notifier(QObject):
     """`clicked` and `dismissed` carry the notice; `availability_changed` follows each check of the service."""
 
@@ -226,7 +218,7 @@ class Notifier(QObject):
     dismissed = Signal(object)
     availability_changed = Signal()
 
-    def __init__(self, tray: Tray, tasks: Tasks, service: NotificationService | None, parent: QObject) -> None:
+    def __init__(self, tray: SystemTray, tasks: Tasks, service: Freedesktop | None, parent: QObject) -> None:
         super().__init__(parent)
         self._tray, self._tasks, self._service = tray, tasks, service
         self._by_tray: Notice | None = None
@@ -260,7 +252,7 @@ class Notifier(QObject):
         if self._by_tray is not None:
             self.clicked.emit(self._by_tray)
 
-    async def _check(self, service: NotificationService) -> None:
+    async def _check(self, service: Freedesktop) -> None:
         self._answers = await service.check()
         self.availability_changed.emit()
 
@@ -272,7 +264,7 @@ class Notifier(QObject):
             self._tray.show_message(notice.title, notice.text)
 
 
-def system_service(parent: QObject) -> NotificationService | None:
+def system_service(parent: QObject) -> Freedesktop | None:
     """The desktop's notification service, on Linux with a display. Elsewhere the tray's messages are."""
     if not sys.platform.startswith("linux") or QGuiApplication.platformName() not in ("xcb", "wayland"):
         return None

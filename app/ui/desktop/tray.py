@@ -1,5 +1,5 @@
-"""The system tray: its icon with the number of unread requests, and the icon's menu. `Tray` is a
-`Protocol`: many desktops have no tray, and it may appear or disappear while Hookline runs.
+"""The system tray: its icon with the number of unread requests, and the icon's menu. Many desktops have no tray, and it
+may appear or disappear while Hookline runs.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QColor, QIcon, QImage, QPainter, QPixmap
@@ -204,20 +204,6 @@ IS_MAC = sys.platform == "darwin"
 _CLICKS = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationReason.DoubleClick)
 
 
-class Tray(Protocol):
-    """A tray icon. `show_message` shows a message beside it if `can_show_message`.
-
-    `clicked` and `message_clicked` are called for a click on the icon and on the newest message.
-    """
-
-    def available(self) -> bool: ...
-    def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None: ...
-    def show(self, icon: QIcon, tooltip: str) -> None: ...
-    def hide(self) -> None: ...
-    def can_show_message(self) -> bool: ...
-    def show_message(self, title: str, text: str) -> None: ...
-
-
 class SystemTray(QObject):
     """Qt's tray icon. On macOS a click only opens the menu, as is usual there."""
 
@@ -232,7 +218,7 @@ class SystemTray(QObject):
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None:
-        """Set the menu and the callbacks."""
+        """Set the menu, and what a click on the icon and on the newest message does."""
         self._menu, self._clicked, self._message_clicked = menu, clicked, message_clicked
 
     def show(self, icon: QIcon, tooltip: str) -> None:

@@ -16,7 +16,7 @@ from app.core.model import Endpoint
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import system_service
-from app.ui.desktop.tray import SystemTray, Tray
+from app.ui.desktop.tray import SystemTray
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
@@ -58,7 +58,13 @@ class MainWindow(QMainWindow):
     """`on_close` is called once the user quits, mostly by closing the window; it must end the program."""
 
     def __init__(
-        self, services: Services, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        on_close: Callable[[], None],
+        *,
+        tray: SystemTray | None = None,
     ) -> None:
         super().__init__()
         self.pending = PendingDelete(services, tasks, self)
@@ -338,7 +344,7 @@ class MainWindow(QMainWindow):
         if not self._stopped:
             self._place_changed.start()
 
-    def _make_desktop(self, tray: Tray) -> Desktop:
+    def _make_desktop(self, tray: SystemTray) -> Desktop:
         choices = self.endpoint_actions.notify
         return Desktop(
             self._services,
