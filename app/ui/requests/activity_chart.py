@@ -3,8 +3,6 @@ range."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal, Slot
@@ -53,62 +51,10 @@ FULL = 4
 LEAST, LOW = 2.0, 3
 
 
-@dataclass(frozen=True)
-class ChartPicture:
-    """The contents of the chart. `selected` and `marked` are ranges of bars, first and last; `hovered` is one."""
-
-    axis: Axis
-    bars: Sequence[Bar]
-    selected: tuple[float, float] | None = None
-    marked: tuple[int, int] | None = None
-    hovered: int | None = None
-    ringed: bool = False
-
-
 def colours(tokens: Tokens) -> tuple[str, str, str, str]:
     """Of plain, delivered, failed requests, and those not sent or incomplete: blue, its strong form, red and amber,
     apart in lightness."""
     return tokens.chart_plain, tokens.chart_delivered, tokens.chart_failed, tokens.chart_incomplete
-
-
-def paint_chart(painter: QPainter, room: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
-    """Paint the chart, filling `room`."""
-    plot = QRectF(room.left(), room.top() + TOP, room.width(), room.height() - TOP - LABELS_HEIGHT)
-    peak = max((bar.total for bar in picture.bars), default=0)
-    _grounds(painter, plot, picture, tokens)
-    _grid(painter, plot, tokens)
-    for number, bar in enumerate(picture.bars):
-        if bar.total:
-            _bar(painter, _slot(painter, plot, number, picture.axis.bars), bar, max(peak, FULL), tokens)
-    _times(painter, plot, picture.axis, tokens)
-    if peak:
-        _full(painter, plot, max(peak, FULL), tokens)
-    if picture.ringed:
-        painter.setPen(QPen(QColor(tokens.accent), 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-
-
-def _grounds(painter: QPainter, plot: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
-    slot = plot.width() / picture.axis.bars
-    tall = plot.adjusted(0, -TOP + 1, 0, 0)
-    if picture.hovered is not None:
-        ground = QRectF(plot.left() + picture.hovered * slot, tall.top(), slot, tall.height())
-        painter.fillRect(ground, QColor(tokens.pressed))
-    for stretch in (picture.selected, _places(picture)):
-        if stretch is not None and stretch[1] > stretch[0]:
-            left, right = (plot.left() + place * plot.width() for place in stretch)
-            painter.fillRect(QRectF(left, tall.top(), right - left, tall.height()), QColor(tokens.accent_soft))
-            painter.setPen(QPen(QColor(tokens.accent), 1))
-            for x in (left, right):
-                inside = min(max(round(x) + 0.5, plot.left() + 0.5), plot.right() - 0.5)
-                painter.drawLine(QPointF(inside, tall.top()), QPointF(inside, tall.bottom()))
-
-
-def _places(picture: ChartPicture) -> tuple[float, float] | None:
-    if picture.marked is None:
-        return None
-    return picture.marked[0] / picture.axis.bars, (picture.marked[1] + 1) / picture.axis.bars
 
 
 def _grid(painter: QPainter, plot: QRectF, tokens: Tokens) -> None:
@@ -267,18 +213,42 @@ class ActivityChart(QWidget):
         self._unmark()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        axis, selected = self._source.axis, None
-        if self._times is not None:
-            selected = (axis.place(self._times[0]), axis.place(self._times[1]))
-        picture = ChartPicture(
-            axis=axis,
-            bars=self._source.bars,
-            selected=selected,
-            marked=self.marked(),
-            hovered=self._hovered if not self._dragging else None,
-            ringed=self.hasFocus() and self._by_keyboard,
-        )
-        paint_chart(QPainter(self), QRectF(self.rect()), picture, self._theme.tokens)
+        painter, tokens = QPainter(self), self._theme.tokens
+        axis, bars = self._source.axis, self._source.bars
+        plot = QRectF(self.rect()).adjusted(0, TOP, 0, -LABELS_HEIGHT)
+        peak = max((bar.total for bar in bars), default=0)
+        self._paint_grounds(painter, plot)
+        _grid(painter, plot, tokens)
+        for number, bar in enumerate(bars):
+            if bar.total:
+                _bar(painter, _slot(painter, plot, number, axis.bars), bar, max(peak, FULL), tokens)
+        _times(painter, plot, axis, tokens)
+        if peak:
+            _full(painter, plot, max(peak, FULL), tokens)
+        if self.hasFocus() and self._by_keyboard:
+            painter.setPen(QPen(QColor(tokens.accent), 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def _paint_grounds(self, painter: QPainter, plot: QRectF) -> None:
+        """Of the bar under the pointer, of the selected time range, and of the bars being selected."""
+        axis, tokens, marked = self._source.axis, self._theme.tokens, self.marked()
+        tall = plot.adjusted(0, -TOP + 1, 0, 0)
+        if self._hovered is not None and not self._dragging:
+            slot = plot.width() / axis.bars
+            ground = QRectF(plot.left() + self._hovered * slot, tall.top(), slot, tall.height())
+            painter.fillRect(ground, QColor(tokens.pressed))
+        stretches = [] if self._times is None else [(axis.place(self._times[0]), axis.place(self._times[1]))]
+        if marked is not None:
+            stretches.append((marked[0] / axis.bars, (marked[1] + 1) / axis.bars))
+        for stretch in stretches:
+            if stretch[1] > stretch[0]:
+                left, right = (plot.left() + place * plot.width() for place in stretch)
+                painter.fillRect(QRectF(left, tall.top(), right - left, tall.height()), QColor(tokens.accent_soft))
+                painter.setPen(QPen(QColor(tokens.accent), 1))
+                for x in (left, right):
+                    inside = min(max(round(x) + 0.5, plot.left() + 0.5), plot.right() - 0.5)
+                    painter.drawLine(QPointF(inside, tall.top()), QPointF(inside, tall.bottom()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A drag starts."""
