@@ -63,9 +63,9 @@ async def test_a_state_that_is_made_late_has_its_place(tmp_path: Path) -> None:
         await until(lambda: page.feed.model.rowCount() == 1)
         check(window)
         page.filter.bar.set_text("nothing has this")
-        await until(page.filter.nothing.isVisible)
+        await until(page.list_area.no_matches.isVisible)
         found = stops(window)
-        assert found.index(page.filter.nothing.button) == found.index(page.list_footer.button) - 1
+        assert found.index(page.list_area.no_matches.button) == found.index(page.list_footer.button) - 1
         page.filter.bar.clear()
         page.activity.range_selected.emit((1, 2))
         await until(page.list_area.empty_time_range.isVisible)

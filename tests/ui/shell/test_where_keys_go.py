@@ -114,14 +114,14 @@ class TestEmptyPlaces:
             window.enter_endpoint(ids[0])
             await until(lambda: page.feed.model.rowCount() == 2)
             page.filter.bar.set_text("method:PUT")
-            await until(page.filter.nothing.isVisible)
+            await until(page.list_area.no_matches.isVisible)
             press(window, "/")
             assert window.focusWidget() is page.filter.bar.line
-            assert page.filter.nothing.button is not None
-            page.filter.nothing.button.setFocus()
+            assert page.list_area.no_matches.button is not None
+            page.list_area.no_matches.button.setFocus()
             press(window, "/")
             assert window.focusWidget() is page.filter.bar.line
-            page.filter.nothing.button.setFocus()
+            page.list_area.no_matches.button.setFocus()
             press(window, "P")
             assert window.pause.on
             press(window, "P")

@@ -15,7 +15,6 @@ from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.refused_page import RefusedPage
 from app.ui.replay.replays_page import ReplaysPage
-from app.ui.requests.page.list_area import EmptyTimeRange
 from app.ui.shell import main_window
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, REPLAYS, TUNNEL
@@ -66,7 +65,6 @@ async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_pa
 @pytest.mark.slow
 async def test_a_start_makes_the_page_it_shows_and_no_other_and_keeps_the_dividers_of_all(tmp_path: Path) -> None:
     late = DashboardPage, DeliveriesPage, RefusedPage, ReplaysPage, TunnelPage
-    more = Palette, EmptyTimeRange
     async with open_desk(tmp_path, endpoints=1) as desk:
         refuse(desk)
         async with shown_over(desk) as window:
@@ -80,7 +78,8 @@ async def test_a_start_makes_the_page_it_shows_and_no_other_and_keeps_the_divide
             put = divider.sizes()
             window.show_endpoint(desk.store.endpoints.all()[0].id)
         async with shown_over(desk) as window:
-            assert [made for kind in late + more for made in window.findChildren(kind)] == []
+            assert [made for kind in (*late, Palette) for made in window.findChildren(kind)] == []
+            assert not {"empty_time_range", "no_matches"} & vars(window.requests.list_area).keys()
             for page in (DASHBOARD, ALL_DELIVERIES, REPLAYS, TUNNEL):
                 window.show_page(page)
             assert [len(window.findChildren(kind)) for kind in late] == [1, 1, 0, 1, 1]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture
 from app.core.search.body_search import pattern_of
@@ -23,10 +21,6 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import FittingLabel
-
-NOTHING_WIDTH = 280
 
 
 class SearchStatus:
@@ -161,16 +155,6 @@ class PageFilter(QObject):
         self._feed.search.progressed.connect(self._show_progress)
         self._feed.loaded.connect(rows.selection.keep_open)
 
-    @cached_property
-    def nothing(self) -> EmptyState:
-        """Made when it is first shown: it would slow down the start of the window."""
-        state = EmptyState("search", "No matches", "", self._theme, self._page, action="Clear filter")
-        state.set_text_width(NOTHING_WIDTH)
-        state.setProperty("part", "surface")
-        state.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        state.action.connect(self._clear_or_resume)
-        return state
-
     @property
     def active(self) -> bool:
         return self._feed.query is not None
@@ -194,19 +178,12 @@ class PageFilter(QObject):
             self._mark(self.bar.put(""))
             self._feed.filter_by(None)
 
-    def count(self, total: int, footer: FittingLabel, stack: QStackedWidget) -> None:
-        """Update the filter bar for a list of `total` requests, and while it filters the footer and the empty state."""
+    def fit(self, total: int) -> None:
+        """Update the filter bar for a list of `total` requests."""
         used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
         self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
-            footer.set_wordings(self.search_status.found(total), self.search_status.meaning(total))
             self.bar.progress.set_share(self.search_status.share(total))
-            if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
-                self.search_status.show_empty(self.nothing, total)
-                if stack.indexOf(self.nothing) < 0:
-                    stack.addWidget(self.nothing)
-                    order_tabs(stack)
-                stack.setCurrentWidget(self.nothing)
 
     @Slot()
     def start(self) -> None:
@@ -243,7 +220,7 @@ class PageFilter(QObject):
         self._detail.mark(found, pattern_of([*found, *values], ("percent", "mail")), pattern_of(found, ("form",)))
 
     @Slot()
-    def _clear_or_resume(self) -> None:
+    def clear_or_resume(self) -> None:
         if self.search_status.stopped:
             self.search_status.resume()
         else:

@@ -36,7 +36,7 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
-from app.ui.widgets.empty_state import LEAST, EmptyState
+from app.ui.widgets.empty_state import EMPTY_WIDTH, LEAST, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel, label, plain_tooltip
 from app.ui.widgets.layout import Stretch, hbox, vbox
@@ -204,17 +204,6 @@ class EmptyList(QWidget):
             one.setVisible(one in controls)
 
 
-class EmptyTimeRange(EmptyState):
-    """No request was received in the selected time range; `action` shows all times."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        text = "Select another time range in the chart above, or show all times."
-        super().__init__("queued", "No requests in this time range", text, theme, parent, action="Show all times")
-        self.set_text_width(300)
-        self.setProperty("part", "surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-
 class ListArea(QStackedWidget):
     """Call `refresh` when the list or the number of stored requests changed. `footer` is the line below."""
 
@@ -247,13 +236,28 @@ class ListArea(QStackedWidget):
         pause.changed.connect(self.refresh)
 
     @cached_property
-    def empty_time_range(self) -> EmptyTimeRange:
-        """Made when it is first shown: it would slow down the start of the window."""
-        state = EmptyTimeRange(self._theme, self)
+    def empty_time_range(self) -> EmptyState:
+        """Made when it is first shown, as `no_matches` is: it would slow down the start of the window."""
+        text = "Select another time range in the chart above, or show all times."
+        state = EmptyState("queued", "No requests in this time range", text, self._theme, self, action="Show all times")
         state.action.connect(self._activity.clear)
+        self._add(state)
+        return state
+
+    @cached_property
+    def no_matches(self) -> EmptyState:
+        """The filter says what is in it."""
+        state = EmptyState("search", "No matches", "", self._theme, self, action="Clear filter")
+        state.action.connect(self._filter.clear_or_resume)
+        self._add(state)
+        return state
+
+    def _add(self, state: EmptyState) -> None:
+        state.set_text_width(EMPTY_WIDTH)
+        state.setProperty("part", "surface")
+        state.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.addWidget(state)
         order_tabs(self)
-        return state
 
     @Slot()
     def refresh(self) -> None:
@@ -262,16 +266,19 @@ class ListArea(QStackedWidget):
         ids = [endpoint_id] if endpoint_id is not None else [endpoint.id for endpoint in endpoints]
         counts = [self._services.store.captures.counts(number) for number in ids]
         total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
-        in_range = self._count_in_time_range()
+        in_range, status = self._count_in_time_range(), self._filter.search_status
         count = f"{in_range} of {count_of(total, 'request')} in this range" if in_range else count_of(total, "request")
         unread_text = f" · {unread:,} unread" if unread and self._feed.scope.time_range is None else ""
         state = "keeps capturing" if self._pause.on else "newest first"
         with_unread = f"{count}{unread_text}"
         short = f"{in_range} of {total:,}" if in_range else f"{total:,}"
         wordings = (f"{with_unread} · {state}", with_unread, count, short)
-        self._footer.set_wordings(wordings if total else ("No requests yet",))
+        if self._filter.active and total:
+            self._footer.set_wordings(status.found(total), status.meaning(total))
+        else:
+            self._footer.set_wordings(wordings if total else ("No requests yet",))
         self.setCurrentWidget(self._widget_for(total))
-        self._filter.count(total, self._footer, self)
+        self._filter.fit(total)
         self._fit_names(endpoints)
         self.refreshed.emit()
 
@@ -290,6 +297,9 @@ class ListArea(QStackedWidget):
             return self._list
         if not total:
             return self.empty
+        if self._filter.found_nothing or self._filter.search_status.stopped:
+            self._filter.search_status.show_empty(self.no_matches, total)
+            return self.no_matches
         # While the list could not be read to its end, it is not known whether there are any.
         feed = self._feed
         nothing = feed.scope.time_range is not None and not feed.pager.jumping and feed.model.at_tail

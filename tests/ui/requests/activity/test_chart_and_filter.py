@@ -107,7 +107,7 @@ async def test_many_pages_of_a_time_are_searched_to_its_start(shown: PageDesk) -
 
 async def test_what_is_empty_says_why(shown: PageDesk) -> None:
     bar, names = await an_hour(shown)
-    page, nothing = shown.page, shown.page.filter.nothing
+    page, nothing = shown.page, shown.page.list_area.no_matches
     choose(shown, bar - 5, bar - 3)
     await until(page.list_area.empty_time_range.isVisible)
     page.activity.clear()

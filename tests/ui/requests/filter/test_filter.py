@@ -108,8 +108,8 @@ async def test_a_wrong_filter_is_marked_and_the_last_result_stays(shown: PageDes
     QTest.mouseClick(bar.fix, Qt.MouseButton.LeftButton)
     assert bar.line.text() == "method:GET "
     assert not bar.error.isVisible()
-    await until(shown.page.filter.nothing.isVisible)
-    button = shown.page.filter.nothing.button
+    await until(shown.page.list_area.no_matches.isVisible)
+    button = shown.page.list_area.no_matches.button
     assert button is not None
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     await until(lambda: shown.model.rowCount() == 4)
@@ -156,7 +156,7 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     QTest.keyClick(line, Key.Key_Return)
     assert line.text() == "method:GET "
     assert not bar.error.isVisible()
-    await until(shown.page.filter.nothing.isVisible)
+    await until(shown.page.list_area.no_matches.isVisible)
     QTest.keyClicks(line, "is:")
     place = offered.rows.visualRect(offered.offered.index(0, 0)).center()
     QTest.mouseClick(offered.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -327,7 +327,7 @@ async def test_new_requests_that_match_appear_and_others_are_counted_only(shown:
     await until(lambda: shown.page.footer.text() == "4 of 7 match")
     assert [one.target for one in shown.list.selected()] == ["/catch/x/first"]
     await put(shown, "nothing like it")
-    assert shown.page.filter.nothing.isVisible()
+    assert shown.page.list_area.no_matches.isVisible()
     await shown.add(b"nothing like it, is there: nothing like it", target="/catch/x/late")
     await until(lambda: targets(shown) == ["late"])
     await until(shown.list.isVisible)
@@ -377,7 +377,7 @@ async def test_what_a_target_responded_is_found_later(query: str, tmp_path: Path
         sent = await shown.desk.capture(shown.endpoint)
         await shown.reload()
         await put(shown, query)
-        assert shown.page.filter.nothing.isVisible()
+        assert shown.page.list_area.no_matches.isVisible()
         (queued,) = await shown.desk.store.deliveries.of_capture(sent.id)
         await respond(shown.desk.store, msgspec.structs.replace(queued, responded=True), 503)
         await until(lambda: shown.ids() == [sent.id])
@@ -452,8 +452,8 @@ async def test_what_was_deleted_leaves_the_result(shown: PageDesk) -> None:
     await shown.reload()
     await put(shown, "method:PUT")
     await shown.desk.store.captures.delete([sent.id])
-    await until(shown.page.filter.nothing.isVisible)
-    assert "None of the 4 requests" in shown.page.filter.nothing.text.text()
+    await until(shown.page.list_area.no_matches.isVisible)
+    assert "None of the 4 requests" in shown.page.list_area.no_matches.text.text()
     await shown.desk.store.captures.clear(shown.endpoint.id)
     await until(shown.page.list_area.empty.isVisible)
 

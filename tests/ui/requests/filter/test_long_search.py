@@ -93,7 +93,7 @@ async def test_it_says_how_many_it_could_not_search(tmp_path: Path, monkeypatch:
         assert page.footer.text() == "0 of 2 match · 2 not searched"
         why = "2 requests were not searched to the end: their compressed bodies unpack to too much."
         await until(lambda: why in page.footer.toolTip().replace("\n", " "))  # it is set as the text is painted
-        assert page.filter.nothing.text.text().endswith(why)
+        assert page.list_area.no_matches.text.text().endswith(why)
         page.filter.bar.set_text("method:POST")
         await until(lambda: shown.model.rowCount() == 2 and not shown.feed.search.busy)
         assert page.footer.text() == "2 of 2 match"
@@ -141,7 +141,7 @@ async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
     await shown.add(b"needle", received_at=now_us() - HOUR)
     await shown.fill(ROWS)
     await begin(shown, "needle")
-    nothing = shown.page.filter.nothing
+    nothing = shown.page.list_area.no_matches
     QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
     assert nothing.isVisible()
     assert shown.page.footer.text().startswith("Stopped: none in the newest ")
