@@ -57,10 +57,15 @@ class WaitingDelete:
         self.number = number
         self.deletion = Deletion(number=0)
         self.remaining_ms: float | None = None
-        self.finishing = False
-        """Whether it is being purged or undone: too late to undo."""
+        self.purging: asyncio.Task[None] | None = None
+        self.undoing = False
         self.restored = False
         """Whether what it deleted is back, since it is finishing."""
+
+    @property
+    def finishing(self) -> bool:
+        """Whether it is being purged or undone: too late to undo."""
+        return self.purging is not None or self.undoing
 
     @property
     def text(self) -> str:
@@ -89,7 +94,6 @@ class PendingDelete(QObject):
         self._numbers = count(1)
         self.waiting: tuple[WaitingDelete, ...] = ()
         """All pending deletions, oldest first."""
-        self._finishing: dict[int, asyncio.Task[None]] = {}
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeletionPurged, self._purged)
         self._subscriptions.add(DeletionUndone, self._undone)
@@ -145,8 +149,7 @@ class PendingDelete(QObject):
         """The program is ending: purge everything pending. What is left is stored, and restored by the next start."""
         self._closed = True
         self._timer.stop()
-        undone = [one for one in self.waiting if one.finishing and one.number not in self._finishing]
-        ready = [one for one in self.waiting if one.remaining_ms is not None and one not in undone]
+        ready = [one for one in self.waiting if one.remaining_ms is not None and not one.undoing]
         ends = {self._finish_soon(one): one for one in ready}
         if ends:
             done, late = await asyncio.wait(ends, timeout=CLOSE_S)
@@ -194,11 +197,10 @@ class PendingDelete(QObject):
 
     def _finish_soon(self, one: WaitingDelete) -> asyncio.Task[None]:
         """Start purging it unless that has begun."""
-        if not one.finishing:
-            one.finishing = True
-            self._finishing[one.number] = self._tasks.start(self._finish(one), f"delete {one.number}")
+        if one.purging is None:
+            one.purging = self._tasks.start(self._finish(one), f"delete {one.number}")
             self.changed.emit()
-        return self._finishing[one.number]
+        return one.purging
 
     async def _finish(self, one: WaitingDelete) -> None:
         waits_again = False
@@ -213,22 +215,21 @@ class PendingDelete(QObject):
                 self._restore(one)
             else:  # such as while the database is not reachable
                 waits_again = True
-                one.finishing, one.remaining_ms = False, DELAY_MS
+                one.purging, one.remaining_ms = None, DELAY_MS
                 self._count_down()
             raise
         finally:
-            self._finishing.pop(one.number, None)
             if not waits_again:
                 self._drop(one)
 
     async def _undo(self, one: WaitingDelete) -> None:
         if one not in self.waiting or one.finishing:
             return
-        one.finishing = True
+        one.undoing = True
         try:
             await self._trash.undo(one.deletion)
         except HooklineError:
-            one.finishing = False
+            one.undoing = False
             self._count_down()  # it stopped if nothing else was waiting
             raise
         self._restore(one)
@@ -258,7 +259,6 @@ class PendingDelete(QObject):
             self._restore(one)
 
     def _drop(self, one: WaitingDelete) -> None:
-        self._finishing.pop(one.number, None)
         if one in self.waiting:
             self.waiting = tuple(other for other in self.waiting if other is not one)
             self._bus.publish(DeleteChanged(number=one.number, state="done"))
