@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -28,25 +28,16 @@ class PlannedSend(NamedTuple):
     cut_off: float | None = None
 
 
-class _Draws(NamedTuple):
-    """The faults of one item."""
+class _Item(NamedTuple):
+    """One copy of a capture, and its faults."""
 
+    capture_id: str
+    copy: int
     drop: bool = False
     duplicate: bool = False
     swap: bool = False
     delay_ms: int = 0
     cut_off: float | None = None
-
-
-class _Item(NamedTuple):
-    """One copy of a capture."""
-
-    capture_id: str
-    copy: int
-    draws: _Draws
-
-
-_NO_FAULTS = _Draws()
 
 
 def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[PlannedSend]:
@@ -58,7 +49,7 @@ def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[Planne
     held: tuple[int, _Item, int] | None = None
     for position, item, at_us in _slots(source, spec):
         if held is None:
-            if item.draws.swap:
+            if item.swap:
                 held = position, item, at_us
             else:
                 yield from _sends(position, item, at_us, swapped=False)
@@ -73,33 +64,35 @@ def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[Planne
 
 def _slots(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[tuple[int, _Item, int]]:
     """Each position with its time, and the item that is there before any swap."""
-    clock, position = _clock(spec.pace), 0
+    when, harmed, position = _clock(spec.pace), spec.faults.enabled, 0
     for capture_id, received_at in source:
         for copy in range(1, spec.times + 1):
-            draws = _draw(spec.seed, capture_id, copy, spec.faults) if spec.faults.enabled else _NO_FAULTS
-            yield position, _Item(capture_id, copy, draws), clock.at(position, received_at)
+            item = _draw(spec.seed, capture_id, copy, spec.faults) if harmed else _Item(capture_id, copy)
+            yield position, item, when(position, received_at)
             position += 1
 
 
 def _sends(position: int, item: _Item, at_us: int, *, swapped: bool) -> Iterator[PlannedSend]:
     """A duplicate repeats the request unharmed."""
-    draws = item.draws
-    sent = PlannedSend(position, item.capture_id, item.copy, at_us, swapped=swapped)
-    if draws.drop:
-        yield sent._replace(dropped=True)
+    sent = PlannedSend(position, item.capture_id, item.copy, at_us, dropped=item.drop, swapped=swapped)
+    if item.drop:
+        yield sent
         return
-    yield sent._replace(delay_ms=draws.delay_ms, cut_off=draws.cut_off) if draws is not _NO_FAULTS else sent
-    if draws.duplicate:
+    harmed = item.delay_ms or item.cut_off is not None
+    yield sent._replace(delay_ms=item.delay_ms, cut_off=item.cut_off) if harmed else sent
+    if item.duplicate:
         yield sent._replace(duplicate=True)
 
 
-def _draw(seed: int, capture_id: str, copy: int, faults: Faults) -> _Draws:
+def _draw(seed: int, capture_id: str, copy: int, faults: Faults) -> _Item:
     """Seven numbers from 0 to 1, the first 53 bits of each eight bytes of a hash: the same on every Python."""
     digest = blake2b(f"{seed}:{copy}:{capture_id}".encode(), digest_size=56).digest()
     drop, duplicate, swap, delay, how_late, cut_off, how_much = (
         (int.from_bytes(digest[at : at + 8], "big") >> 11) / 2**53 for at in range(0, 56, 8)
     )
-    return _Draws(
+    return _Item(
+        capture_id,
+        copy,
         drop=drop < faults.drop,
         duplicate=duplicate < faults.duplicate,
         swap=swap < faults.swap,
@@ -108,22 +101,7 @@ def _draw(seed: int, capture_id: str, copy: int, faults: Faults) -> _Draws:
     )
 
 
-class _Clock:
-    """When to send; this one: everything at the start."""
-
-    def at(self, position: int, received_at: int) -> int:
-        return 0
-
-
-class _RateClock(_Clock):
-    def __init__(self, pace: FixedRate) -> None:
-        self._us_each = 1_000_000 / pace.per_second
-
-    def at(self, position: int, received_at: int) -> int:
-        return round(position * self._us_each)
-
-
-class _GapClock(_Clock):
+class _GapClock:
     """Measures from the first capture, or from the last one after a shortened gap, so that roundings do not add up."""
 
     def __init__(self, pace: OriginalGaps) -> None:
@@ -132,7 +110,7 @@ class _GapClock(_Clock):
         self._first_received: int | None = None
         self._first_at = self._last_at = 0
 
-    def at(self, position: int, received_at: int) -> int:
+    def at(self, _: int, received_at: int) -> int:
         if self._first_received is None:
             self._first_received = received_at
         at_us = max(self._last_at, self._first_at + round((received_at - self._first_received) * self._scale))
@@ -143,7 +121,9 @@ class _GapClock(_Clock):
         return at_us
 
 
-def _clock(pace: Pace) -> _Clock:
+def _clock(pace: Pace) -> Callable[[int, int], int]:
+    """Takes a position and when its request was received, and returns when to send it."""
     if isinstance(pace, FixedRate):
-        return _RateClock(pace)
-    return _GapClock(pace) if isinstance(pace, OriginalGaps) else _Clock()
+        us_each = 1_000_000 / pace.per_second
+        return lambda position, _: round(position * us_each)
+    return _GapClock(pace).at if isinstance(pace, OriginalGaps) else lambda *_: 0

@@ -17,10 +17,10 @@ from app.core.replay.spec import (
     OriginalGaps,
     OtherEndpoint,
     Pace,
+    Replay,
     ReplayDestination,
     ReplayProgress,
     ReplaySource,
-    ReplaySpec,
     ReplayState,
     TargetProgress,
 )
@@ -159,22 +159,16 @@ _STATES = {
 
 
 def replay_summary(
-    spec: ReplaySpec,
-    state: ReplayState,
-    progress: ReplayProgress,
-    latencies: Histogram,
-    results: Mapping[str, int],
-    *,
-    resumed: bool,
-    endpoint: str | None,
-    started_at: int,
-    ended_at: int,
+    replay: Replay, latencies: Histogram, results: Mapping[str, int], *, resumed: bool, endpoint: str | None
 ) -> str:
-    """Plain text with aligned columns.
+    """Plain text with aligned columns, of a replay that has ended.
 
     `results` counts deliveries by `short_result`. `resumed`: `results` and `latencies` only have what was sent since.
     `endpoint` as in `source_text`.
     """
+    spec, progress = replay.spec, replay.progress
+    started_at = replay.started_at or replay.created_at
+    ended_at = replay.ended_at or started_at
     ms = max(0, ended_at - started_at) / 1_000
     run = [
         ("Requests", source_text(spec.source, endpoint)),
@@ -206,7 +200,7 @@ def replay_summary(
         sections.append((f"Results{since}", [(what, f"{count:,}".rjust(width)) for what, count in most_first]))
     if latencies.count:
         sections.append((f"Latency{since}", _latency_facts(latencies)))
-    text = report_text(_STATES[state], sections)
+    text = report_text(_STATES[replay.state], sections)
     return f"{text}\n{latencies.text()}" if latencies.count else text
 
 

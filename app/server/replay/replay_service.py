@@ -248,21 +248,10 @@ def _counts(progress: ReplayProgress) -> ReplayProgress:
 
 
 def _ended(runner: ReplayRunner, endpoint: str | None) -> Replay:
-    replay, progress = runner.replay, runner.progress
-    state = ReplayState.CANCELLED if runner.cancelled else ReplayState.DONE
-    ended_at = now_us()
-    summary = replay_summary(
-        replay.spec,
-        state,
-        progress,
-        runner.counts.latencies,
-        runner.counts.results,
-        resumed=runner.resumed,
-        endpoint=endpoint,
-        started_at=replay.started_at or replay.created_at,
-        ended_at=ended_at,
-    )
-    return replace(replay, state=state, progress=progress, ended_at=ended_at, problem=runner.problem, summary=summary)
+    state, counts = ReplayState.CANCELLED if runner.cancelled else ReplayState.DONE, runner.counts
+    ended = replace(runner.replay, state=state, progress=runner.progress, ended_at=now_us(), problem=runner.problem)
+    summary = replay_summary(ended, counts.latencies, counts.results, resumed=runner.resumed, endpoint=endpoint)
+    return replace(ended, summary=summary)
 
 
 def _not_running() -> NotFoundError:

@@ -11,6 +11,7 @@ from app.core.replay.spec import (
     MatchingRequests,
     OneUrl,
     OriginalGaps,
+    Replay,
     ReplayProgress,
     ReplaySource,
     ReplaySpec,
@@ -23,28 +24,33 @@ from app.core.text import exact_time
 START = 1_800_000_000_000_000
 
 
+def ended(spec: ReplaySpec, state: ReplayState, progress: ReplayProgress, at: int = START) -> Replay:
+    return Replay(id="", created_at=START, started_at=START, spec=spec, state=state, progress=progress, ended_at=at)
+
+
 def test_the_report_says_what_was_sent_and_what_came_back() -> None:
     latencies = Histogram()
     for ms in (1.0, 2.0, 3.0, 400.0):
         latencies.add(ms)
     text = replay_summary(
-        ReplaySpec(
-            source=ChosenRequests(ids=("a", "b", "c")),
-            destination=OneUrl(url="http://127.0.0.1:3000/"),
-            pace=OriginalGaps(scale=0.5, longest_gap_ms=2_000),
-            faults=Faults(duplicate=0.25, drop=0.05),
-            seed=7,
-            concurrency=8,
-            times=2,
+        ended(
+            ReplaySpec(
+                source=ChosenRequests(ids=("a", "b", "c")),
+                destination=OneUrl(url="http://127.0.0.1:3000/"),
+                pace=OriginalGaps(scale=0.5, longest_gap_ms=2_000),
+                faults=Faults(duplicate=0.25, drop=0.05),
+                seed=7,
+                concurrency=8,
+                times=2,
+            ),
+            ReplayState.DONE,
+            ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
+            START + 3_000_000,
         ),
-        ReplayState.DONE,
-        ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
         latencies,
         {"200": 4, "Could not connect": 2},
         resumed=False,
         endpoint=None,
-        started_at=START,
-        ended_at=START + 3_000_000,
     )
     assert text.startswith(REPORT.format(started=exact_time(START)))
     assert text.endswith(latencies.text())
@@ -81,15 +87,15 @@ Latency
 
 def test_a_cancelled_replay_says_how_far_it_came() -> None:
     text = replay_summary(
-        ReplaySpec(source=MatchingRequests(endpoint_id=1, query="status:500"), pace=FixedRate(per_second=5)),
-        ReplayState.CANCELLED,
-        ReplayProgress(total=1_200, sent=30, delivered=30),
+        ended(
+            ReplaySpec(source=MatchingRequests(endpoint_id=1, query="status:500"), pace=FixedRate(per_second=5)),
+            ReplayState.CANCELLED,
+            ReplayProgress(total=1_200, sent=30, delivered=30),
+        ),
         Histogram(),
         {},
         resumed=False,
         endpoint="Stripe",
-        started_at=START,
-        ended_at=START,
     )
     lines = text.splitlines()
     assert lines[0] == "Replay cancelled"
@@ -106,15 +112,15 @@ def test_several_targets_are_told_apart() -> None:
         TargetProgress(url="", not_sent=1),
     )
     text = replay_summary(
-        ReplaySpec(source=MatchingRequests(endpoint_id=1)),
-        ReplayState.DONE,
-        ReplayProgress(total=13, sent=13, delivered=13, failed=12, targets=targets),
+        ended(
+            ReplaySpec(source=MatchingRequests(endpoint_id=1)),
+            ReplayState.DONE,
+            ReplayProgress(total=13, sent=13, delivered=13, failed=12, targets=targets),
+        ),
         Histogram(),
         {"200": 13, "TLS failed": 11, "Not sent": 1},
         resumed=False,
         endpoint="Stripe",
-        started_at=START,
-        ended_at=START,
     )
     assert text.split("\nTargets\n")[1].split("\n\n")[0].splitlines() == [
         "  12 delivered,  0 failed, 0 not sent  http://127.0.0.1:3000/ (p50 1.5 ms, p95 20 ms)",
@@ -126,15 +132,15 @@ def test_a_resumed_replay_says_that_the_results_before_are_not_known() -> None:
     latencies = Histogram()
     latencies.add(1.0)
     text = replay_summary(
-        ReplaySpec(source=MatchingRequests(endpoint_id=1)),
-        ReplayState.DONE,
-        ReplayProgress(total=12, sent=12, delivered=12),
+        ended(
+            ReplaySpec(source=MatchingRequests(endpoint_id=1)),
+            ReplayState.DONE,
+            ReplayProgress(total=12, sent=12, delivered=12),
+        ),
         latencies,
         {"200": 1},
         resumed=True,
         endpoint="Stripe",
-        started_at=START,
-        ended_at=START,
     )
     lines = text.splitlines()
     assert "Results since it was resumed" in lines
