@@ -234,7 +234,7 @@ class Description(Record, frozen=True):
     gist: str
 
 
-class Capture(Record, frozen=True):
+class Capture(Summary, frozen=True, kw_only=True):
     """A captured request as sent, with its headers but without its body.
 
     `id` is a UUIDv7 made from `received_at`, so that ids sort by time of arrival; `seq` is 0 until it is
@@ -244,35 +244,19 @@ class Capture(Record, frozen=True):
     followed a chunked body; they are stored like headers, and have no effect.
     """
 
-    id: str
-    endpoint_id: int
-    received_at: int
-    method: str
-    target: str
+    seq: int = 0
+    response_ms: float | None = None
+    delivery: DeliveryState = DeliveryState.NONE
+    read: bool = False
     http_version: str
     headers: Headers
-    content_type: str
-    size: int
     sha256: str
     source_address: str
     source_port: int
     scheme: str
-    complete: bool
-    response_status: int
-    response_ms: float | None = None
-    delivery: DeliveryState = DeliveryState.NONE
-    read: bool = False
-    provider: str | None = None
-    event: str | None = None
-    gist: str = ""
     delivery_id: str | None = None
     identified: bool = True
-    starred: bool = False
-    note: str | None = None
-    starred_by: str | None = None
-    noted_by: str | None = None
     trailers: Headers = ()
-    seq: int = 0
 
     def summary(self, seq: int | None = None) -> Summary:
         """The short form for lists; with a `seq`, of one that was just stored under that number."""
