@@ -16,14 +16,12 @@ from app.cli.errors import Exit
 from app.cli.main import CliServices
 from app.cli.main import main as run_command_line
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
-from app.core.backup import BackupContents, Report
+from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
 from app.core.links import LaunchRequest
 from app.core.role import Role
-from app.core.store_copy import CopiedStore
-from app.system import child_environment
-from app.system.installation import is_bundle, portable_folder
+from app.system import installation
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
@@ -37,10 +35,10 @@ FIRST_ENDPOINT = "My first endpoint"
 
 def start(given: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
-    child_environment.end_with_unpacker()
+    installation.end_with_unpacker()
     if given == [DRAW]:
         return _draw()
-    child_environment.restore_environment()
+    installation.restore_environment()
     leave_out()
     services = CliServices(
         serve=_serve,
@@ -54,8 +52,8 @@ def start(given: Sequence[str]) -> int:
         copy_store=_copy_store,
         doctor=_doctor,
         init_team=_init_team,
-        portable_folder=portable_folder(),
-        is_bundle=is_bundle(),
+        portable_folder=installation.portable_folder(),
+        is_bundle=installation.is_bundle(),
     )
     return run_command_line(given, services)
 

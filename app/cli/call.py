@@ -13,11 +13,10 @@ from app.cli.identifiers import with_short_ids
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
 from app.cli.output import JsonList, Output
 from app.cli.table import Column, Table
-from app.core.backup import BackupContents, Report
+from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
 from app.core.record import Record
 from app.core.role import Role
-from app.core.store_copy import CopiedStore
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-"""Backups of the database: how far one is, and what a file holds that may be restored."""
+"""Backups of the database: how far one is, and what a file holds that may be restored. And copies of one store in
+another."""
 
 from __future__ import annotations
 
@@ -76,3 +77,19 @@ def start_text(contents: BackupContents) -> str:
         verb = "is" if contents.queued == 1 else "are"
         parts.append(f"{count_of(contents.queued, 'queued delivery', 'queued deliveries')} {verb} sent")
     return f"When Hookline starts with it, {' and '.join(parts)}." if parts else ""
+
+
+class CopiedStore(Record, frozen=True):
+    """What the copy of a store holds. `queued` deliveries are still to be sent. `damaged` are the ids of requests whose
+    bodies do not match their SHA-256, in the original either."""
+
+    endpoints: int
+    requests: int
+    queued: int
+    damaged: tuple[str, ...]
+
+
+def copy_progress_text(step: str, done: int, total: int) -> str:
+    """`Copying: 1,204 of 98,000 requests.`"""
+    doing = "Checking the copy" if step == "checking" else "Copying"
+    return f"{doing}: {done:,} of {count_of(max(done, total), 'request')}."

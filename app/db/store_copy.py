@@ -20,11 +20,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from peewee import AutoField, Database, fn
 
-from app.core.backup import Report
+from app.core.backup import CopiedStore, Report
 from app.core.errors import HooklineError, StoreCopyError, StoreDriverError
 from app.core.model import Plan
 from app.core.sizes import MIB
-from app.core.store_copy import CopiedStore
 from app.db.body_parts import keys_of
 from app.db.counts import DELIVERY_OVERHEAD, REQUEST_OVERHEAD, all_uses, grow
 from app.db.deliveries.replays import interrupt

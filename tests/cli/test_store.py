@@ -16,8 +16,7 @@ from app.cli.call import LocalCall
 from app.cli.commands.store import copy
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
-from app.core.backup import Report
-from app.core.store_copy import CopiedStore
+from app.core.backup import CopiedStore, Report
 from tests.cli.conftest import ROOT, Done, command, services
 from tests.cli.stored import store_requests
 from tests.damage import change_body

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.system.child_environment import without_bundle
+from app.system.installation import without_bundle
 
 BUNDLE = Path("/opt/hookline/_internal")
 ROOT = Path(__file__).parents[2]

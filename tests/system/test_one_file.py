@@ -17,7 +17,7 @@ UNPACKED = """
 import signal, sys
 sys.path.insert(0, {root!r})
 sys.frozen, sys._MEIPASS, sys.executable = True, {parts!r}, {program!r}
-from app.system.child_environment import end_with_unpacker
+from app.system.installation import end_with_unpacker
 end_with_unpacker()
 signal.signal(signal.SIGTERM, lambda *_: (print("stopping", flush=True), sys.exit()))
 print("ready", flush=True)

@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from app.system.packages import PACKAGES, families, how_to_install, how_to_install_fonts
-from app.system.qt_libraries import explained, why_no_qt
+from app.system.qt_libraries import (
+    PACKAGES,
+    explained,
+    families,
+    how_to_install,
+    how_to_install_fonts,
+    why_no_qt,
+)
 from tests.e2e.program import environment
 
 ROOT = Path(__file__).parents[2]

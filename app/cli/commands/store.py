@@ -12,9 +12,8 @@ from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
 from app.cli.output import Output
 from app.cli.progress import ProgressLine, uncancel
-from app.core.backup import damaged_text
+from app.core.backup import CopiedStore, copy_progress_text, damaged_text
 from app.core.settings import is_store_address, says_password
-from app.core.store_copy import CopiedStore, progress_text
 from app.core.text import count_of
 
 HELP = "move endpoints and requests between a data folder and a team's store"
@@ -70,7 +69,7 @@ async def copy(call: LocalCall) -> int:
             if stop.is_set():
                 raise _StoppedError
             stopped = f"Stopped while {step}: {done:,} of {count_of(total, 'request')} done."
-            line.show(progress_text(step, done, total))
+            line.show(copy_progress_text(step, done, total))
 
         copying = asyncio.create_task(
             asyncio.to_thread(call.services.copy_store, source, target, report), name="copy of a store"
