@@ -20,7 +20,6 @@ from app.ui.endpoints import queued_counts
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.tree_view import TreePlace
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.request_editors import load_request
 from app.ui.requests.page.own_window import OwnWindow
@@ -182,7 +181,7 @@ def one_busy_thread() -> threading.Event:
 async def test_decoding_a_value_of_a_tree(tmp_path: Path) -> None:
     async with opened(tmp_path) as (desk, _, window):
         threads = one_busy_thread()
-        window.detail.body.tree.view.nodes.decode_requested.emit(TreePlace(0, 1), "[1]")
+        window.detail.body.tree.view.nodes.decode_requested.emit(1, "[1]")
         assert await close(desk, window, threads.set) == []
 
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.form import ROOT, FormField, FormTree, fields
+from app.core.bodies.formats.form import FormField, FormTree, fields
+from app.core.bodies.node_tree import TOP
 
 FORM = "application/x-www-form-urlencoded"
 
 
-def shape(tree: FormTree, node: int = ROOT) -> object:
+def shape(tree: FormTree, node: int = TOP) -> object:
     """Groups as lists of pairs, fields as their values."""
     return [
         (tree.label(child), field.value if (field := tree.field(child)) is not None else shape(tree, child))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.bodies.embedded_values import Embedded
 from app.core.bodies.format_registry import best_in, ranked
 from app.core.bodies.formats.json_tree import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
 
@@ -33,6 +35,21 @@ def test_numbers_names_order_and_duplicates_stay_as_written() -> None:
     assert tree.path(odd) == '["c d"]["e\\n"]'
     assert (tree.plain(odd), tree.value(odd)) == ("x", '"x"')
     assert [tree.parent(odd), tree.row(odd), tree.parent(ROOT), tree.path(ROOT)] == [tops[3], 0, -1, "$"]
+
+
+def test_decoded_content_is_below_its_string_and_its_path_goes_through_it() -> None:
+    tree = JsonTree('{"a": "e30=", "b": ["x"]}')
+    string, items = tree.children(ROOT)
+    for node, text in ((string, '{"in": [1, {"deep": "x"}]}'), (tree.children(items)[0], '"plain"')):
+        tree.add_decoded(node, Embedded(text, "Base64", True), JsonTree(text, tree))
+    (root,) = tree.children(string)
+    assert said(tree, root) == [("in", [1, [("deep", "x")]])]
+    assert (tree.parent(root), tree.path(root), tree.decoded[root].source) == (string, "a", "Base64")
+    deep = tree.children(tree.children(tree.children(root)[0])[1])[0]
+    assert (tree.path(deep), tree.name(deep), tree.value(deep)) == ("a → in[1].deep", "deep", '"x"')
+    assert [tree.path(node) for node in tree.children(tree.children(items)[0])] == ["b[0]"]
+    # It is no part of the body.
+    assert (tree.summary(string), tree.kind(string), tree.find(re.compile("x"))) == ('"e30="', "string", [items + 1])
 
 
 @pytest.mark.parametrize(

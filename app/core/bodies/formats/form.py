@@ -14,6 +14,7 @@ from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
 from app.core.bodies.media_types import FORM
+from app.core.bodies.node_tree import TOP, NodeTree
 
 _FIELD = re.compile("[^&]+")
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
@@ -94,7 +95,6 @@ def fit(media_type: str, head: bytes) -> float:
 FIELDS_MAX = 200_000
 DEEPEST = 20
 """Maximum levels of brackets in a name; a name with more is not split."""
-ROOT = -1
 
 _BRACKETS = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
 _LEVEL = re.compile(r"\[([^\[\]]*)\]")
@@ -118,35 +118,17 @@ def fields(text: str, content_type: str) -> list[FormField]:
     return found
 
 
-class FormTree:
-    """Nodes are numbered from 0; the parent of top-level nodes is `ROOT`. A group has no field."""
+class FormTree(NodeTree):
+    """A group has no field; it is where its first field would be."""
 
     def __init__(self, found: list[FormField]) -> None:
+        super().__init__()
         self._labels: list[str] = []
-        self._parents: list[int] = []
-        self._rows: list[int] = []
         self._fields: list[FormField | None] = []
-        self._children: dict[int, list[int]] = {ROOT: []}
         self._groups: dict[tuple[int, str], int] = {}
         self._elements: dict[int, set[str]] = {}
         for field in found:
             self._add(field)
-
-    def __len__(self) -> int:
-        """Including groups."""
-        return len(self._labels)
-
-    def children(self, node: int) -> list[int]:
-        """In the order of their first field."""
-        return self._children.get(node, [])
-
-    def parent(self, node: int) -> int:
-        """`ROOT` at the top."""
-        return self._parents[node]
-
-    def row(self, node: int) -> int:
-        """Its index among its siblings."""
-        return self._rows[node]
 
     def label(self, node: int) -> str:
         """The part of the name for this level: a number for `[]`."""
@@ -158,7 +140,7 @@ class FormTree:
 
     def _add(self, field: FormField) -> None:
         levels = _levels(field.name)
-        node = ROOT
+        node = TOP
         for depth, level in enumerate(levels[:-1]):
             node = self._group(node, level, levels[depth + 1])
         last = levels[-1]
@@ -181,14 +163,9 @@ class FormTree:
         return last
 
     def _make(self, parent: int, label: str, field: FormField | None) -> int:
-        node = len(self._labels)
-        siblings = self._children.setdefault(parent, [])
         self._labels.append(label)
-        self._parents.append(parent)
-        self._rows.append(len(siblings))
         self._fields.append(field)
-        siblings.append(node)
-        return node
+        return self.add(parent)
 
 
 def _levels(name: str) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from app.core.bodies.embedded_values import Embedded
 from app.core.bodies.formats.json import JsonError, ndjson_fit, tokens
 from app.core.bodies.formats.json import fit as json_fit
 from app.core.bodies.formatter import position_at
+from app.core.bodies.node_tree import TOP, NodeTree
 from app.core.text import count_of
 
 TEXT_MAX = 8 * 1024 * 1024
@@ -23,17 +25,20 @@ class TreeError(Exception):
     """The text cannot be shown as a tree; `str()` says why, in a sentence."""
 
 
-class JsonTree:
-    """Nodes are numbered from `ROOT`. A node's value is a slice of the text."""
+class JsonTree(NodeTree):
+    """Its only node at the top is `ROOT`. A node's value is a slice of the text. What a string was `decoded` from is
+    said of the only node below it, which is the root of its content: a tree made to be added to the end of `whole`.
+    """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, whole: JsonTree | None = None) -> None:
+        super().__init__(len(whole) if whole is not None else 0)
         self._text = text
-        self._parents: list[int] = []
-        self._rows: list[int] = []
+        self._begin = len(whole._text) if whole is not None else 0
         self._names: list[str | None] = []
         self._spans: list[tuple[int, int]] = []
-        self._children: dict[int, list[int]] = {}
+        self.decoded: dict[int, Embedded] = {}
         self._parse()
+        self._own = len(self)
 
     def _parse(self) -> None:
         parents: list[int] = []
@@ -44,13 +49,12 @@ class JsonTree:
                 if kind == "key":
                     name = self._text[start:end]
                 elif sign in "]}":
-                    node = parents.pop()
-                    self._spans[node] = (self._spans[node][0], end)
+                    node = parents.pop() - self._first
+                    self._spans[node] = (self._spans[node][0], self._begin + end)
                 elif sign not in ":,":
-                    node = self._add(parents[-1] if parents else -1, name, start, end)
+                    node = self._add(parents[-1] if parents else TOP, name, start, end)
                     name = None
                     if sign in "[{":
-                        self._children[node] = []
                         parents.append(node)
                 if len(parents) > DEEPEST:
                     raise TreeError(
@@ -60,28 +64,19 @@ class JsonTree:
             raise TreeError(f"Not valid JSON at line {position_at(self._text, error.at)[0]:,}: {error}.") from None
 
     def _add(self, parent: int, name: str | None, start: int, end: int) -> int:
-        node = len(self._parents)
-        if node == NODES_MAX:
+        if len(self) == NODES_MAX:
             raise TreeError(f"It has more than {NODES_MAX:,} values, too many for a tree. Use Pretty instead.")
-        self._parents.append(parent)
-        siblings = self._children.get(parent, [])
-        self._rows.append(len(siblings))
         self._names.append(name)
-        self._spans.append((start, end))
-        siblings.append(node)
-        return node
+        self._spans.append((self._begin + start, self._begin + end))
+        return self.add(parent)
 
-    def parent(self, node: int) -> int:
-        """-1 for the root."""
-        return self._parents[node]
-
-    def row(self, node: int) -> int:
-        """Its index among its siblings."""
-        return self._rows[node]
-
-    def children(self, node: int) -> list[int]:
-        """In the order written; empty for a plain value."""
-        return self._children.get(node, [])
+    def add_decoded(self, node: int, embedded: Embedded, tree: JsonTree) -> None:
+        """Put the content of a string below it."""
+        self.decoded[len(self)] = embedded
+        self.add_below(node, tree)
+        self._text += tree._text
+        self._names += tree._names
+        self._spans += tree._spans
 
     def value(self, node: int) -> str:
         """As it was written."""
@@ -99,14 +94,16 @@ class JsonTree:
     def name(self, node: int) -> str:
         """Its name as written, without quotes, or its index in a list."""
         name = self._names[node]
-        return name[1:-1] if name is not None else str(self._rows[node]) if node else ""
+        return name[1:-1] if name is not None else str(self.row(node)) if node else ""
 
     def summary(self, node: int) -> str:
         """At most 1,000 characters of a plain value; the number of members or items of any other."""
-        if node not in self._children:
-            return self.beginning(node, 1_000) + ("…" if self.length(node) > 1_000 else "")
-        count = len(self._children[node])
-        return f"{{{count_of(count, 'member')}}}" if self.kind(node) == "object" else f"[{count_of(count, 'item')}]"
+        kind, count = self.kind(node), len(self.children(node))
+        if kind == "object":
+            return f"{{{count_of(count, 'member')}}}"
+        if kind == "array":
+            return f"[{count_of(count, 'item')}]"
+        return self.beginning(node, 1_000) + ("…" if self.length(node) > 1_000 else "")
 
     def kind(self, node: int) -> str:
         """`object`, `array`, `string`, `number` or `literal`."""
@@ -119,26 +116,29 @@ class JsonTree:
         return str(json.loads(text)) if text.startswith('"') else text
 
     def find(self, pattern: re.Pattern[str]) -> list[int]:
-        """The nodes whose name or plain value matches."""
+        """The nodes whose name or plain value matches, none that were decoded."""
         text, search = self._text, pattern.search
         return [
             node
-            for node, name in enumerate(self._names)
-            if (name is not None and search(name)) or (node not in self._children and search(text, *self._spans[node]))
+            for node, (name, span) in enumerate(zip(self._names[: self._own], self._spans, strict=False))
+            if (name is not None and search(name)) or (text[span[0]] not in "[{" and search(text, *span))
         ]
 
     def path(self, node: int) -> str:
-        """From the root: `data.items[0]["odd name"]`."""
+        """From the root: `data.items[0]["odd name"]`; into decoded content `data.token → sub`."""
         parts: list[str] = []
-        while node > ROOT:
+        while self.parent(node) != TOP and node not in self.decoded:
             name = self._names[node]
             if name is None:
-                parts.append(f"[{self._rows[node]}]")
+                parts.append(f"[{self.row(node)}]")
             else:
                 plain = name[1:-1]
                 parts.append(f".{plain}" if _PLAIN.fullmatch(plain) else f"[{name}]")
-            node = self._parents[node]
-        return "".join(reversed(parts)).removeprefix(".") or "$"
+            node = self.parent(node)
+        path = "".join(reversed(parts)).removeprefix(".")
+        if node in self.decoded:
+            return " → ".join(filter(None, (self.path(self.parent(node)), path)))
+        return path or "$"
 
 
 def fit(media_type: str, head: bytes) -> float:

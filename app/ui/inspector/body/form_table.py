@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Slot
+from PySide6.QtCore import QModelIndex, QObject, Qt, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.form import FIELDS_MAX, ROOT, FormField, FormTree, fields
+from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
+from app.core.bodies.node_tree import TOP
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
-from app.ui.inspector.body.tree_view import BodyTree, BodyTreePane
+from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
 from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -23,11 +24,10 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
-from app.ui.widgets.rows import NO_INDEX, Index
+from app.ui.widgets.rows import Index
 from app.ui.widgets.view_actions import add_view_action
 
 NAME, VALUE, SENT = range(3)
-TITLES = ("Name", "Value", "As sent")
 CELL_MAX = 1_000
 """Maximum characters shown of a cell."""
 BYTES_MAX = 16 * 1024 * 1024
@@ -36,48 +36,21 @@ OPEN_MAX = 1_000
 """Groups are expanded up to this number of rows."""
 
 
-class FormModel(QAbstractItemModel):
-    """The ID of an index is its node."""
-
+class FormModel(BodyTreeModel):
     def __init__(self, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
+        super().__init__(("Name", "Value", "As sent"), parent)
         self._theme = theme
-        self.tree: FormTree | None = None
-
-    def set_tree(self, tree: FormTree | None) -> None:
-        self.beginResetModel()
-        self.tree = tree
-        self.endResetModel()
+        self.tree: FormTree | None
 
     def field(self, index: Index) -> FormField | None:
         """None for a group."""
-        return self.tree.field(int(index.internalId())) if self.tree is not None and index.isValid() else None
-
-    def index(self, row: int, column: int, parent: Index = NO_INDEX) -> QModelIndex:
-        if self.tree is None or not self.hasIndex(row, column, parent):
-            return QModelIndex()
-        above = int(parent.internalId()) if parent.isValid() else ROOT
-        return self.createIndex(row, column, self.tree.children(above)[row])
-
-    def parent(self, index: Index = NO_INDEX) -> QModelIndex:  # type: ignore[override]
-        if self.tree is None or not index.isValid():
-            return QModelIndex()
-        above = self.tree.parent(int(index.internalId()))
-        return QModelIndex() if above == ROOT else self.createIndex(self.tree.row(above), NAME, above)
-
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
-        if self.tree is None or (parent.isValid() and parent.column() != NAME):
-            return 0
-        return len(self.tree.children(int(parent.internalId()) if parent.isValid() else ROOT))
-
-    def columnCount(self, parent: Index = NO_INDEX) -> int:
-        return len(TITLES)
+        return self.tree.field(self.node(index)) if self.tree is not None and index.isValid() else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Escaped for display."""
         if self.tree is None or not index.isValid():
             return None
-        node, column = int(index.internalId()), index.column()
+        node, column = self.node(index), index.column()
         field = self.tree.field(node)
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(node, field, column)
@@ -86,13 +59,6 @@ class FormModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.ToolTipRole and field is not None and column == VALUE:
             moment = unix_time(field.value, field.name, quoted=True)
             return plain_tooltip(describe(moment)) if moment else None
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         return None
 
     def _text(self, node: int, field: FormField | None, column: int) -> str:
@@ -152,7 +118,7 @@ class FormView(BodyTree):
         self.fields.set_tree(tree)
         if tree is None:
             return
-        flat = all(tree.field(node) is not None for node in tree.children(-1))
+        flat = all(tree.field(node) is not None for node in tree.children(TOP))
         self.setRootIsDecorated(not flat)
         if len(tree) <= OPEN_MAX:
             self.expandAll()
@@ -210,7 +176,7 @@ class FormView(BodyTree):
         nodes: dict[int, None] = {}
         for index in sorted(rows, key=_row_path):
             if index.isValid():
-                self._add_fields(int(index.internalId()), nodes)
+                self._add_fields(self.fields.node(index), nodes)
         tree = self.fields.tree
         found = (tree.field(node) for node in nodes) if tree is not None else ()
         return [field for field in found if field is not None]
