@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import with_short_ids
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
-from app.cli.output import JsonList, Output
+from app.cli.output import JsonList, Output, ProgressLine
 from app.cli.table import Column, Table
 from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hookline.calls import Pages
 
 T = TypeVar("T")
+
+FIRST_POLL_S, POLL_S = 0.02, 0.25
 
 
 class CliServices(Record, frozen=True):
@@ -84,6 +86,20 @@ class Call(NamedTuple):
         """Make a call of the API and print what it answers, as `show` does."""
         return self.show(await self.api.answer(asked), text, part)
 
+    async def until_ended(self, begun: Answer[T], asked: ApiCall[T], text: Callable[[T], str | None]) -> Answer[T]:
+        """Make the call again and again until what has `begun` has ended, as `text` says: it is what to show meanwhile,
+        None at the end."""
+        import asyncio  # start-up time: few commands wait
+
+        answer, pause_s = begun, FIRST_POLL_S
+        with ProgressLine(self.out) as line:
+            while (shown := text(answer.value)) is not None:
+                line.show(shown)
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, POLL_S)
+                answer = await self.api.answer(asked)
+        return answer
+
     async def show_list(
         self,
         pages: Pages[T],
@@ -106,16 +122,12 @@ class Call(NamedTuple):
                 raise nothing
             array.end()
             return count
+        values: AsyncIterator[Any] = (answer.value async for answer in answers)
+        rows = with_short_ids(self.out, values) if short_ids else ((None, one) async for one in values)
         with Table(self.out, columns) as table:
-            values: AsyncIterator[Any] = (answer.value async for answer in answers)
-            if short_ids:
-                async for identity, one in with_short_ids(self.out, values):
-                    table.add(one, identity)
-                    count += 1
-            else:
-                async for one in values:
-                    table.add(one)
-                    count += 1
+            async for identity, one in rows:
+                table.add(one, identity)
+                count += 1
         if count or not nothing:
             return count
         if isinstance(nothing, CliError):
@@ -131,3 +143,11 @@ class LocalCall(NamedTuple):
     out: Output
     folder: Path
     services: CliServices
+
+
+def uncancel() -> None:
+    """Go on after Ctrl-C, which has cancelled this task."""
+    import asyncio  # start-up time: the shells' completions load what imports this
+
+    if (task := asyncio.current_task()) is not None:
+        task.uncancel()

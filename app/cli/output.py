@@ -13,7 +13,8 @@ import stat
 import sys
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any, TextIO
+from types import TracebackType
+from typing import Any, Self, TextIO
 
 from app.cli.errors import CliError, Exit
 from app.core.clock import microseconds, now_us
@@ -60,6 +61,36 @@ def brief_time(local: str) -> str:
 def state_text(state: str) -> str:
     """A delivery's state in words: `failed`, `not sent`."""
     return state.replace("_", " ")
+
+
+def terminal_cells() -> int:
+    """The width of the terminal."""
+    import shutil  # start-up time: it loads archives too
+
+    return shutil.get_terminal_size().columns
+
+
+def cell_count(text: str) -> int:
+    """The width of a printable text on a terminal: a wide character takes two cells, a combining mark none."""
+    if text.isascii():
+        return len(text)
+    import wcwidth  # start-up time: most tables are plain ASCII
+
+    return wcwidth.width(text, control_codes="ignore")
+
+
+def cut_to_cells(text: str, cells: int) -> str:
+    """`text`, or as much of its beginning as fits with a `…` after it."""
+    if cell_count(text) <= cells:
+        return text
+    import wcwidth  # as above
+
+    kept = ""
+    for grapheme in wcwidth.iter_graphemes(text):
+        if cell_count(kept + grapheme) >= cells:
+            break
+        kept += grapheme
+    return kept + "…"
 
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
@@ -123,6 +154,26 @@ class Output:
         """Print a sender's text on a terminal: line breaks and tabs are kept, everything else unprintable is
         escaped."""
         print(visible(text, KEPT), end="", file=self.out)
+
+
+class ProgressLine:
+    """A context manager: one line on standard error, removed at its end. Shows nothing unless that is a terminal."""
+
+    def __init__(self, out: Output) -> None:
+        self._err = out.err
+        self._enabled = out.err.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.show("")
+
+    def show(self, text: str) -> None:
+        if self._enabled:
+            print(f"\r{cut_to_cells(text, terminal_cells() - 1)}\x1b[K", end="", file=self._err, flush=True)
 
 
 class JsonList:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from app.cli.output import BOLD, Output, visible
+from app.cli.output import BOLD, Output, cell_count, cut_to_cells, terminal_cells, visible
 
 T = TypeVar("T")
 
@@ -93,9 +93,7 @@ class Table(Generic[T]):
         titles = [column.title for column in self._columns]
         texts = zip(*(row for row, _ in self._pending), strict=True)
         measured = [_measure(column, cells) for column, cells in zip(self._columns, texts, strict=True)]
-        import shutil  # start-up time: it loads archives too
-
-        self._widths, self._shortened = fit(self._columns, measured, shutil.get_terminal_size().columns)
+        self._widths, self._shortened = fit(self._columns, measured, terminal_cells())
         self._print(titles, [BOLD] * len(titles))
         for cells, codes in self._pending:
             self._print(self._shortened_cells(cells), codes)
@@ -172,26 +170,3 @@ def _measure(column: Column[Any], cells: Sequence[str]) -> Measured:
 def _line(widths: Sequence[int]) -> int:
     printed = [width for width in widths if width]
     return sum(printed) + len(GAP) * (len(printed) - 1)
-
-
-def cell_count(text: str) -> int:
-    """The width of a printable text on a terminal: a wide character takes two cells, a combining mark none."""
-    if text.isascii():
-        return len(text)
-    import wcwidth  # start-up time: most tables are plain ASCII
-
-    return wcwidth.width(text, control_codes="ignore")
-
-
-def cut_to_cells(text: str, cells: int) -> str:
-    """`text`, or as much of its beginning as fits with a `…` after it."""
-    if cell_count(text) <= cells:
-        return text
-    import wcwidth  # as above
-
-    kept = ""
-    for grapheme in wcwidth.iter_graphemes(text):
-        if cell_count(kept + grapheme) >= cells:
-            break
-        kept += grapheme
-    return kept + "…"

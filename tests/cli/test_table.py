@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.output import Output
-from app.cli.table import ROWS_MEASURED, Column, Table, cell_count, cut_to_cells
+from app.cli.output import Output, cell_count, cut_to_cells
+from app.cli.table import ROWS_MEASURED, Column, Table
 
 COLUMNS = (
     Column("ID"),

@@ -18,8 +18,7 @@ from app.application import Application
 from app.cli.call import LocalCall
 from app.cli.commands.tail import delivery_line, tail, terminal_line, wait
 from app.cli.errors import CliError
-from app.cli.output import Output
-from app.cli.table import cell_count
+from app.cli.output import Output, cell_count
 from app.core.delivery_text import DeliveryNews
 from app.core.model import DeliveryState
 from hookline.records import Summary

@@ -6,12 +6,11 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.call import Call, LocalCall
+from app.cli.call import Call, LocalCall, uncancel
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
-from app.cli.output import Output, add_yes, confirm
-from app.cli.progress import ProgressLine, uncancel, until_ended
+from app.cli.output import Output, ProgressLine, add_yes, confirm
 from app.core.backup import BackupContents, BackupStep, contents_text, damaged_text, progress_text, start_text
 from app.core.text import size_text
 
@@ -48,7 +47,7 @@ async def backup(call: Call) -> int:
     path = absolute_path(call.options.file)
     try:
         begun = await call.api.answer(call.api.asked.start_backup(str(path), overwrite=call.options.force))
-        answer = await until_ended(call.out, begun, lambda: call.api.answer(call.api.asked.backup()), _progress)
+        answer = await call.until_ended(begun, call.api.asked.backup(), _progress)
     except asyncio.CancelledError:
         uncancel()
         answer = await _cancel(call, path)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 
 from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import Exit
-from app.cli.output import DIM, GREEN, RED, YELLOW, Output, visible
+from app.cli.output import DIM, GREEN, RED, YELLOW, Output, terminal_cells, visible
 from app.core.doctor import Finding, FindingState
 from app.core.text import count_of
 
@@ -62,7 +61,7 @@ def _print(out: Output, finding: Finding) -> None:
     if not out.terminal:
         print("\t".join(map(visible, (mark, finding.name, finding.text, finding.advice or ""))), file=out.out)
         return
-    columns = shutil.get_terminal_size().columns
+    columns = terminal_cells()
     indent = INDENT if columns - INDENT >= MIN_WIDTH else 2  # on a narrow terminal the text is below the name
     room = max(MIN_WIDTH, columns - indent)
     lines = [*textwrap.wrap(visible(finding.text), room)]

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.call import Call
+from app.cli.call import Call, uncancel
 from app.cli.command import (
     Commands,
     add_count,
@@ -28,7 +28,6 @@ from app.cli.errors import CliError, Exit
 from app.cli.field_options import header_of
 from app.cli.identifiers import ID_HELP, REPLAY_HELP, each_id, replay_id, request_id, slug_given
 from app.cli.output import GREEN, RED, Output, brief_time, when_text
-from app.cli.progress import uncancel, until_ended
 from app.cli.table import Column
 from app.core.hop_by_hop import end_to_end
 from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
@@ -139,20 +138,15 @@ async def _follow(call: Call, started: Answer[FullReplay]) -> tuple[Answer[FullR
     """The replay once it has ended, and whether Ctrl-C cancelled it. A second Ctrl-C does not wait for its end."""
     import asyncio  # start-up time: the shells' completions load this module
 
-    identity = started.value.id
-
-    async def ended() -> Answer[FullReplay]:
-        asked = call.api.replays.asked.get(identity)
-        return await until_ended(call.out, started, lambda: call.api.answer(asked), _progress)
-
+    asked = call.api.replays.asked.get(started.value.id)
     try:
-        return await ended(), False
+        return await call.until_ended(started, asked, _progress), False
     except asyncio.CancelledError:
         uncancel()
     call.out.message("Cancelling; waiting for what is being sent.")
     with contextlib.suppress(CliError):  # it has just ended
-        await call.api.replays.cancel(identity)
-    return await ended(), True
+        await call.api.replays.cancel(started.value.id)
+    return await call.until_ended(started, asked, _progress), True
 
 
 def _progress(replay: FullReplay) -> str | None:

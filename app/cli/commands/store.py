@@ -6,12 +6,11 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from threading import Event
 
-from app.cli.call import LocalCall
+from app.cli.call import LocalCall, uncancel
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
-from app.cli.output import Output
-from app.cli.progress import ProgressLine, uncancel
+from app.cli.output import Output, ProgressLine
 from app.core.backup import CopiedStore, copy_progress_text, damaged_text
 from app.core.settings import is_store_address, says_password
 from app.core.text import count_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import aclosing, suppress
@@ -15,8 +14,20 @@ from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
 from app.cli.commands.show import print_request
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.identifiers import request_id
-from app.cli.output import DIM, GREEN, RED, YELLOW, Output, seconds_text, until_closed, visible, when_text
-from app.cli.table import cell_count, cut_to_cells
+from app.cli.output import (
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Output,
+    cell_count,
+    cut_to_cells,
+    seconds_text,
+    terminal_cells,
+    until_closed,
+    visible,
+    when_text,
+)
 from app.core.clock import microseconds, now_us
 from app.core.delivery_text import DeliveryNews, result_text
 from app.core.model import DeliveryState
@@ -225,7 +236,7 @@ class Follower:
             return
         news = news_of_record(delivery)
         if out.terminal:
-            line = delivery_line(out, news, shutil.get_terminal_size().columns)
+            line = delivery_line(out, news, terminal_cells())
         else:
             fields = (ARROW, delivery.request, delivery.endpoint, news.method, news.url)
             line = "\t".join(map(visible, (*fields, result_text(news, now_us()))))
@@ -238,7 +249,7 @@ def _print(out: Output, answer: Answer[Summary], *, of_all: bool) -> None:
         return
     request = answer.value
     if out.terminal:
-        print(terminal_line(out, request, shutil.get_terminal_size().columns, of_all=of_all), file=out.out, flush=True)
+        print(terminal_line(out, request, terminal_cells(), of_all=of_all), file=out.out, flush=True)
     else:
         print("\t".join(map(visible, _fields(request))), file=out.out, flush=True)
 

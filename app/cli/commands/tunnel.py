@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hookline.records import Probe, Tunnel, TunnelProgram, TunnelUrl
 
 HELP = "make the capture port reachable from the internet"
-POLL_S = 0.2
 WORKING = ("starting", "stopping")
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "list": (("See which programs are installed", "hookline tunnel list"),),
@@ -112,8 +111,6 @@ def _print_programs(out: Output, programs: Sequence[TunnelProgram]) -> None:
 
 
 async def start(call: Call) -> int:
-    import asyncio  # start-up time: the shells' completions load this module
-
     options = call.options
     values = _given(options.values)
     if values:
@@ -121,9 +118,7 @@ async def start(call: Call) -> int:
     answer = await call.api.answer(call.api.tunnel.asked.start(options.program))
     if call.out.terminal:
         await _print_warnings(call, options.program)
-    while answer.value.state in WORKING:
-        await asyncio.sleep(POLL_S)
-        answer = await call.api.answer(call.api.tunnel.asked.get())
+    answer = await call.until_ended(answer, call.api.tunnel.asked.get(), _working)
     tunnel = answer.value
     if tunnel.state not in CONNECTED:
         raise CliError(tunnel.problem or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
@@ -132,6 +127,10 @@ async def start(call: Call) -> int:
             f"The URL is not known to work yet ({url_mark(tunnel.state)}). Check it: hookline tunnel probe"
         )
     return call.show(answer, _started)
+
+
+def _working(tunnel: Tunnel) -> str | None:
+    return f"The tunnel is {tunnel.state}." if tunnel.state in WORKING else None
 
 
 def _started(out: Output, tunnel: Tunnel) -> None:

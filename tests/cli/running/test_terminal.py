@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from app.cli.table import cell_count
+from app.cli.output import cell_count
 from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.sending import post
 
