@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-from app.cli.commands.completion import SCRIPTS
+from app.cli.commands.completion import script_of
 from linux.manual import manual_page
 from project import ROOT
 
@@ -51,9 +51,9 @@ def stage_share(usr: Path, icons: Path, *, zsh: str = DEBIAN_ZSH, licences: Path
     _icons(share / "icons/hicolor", icons)
     _documents(share / "doc/hookline", licences)
     write(share / "man/man1/hookline.1.gz", packed(manual_page()))
-    write(share / "bash-completion/completions/hookline", SCRIPTS["bash"].encode())
-    write(share / "zsh" / zsh / "_hookline", SCRIPTS["zsh"].encode())
-    write(share / "fish/vendor_completions.d/hookline.fish", SCRIPTS["fish"].encode())
+    write(share / "bash-completion/completions/hookline", script_of("bash").encode())
+    write(share / "zsh" / zsh / "_hookline", script_of("zsh").encode())
+    write(share / "fish/vendor_completions.d/hookline.fish", script_of("fish").encode())
 
 
 def _icons(hicolor: Path, icons: Path) -> None:

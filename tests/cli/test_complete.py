@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cli.commands.completion import SCRIPTS
+from app.cli.commands.completion import script_of
 from app.core.delivery import Delivery
 from app.db.sqlite.store import Store
 from tests import deliveries, factories
@@ -170,13 +170,13 @@ def test_it_loads_neither_network_nor_store(folder: Path, serve: Callable[..., P
      ("--gaps=original", False), ("500", False)],
 )  # fmt: skip
 def test_powershell_quotes_what_it_would_read_as_more_than_a_word(word: str, is_quoted: bool) -> None:
-    special = re.search(r'\$name -match "([^"]+)"', SCRIPTS["powershell"])
+    special = re.search(r'\$name -match "([^"]+)"', script_of("powershell"))
     assert special
     assert (re.search(special[1], word) is not None) == is_quoted
 
 
 def test_powershell_reads_the_blocks_of_its_script_to_their_ends() -> None:
-    code = re.sub(r"#.*|\"(?:[^\"`]|`.)*\"|'[^']*'", "", SCRIPTS["powershell"])
+    code = re.sub(r"#.*|\"(?:[^\"`]|`.)*\"|'[^']*'", "", script_of("powershell"))
     open_ones: list[str] = []
     for sign in re.findall(r"[][(){}]", code):
         if sign in "([{":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands.completion import SCRIPTS
+from app.cli.commands.completion import script_of
 from linux.share import COMMON_ZSH, set_modes, stage_share
 
 pytestmark = pytest.mark.long
@@ -57,7 +57,7 @@ def test_everything_lies_where_it_is_looked_for(tmp_path: Path, icons: Path) -> 
         "share/zsh/vendor-completions/_hookline",
     }
     assert found["share/icons/hicolor/16x16/apps/hookline.png"] == b"16 pixels"
-    assert found["share/bash-completion/completions/hookline"] == SCRIPTS["bash"].encode()
+    assert found["share/bash-completion/completions/hookline"] == script_of("bash").encode()
     assert gzip.decompress(found["share/man/man1/hookline.1.gz"]).startswith(b".TH HOOKLINE 1 ")
     assert gzip.decompress(found["share/doc/hookline/NEWS.gz"]) == (ROOT / "CHANGELOG.md").read_bytes()
 
