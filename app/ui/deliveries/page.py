@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPaintEvent, QShowEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QSizePolicy,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
-from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.ui.commands.command import CommandButton
@@ -24,7 +24,6 @@ from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.table import (
     DETAIL,
     MAX_ROWS,
-    QUEUED,
     ROW,
     DeliveryModel,
     DeliveryPager,
@@ -105,17 +104,9 @@ class DeliveriesPage(Page):
         self._tick.timeout.connect(self._count_down)
         self._loaded()
 
-    def selected(self) -> list[Delivery]:
-        """The selected deliveries, from top to bottom."""
-        return [self.model.record(row) for row in self.table.selected_rows()]
-
     def _listed(self) -> DeliveryFilter | None:
         """What is listed, None while the page is not shown."""
         return self.filters.current() if self.isVisible() else None
-
-    def _cells(self, delivery: Delivery) -> list[str]:
-        """All but the time."""
-        return [self.model.cell(delivery, column) for column in range(self.model.columnCount()) if column != QUEUED]
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -128,13 +119,6 @@ class DeliveriesPage(Page):
         super().hideEvent(event)
         self.pager.set_watched(False)
         self._tick.stop()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens the selected delivery's request."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.table.hasFocus():
-            self.commands.open.run()
-        else:
-            super().keyPressEvent(event)
 
     @Slot(object)
     def _filter(self, which: DeliveryFilter) -> None:
@@ -201,20 +185,12 @@ class DeliveriesPage(Page):
         self.retry_selected.setVisible(self.commands.retry.isEnabled())
         self._show_count()
 
-    @Slot(QPoint)
-    def _show_menu(self, place: QPoint) -> None:
-        """At the pointer, or below the current row if a key opened it."""
-        self.commands.show_menu(self.table.menu_place(place))
-
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
-        commands.selected = self.selected
+        table.serve(commands)
         commands.listed = self._listed
-        commands.cells = self._cells
-        for command in (commands.copy_row, commands.retry, commands.send_now):
+        for command in (commands.retry, commands.send_now):
             command.add_to(table)
-        table.customContextMenuRequested.connect(self._show_menu)
-        table.doubleClicked.connect(commands.open.run)
         table.selectionModel().selectionChanged.connect(self._selection_changed)
         table.verticalScrollBar().valueChanged.connect(self._near_end)
         self._selection_changed()

@@ -7,8 +7,8 @@ from functools import partial
 from operator import itemgetter
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QPersistentModelIndex, QRect, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QPainter, QResizeEvent
+from PySide6.QtCore import QObject, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.core.bodies.escape import escape
@@ -32,6 +32,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
 from app.core.target import Target
 from app.core.text import clock_time, day_text, exact_time, ms_text
+from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look
@@ -41,6 +42,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
+from app.ui.widgets.focus import is_enter
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place
 
 PAGE = 200
@@ -128,7 +130,7 @@ class DeliveryModel(Rows[Delivery]):
             Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP, width=88),
             Column("Endpoint", self._endpoint, width=_MOST_ENDPOINT, needs=668),
             Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method, width=70, needs=728),
-            Column("Request", lambda one: escape(request_text(one)), _request_tooltip, elide=MIDDLE),
+            Column("Request", lambda one: escape(request_text(one)), request_tooltip, elide=MIDDLE),
             Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE, needs=868),
             Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=1268),
             Column("Status", _status, _status_tooltip, align=RIGHT, width=62, needs=588),
@@ -150,10 +152,7 @@ class DeliveryModel(Rows[Delivery]):
         return escape(endpoint.name) if endpoint is not None else ""
 
     def _target_url(self, delivery: Delivery) -> str:
-        """The target's URL without its scheme; the URL requested if it is no target, or was deleted."""
-        target = self.target(delivery)
-        url = target.url if target is not None else delivery.url
-        return escape(url.partition("://")[2] or url)
+        return target_url(delivery, self.target(delivery))
 
     def _target_tooltip(self, delivery: Delivery) -> str:
         return escape(delivery.request_url(self.target(delivery)))
@@ -182,7 +181,40 @@ class DeliveryModel(Rows[Delivery]):
         paint_look(painter, place, look, self._theme, text=look.words, colour=look.colour, font=self._font)
 
 
-class DeliveryTable(RowsView):
+class DeliveriesView(RowsView):
+    """Enter or a double click opens the request of a delivery. Its times are in the column `times`, by number."""
+
+    rows: Rows[Delivery]
+    times: int
+
+    def serve(self, commands: DeliveryCommands) -> None:
+        """Let these commands be about the selected rows."""
+        self._commands = commands
+        commands.selected, commands.cells = self.selected, self._cells
+        commands.copy_row.add_to(self)
+        self.doubleClicked.connect(commands.open.run)
+        self.customContextMenuRequested.connect(self._show_menu)
+
+    def selected(self) -> list[Delivery]:
+        """From top to bottom."""
+        return [self.rows.record(row) for row in self.selected_rows()]
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_enter(event):
+            self._commands.open.run()
+        else:
+            super().keyPressEvent(event)
+
+    def _cells(self, delivery: Delivery) -> list[str]:
+        columns = range(self.rows.columnCount())
+        return [self.rows.cell(delivery, column) for column in columns if column != self.times]
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        self._commands.show_menu(self.menu_place(place))
+
+
+class DeliveryTable(DeliveriesView):
     """Rows inserted above those in view do not move them.
 
     Endpoints, requests and targets, which tell deliveries apart, are as wide as their texts. The details, which are
@@ -190,9 +222,11 @@ class DeliveryTable(RowsView):
     list is loaded: rows that arrive move no column.
     """
 
+    times = QUEUED
+
     def __init__(self, model: DeliveryModel, parent: QWidget) -> None:
         super().__init__("Deliveries", parent)
-        self._model = model
+        self.rows = model
         self._texts = dict.fromkeys(_FITTED, _LEAST)
         self.show_rows(model, ROW)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -206,7 +240,7 @@ class DeliveryTable(RowsView):
 
     def measure(self) -> None:
         """Fit the rows that are listed now."""
-        rows = [self._model.record(row) for row in range(min(self._model.rowCount(), _MEASURED))]
+        rows = [self.rows.record(row) for row in range(min(self.rows.rowCount(), _MEASURED))]
         for column in self._texts:
             self._texts[column] = max(_LEAST, self._needed(rows, column))
         self.setColumnWidth(ENDPOINT, min(max(_LEAST_ENDPOINT, self._needed(rows, ENDPOINT)), _MOST_ENDPOINT))
@@ -223,7 +257,7 @@ class DeliveryTable(RowsView):
             left -= width
 
     def _needed(self, rows: list[Delivery], column: int) -> int:
-        fm, texts = self.fontMetrics(), {self._model.cell(one, column) for one in rows}
+        fm, texts = self.fontMetrics(), {self.rows.cell(one, column) for one in rows}
         return max((fm.horizontalAdvance(text[:200]) for text in texts), default=0) + _BESIDE_TEXT
 
     def keep_in_view(self, work: Callable[[], None]) -> None:
@@ -262,7 +296,13 @@ def _queued_tooltip(delivery: Delivery) -> str:
     return "\n".join(lines)
 
 
-def _request_tooltip(delivery: Delivery) -> str:
+def target_url(delivery: Delivery, target: Target | None) -> str:
+    """Its target's URL without the scheme; the URL requested if that is no target, or was deleted."""
+    url = target.url if target is not None else delivery.url
+    return escape(url.partition("://")[2] or url)
+
+
+def request_tooltip(delivery: Delivery) -> str:
     return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"
 
 

@@ -6,8 +6,8 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtCore import QRect, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
@@ -16,7 +16,7 @@ from app.core.model import DeliveryState
 from app.core.replay.spec import Replay
 from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
-from app.ui.deliveries.table import MERGE_MS, failure_text, request_text
+from app.ui.deliveries.table import MERGE_MS, DeliveriesView, failure_text, request_text, request_tooltip, target_url
 from app.ui.deliveries.words import look_of, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look
@@ -25,8 +25,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
-from app.ui.widgets.focus import is_enter
-from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView
+from app.ui.widgets.rows import RIGHT, Column, Rows
 
 if TYPE_CHECKING:
     from app.db.deliveries.deliveries import Deliveries
@@ -43,9 +42,10 @@ async def read_failures(deliveries: Deliveries, replay_id: str, most: int) -> li
     return [delivery for _, delivery in sorted(rows, key=itemgetter(0), reverse=True)[:most]]
 
 
-class FailureTable(RowsView):
-    """The newest `LISTED` of one replay. Enter or a double click opens a request."""
+class FailureTable(DeliveriesView):
+    """The newest `LISTED` of one replay."""
 
+    times = TIME
     loaded = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -64,11 +64,7 @@ class FailureTable(RowsView):
         self.show_rows(self.rows, metrics.ROW)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.horizontalHeader().setMinimumSectionSize(48)
-        self._connect_commands()
-
-    def selected(self) -> list[Delivery]:
-        """From top to bottom."""
-        return [self.rows.record(row) for row in self.selected_rows()]
+        self.serve(self.commands)
 
     def show_failures_of(self, replay: Replay) -> None:
         """List those of this replay; read again if there are more."""
@@ -84,12 +80,6 @@ class FailureTable(RowsView):
             self._several = several
             self._share_room()
         self._again.call()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if is_enter(event):
-            self.commands.open.run()
-        else:
-            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Requests, targets and results share what other columns leave."""
@@ -114,26 +104,11 @@ class FailureTable(RowsView):
             self.rows.show_records(found, lambda one: one.id)
         self.loaded.emit()
 
-    def _connect_commands(self) -> None:
-        commands = self.commands
-        commands.selected = self.selected
-        commands.cells = self._cells
-        commands.copy_row.add_to(self)
-        self.doubleClicked.connect(commands.open.run)
-        self.customContextMenuRequested.connect(self._show_menu)
-
-    def _cells(self, delivery: Delivery) -> list[str]:
-        return [self.rows.cell(delivery, column) for column in range(TIME)]
-
-    @Slot(QPoint)
-    def _show_menu(self, place: QPoint) -> None:
-        self.commands.show_menu(self.menu_place(place))
-
     def _make_columns(self) -> list[Column[Delivery]]:
         """The request has what is hidden."""
         time, exact = lambda one: clock_time(one.queued_at)[:8], lambda one: exact_time(one.queued_at)
         return [
-            Column("Request", _request, _request_tooltip, paint=self._paint_request),
+            Column("Request", _request, request_tooltip, paint=self._paint_request),
             Column("Target", self._target, lambda one: escape(one.url), needs=440),
             Column("Result", _result, lambda one: escape(one.error or _result(one)), stretches=True),
             Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=640),
@@ -141,10 +116,7 @@ class FailureTable(RowsView):
         ]
 
     def _target(self, delivery: Delivery) -> str:
-        """The target's URL without its scheme; the URL requested if it is no target, or was deleted."""
-        target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
-        url = target.url if target is not None else delivery.url
-        return escape(url.partition("://")[2])
+        return target_url(delivery, self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None)
 
     def _paint_request(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
         look, text = look_of(delivery, None), _request(delivery)
@@ -162,7 +134,3 @@ def _result(delivery: Delivery) -> str:
     if delivery.status is not None and delivery.status >= 300:
         return status_text(delivery.status)
     return failure_text(delivery)
-
-
-def _request_tooltip(delivery: Delivery) -> str:
-    return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"

@@ -333,7 +333,7 @@ class TestFollowing:
         await until(lambda: states(window) == ["Delivered", "Waiting"])
         await finish(desk.store, waiting, FAILED, attempt(waiting, **STATUS_500))
         await until(lambda: states(window) == ["Delivered", "Failed"])
-        assert [one.id for one in page.selected()] == [waiting.id]
+        assert [one.id for one in page.table.selected()] == [waiting.id]
         await until(lambda: page.count.text() == "2 deliveries")
         await desk.store.captures.delete([waiting.capture_id])
         await until(lambda: states(window) == ["Delivered"])
@@ -731,7 +731,7 @@ class TestCommands:
         await open_with(window, 2)
         page = window.deliveries
         page.table.selectRow(0)
-        menu = page.commands.menu(page.selected())
+        menu = page.commands.menu(page.table.selected())
         verbs = [one.text().partition("\t")[0] for one in menu.actions() if not one.isSeparator()]
         assert verbs == ["Open request", "Retry", "Send now", "Copy target URL", "Copy row"]
         asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(-1, -1), QPoint(-1, -1))
