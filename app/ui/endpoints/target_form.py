@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QStackedWidget, QWidget
 
 from app.core.rules import DELIVERY_HEADERS, FieldError
 from app.core.target import Target, TargetDraft
@@ -24,6 +24,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import ALL_FILES, FileDialog
 from app.ui.widgets.fields import CheckField, LabeledField, Switch
+from app.ui.widgets.fit_screen import FormScroll
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import IconLabel, label
@@ -369,15 +370,15 @@ class TargetForms(QStackedWidget):
 
     def __init__(self, slug: str, empty: QWidget, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._slug, self._empty, self._theme = slug, empty, theme
-        self._areas: dict[TargetEdit, QScrollArea] = {}
+        self._slug, self._theme = slug, theme
         self._forms: dict[TargetEdit, TargetForm] = {}
+        """In the order in which they were added, after `empty`."""
+        self._shown: TargetEdit | None = None
         self.addWidget(empty)
 
     def current(self) -> TargetForm | None:
         """The form that is shown."""
-        shown = self.currentWidget()
-        return next((form for item, form in self._forms.items() if self._areas[item] is shown), None)
+        return self._forms[self._shown] if self._shown is not None else None
 
     def made(self, item: TargetEdit) -> TargetForm | None:
         """The form of `item` if it was shown before."""
@@ -389,22 +390,15 @@ class TargetForms(QStackedWidget):
             form.load(item.draft)
             form.changed.connect(self.changed)
             form.state.pause_requested.connect(self.pause_requested)
-            area = self._areas[item] = QScrollArea(self)
-            area.setWidgetResizable(True)
-            area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-            area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            area.setFrameShape(QFrame.Shape.NoFrame)
-            area.setWidget(form)
-            self.addWidget(area)
+            self.addWidget(FormScroll(form, self))
         return self._forms[item]
 
     def show_item(self, item: TargetEdit | None) -> None:
         """Show the form of `item`, or that there is none."""
-        if item is None:
-            self.setCurrentWidget(self._empty)
-        else:
+        if item is not None:
             self.of(item)
-            self.setCurrentWidget(self._areas[item])
+        self._shown = item
+        self.setCurrentIndex(0 if item is None else 1 + list(self._forms).index(item))
 
     def type_url(self) -> None:
         """Put the keyboard into the URL of the form that is shown."""
