@@ -34,36 +34,33 @@ def is_single(spec: ReplaySpec) -> bool:
     return isinstance(spec.source, ChosenRequests) and len(spec.source.ids) == 1 and spec.times == 1
 
 
+_TITLES = {
+    ReplayState.QUEUED: "Replay waiting for the one before it",
+    ReplayState.RUNNING: "Replaying: {far}",
+    ReplayState.PAUSED: "Replay paused: {far}",
+    ReplayState.DONE: "Replay finished: {sent} sent",
+    ReplayState.CANCELLED: "Replay cancelled: {far}",
+    ReplayState.INTERRUPTED: "Replay interrupted when Hookline closed: {far}",
+}
+_SHORT = {
+    ReplayState.QUEUED: "Waiting",
+    ReplayState.RUNNING: "{far}",
+    ReplayState.PAUSED: "Paused at {far}",
+    ReplayState.DONE: "{sent} sent",
+    ReplayState.CANCELLED: "Cancelled at {far}",
+    ReplayState.INTERRUPTED: "Interrupted at {far}",
+}
+
+
 def title_text(replay: Replay) -> str:
     """`Replaying: 312 of 1,204`."""
-    far = _far(replay.progress)
-    match replay.state:
-        case ReplayState.QUEUED:
-            return "Replay waiting for the one before it"
-        case ReplayState.RUNNING:
-            return f"Replaying: {far}" if replay.progress.total is not None else "Replaying: counting requests…"
-        case ReplayState.PAUSED:
-            return f"Replay paused: {far}"
-        case ReplayState.DONE:
-            return f"Replay finished: {count_of(replay.progress.sent, 'request')} sent"
-        case ReplayState.CANCELLED:
-            return f"Replay cancelled: {far}"
-        case ReplayState.INTERRUPTED:
-            return f"Replay interrupted when Hookline closed: {far}"
+    sent = count_of(replay.progress.sent, "request")
+    return _TITLES[replay.state].format(far=_far(replay) or "counting requests…", sent=sent)
 
 
 def short_text(replay: Replay) -> str:
     """`312 of 1,204 · 3 failed`, `12 sent`, `Paused at 3 of 10`."""
-    far = _far(replay.progress)
-    match replay.state:
-        case ReplayState.QUEUED:
-            text = "Waiting"
-        case ReplayState.RUNNING:
-            text = far if replay.progress.total is not None else "Counting requests…"
-        case ReplayState.DONE:
-            text = f"{replay.progress.sent:,} sent"
-        case _:
-            text = f"{replay.state.value.capitalize()} at {far}"
+    text = _SHORT[replay.state].format(far=_far(replay) or "Counting requests…", sent=f"{replay.progress.sent:,}")
     return " · ".join(filter(None, (text, failed_text(replay.progress))))
 
 
@@ -163,8 +160,12 @@ def wordings(facts: Sequence[str]) -> list[str]:
     return [" · ".join(facts[:number]) for number in range(len(facts), 0, -1)] or [""]
 
 
-def _far(progress: ReplayProgress) -> str:
-    return f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total is not None else "")
+def _far(replay: Replay) -> str:
+    """Empty while it counts what it will send."""
+    done, total = replay.progress.done, replay.progress.total
+    if total is None:
+        return "" if replay.state is ReplayState.RUNNING else f"{done:,}"
+    return f"{done:,} of {total:,}"
 
 
 def _pace_words(spec: ReplaySpec) -> str:
