@@ -23,7 +23,12 @@ from app.data_folder import folder_checks
 from app.data_folder.folder_checks import saved_settings
 from app.data_folder.folder_lock import locked_by, was_unclean
 from app.data_folder.private_files import load_tunnel_options, read_runtime
-from app.db.sqlite.backup.database_checks import check_clock, check_database, check_forwarding, check_index
+from app.db.sqlite.backup.database_checks import (
+    check_clock,
+    check_database,
+    check_forwarding,
+    check_index,
+)
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system import system_checks

@@ -23,7 +23,7 @@ from app.db import body_parts, queries
 from app.db.counts import DELIVERY_OVERHEAD, grow
 from app.db.deliveries import delivery_results, unsent
 from app.db.deliveries.delivery_results import Result, ResultQueue, Stored
-from app.db.deliveries.targets import LAST_ERRORS, TROUBLES, RemovedTargets, Targets, to_troubles
+from app.db.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
 from app.db.models import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list, sql_list
@@ -373,8 +373,7 @@ class Deliveries(Part):
 
     async def target_troubles(self) -> list[TargetTrouble]:
         """The targets that are paused, or to which the last delivery failed."""
-        values = {"now": now_us()}
-        return await self._readers.run(lambda database: to_troubles(execute(database, TROUBLES, values)))
+        return await self._readers.run(target_troubles)
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
         """In order. Raises NotFoundError."""

@@ -6,18 +6,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from msgspec.structs import replace
 from peewee import SQL, Database, fn
 
-from app.core.clock import DAY_US
+from app.core.clock import DAY_US, now_us
+from app.core.doctor import Finding, ok, warning
 from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
 from app.core.target import PausedBy, Target, TargetDraft, full_url
 from app.core.target_text import TargetTrouble
+from app.core.text import count_of
 from app.db.background_worker import BackgroundWorker
 from app.db.deliveries import delivery_results
 from app.db.deliveries.delivery_results import show_worst
@@ -26,6 +27,7 @@ from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list
 from app.db.records import DELIVERY, from_target_draft, to_target
 from app.db.writer_thread import AdaptiveBatch
+from hookline.decoding import convert
 
 
 class Targets(Part):
@@ -333,7 +335,7 @@ _UNSENT = f"""FROM
 _NUMBER_UNSENT = f"(SELECT count(*) {_UNSENT})"
 _WAITING = "(SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL)"
 _DELETED = f"CASE WHEN deleted_at > :now - {DAY_US} THEN deleted ELSE 0 END"
-TROUBLES = f"""
+_TROUBLES = f"""
     SELECT endpoint.slug, target.id, target.url, paused, CAST(json_extract(settings, '$.pause_after') AS INTEGER),
         failures, {_WAITING}, {_DELETED}, coalesce({_RETRIED}, {_FAILED}),
         {_NUMBER_UNSENT}, (SELECT error {_UNSENT} LIMIT 1)
@@ -341,26 +343,22 @@ TROUBLES = f"""
     WHERE {_DELETED} > 0 OR (target.active = 1 AND
         (failures > 0 OR {_NUMBER_UNSENT} > 0 OR paused = 'failures' OR (paused = 'user' AND {_WAITING} > 0)))
     ORDER BY endpoint.id, target.position"""
-"""What `to_troubles` takes, at the time `now`."""
+"""In the order of the fields of TargetTrouble."""
 
 
-def to_troubles(rows: Iterable[tuple[Any, ...]]) -> list[TargetTrouble]:
+def target_troubles(database: Database) -> list[TargetTrouble]:
     """Those of each endpoint in order. Replays do not count."""
-    troubles = []
-    for slug, number, url, paused, pause_after, failures, waiting, deleted, error, unsent, reason in rows:
-        troubles.append(
-            TargetTrouble(
-                endpoint=slug,
-                id=number,
-                url=url,
-                paused=None if paused is None else PausedBy(paused),
-                pause_after=pause_after,
-                failures=failures,
-                waiting=waiting,
-                deleted=deleted,
-                error=error,
-                unsent=unsent,
-                unsent_reason=reason,
-            )
-        )
-    return troubles
+    rows = execute(database, _TROUBLES, {"now": now_us()}).fetchall()
+    return [convert(dict(zip(TargetTrouble.__struct_fields__, row, strict=True)), TargetTrouble) for row in rows]
+
+
+NO_TARGETS = ok("no targets yet")
+
+
+def forwarding_finding(database: Database) -> Finding:
+    """Doctor's look at the targets: a warning if one is paused, or the last delivery to it failed."""
+    if found := target_troubles(database):
+        advice = " ".join(dict.fromkeys(trouble.advice + "." for trouble in found))
+        return warning(" ".join(trouble.text for trouble in found), advice)
+    (count,) = execute(database, "SELECT count(*) FROM target").fetchone()
+    return ok(f"{count_of(count, 'target')}, none is paused or failing") if count else NO_TARGETS

@@ -8,14 +8,12 @@ from contextlib import closing, contextmanager
 import psycopg
 from peewee import Database, PeeweeException
 
-from app.core.clock import now_us
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import StoreAddressError
 from app.core.role import Role, may_only_capture
 from app.core.text import count_of, size_text
-from app.db.deliveries.targets import TROUBLES
+from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY, unfinished_copy
-from app.db.forwarding_check import NO_TARGETS, forwarding_finding
 from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown
 from app.db.postgres.nodes import living
 from app.db.postgres.roles import enter, role_of
@@ -76,13 +74,9 @@ def check_index(address: str) -> Finding:
 def check_forwarding(address: str) -> Finding:
     try:
         with _connected(address) as database:
-            if is_empty(raw(database)):
-                return NO_TARGETS
-            troubles = execute(database, TROUBLES, {"now": now_us()}).fetchall()
-            (count,) = execute(database, "SELECT count(*) FROM target").fetchone()
+            return NO_TARGETS if is_empty(raw(database)) else forwarding_finding(database)
     except (psycopg.Error, PeeweeException):
         return _UNREAD
-    return forwarding_finding(troubles, count)
 
 
 @contextmanager

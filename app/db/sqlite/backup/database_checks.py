@@ -6,21 +6,20 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from peewee import SqliteDatabase
+from peewee import PeeweeException, SqliteDatabase
 
 from app.core.backup import BackupStep, Report
-from app.core.clock import now_us, rfc3339
+from app.core.clock import rfc3339
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDatabaseError
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
-from app.db.deliveries.targets import TROUBLES
+from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY
-from app.db.forwarding_check import NO_TARGETS, forwarding_finding
-from app.db.raw_sql import of_sqlite
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
@@ -111,15 +110,11 @@ def check_clock(folder: Path, now: int) -> Finding:
     path = folder / FILE_NAME
     if not size_of(path):
         return ok(rfc3339(now))
-    database = SqliteDatabase(quiet_uri(path), uri=True, autoconnect=False)
     try:
-        database.connect()
-        found, seen = find_problem(database, now), last_seen(database)
+        with _connected(path) as database:
+            found, seen = find_problem(database, now), last_seen(database)
     except Exception as error:  # a damaged or older database, which another check tells
         return warning(f"It cannot be compared with the database: {error}.", "See the check of the database.")
-    finally:
-        with contextlib.suppress(Exception):
-            database.close()
     if found is not None:
         return warning(found.reason, f"{found.advice} To resume: hookline retention resume")
     return ok(f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
@@ -131,12 +126,21 @@ def check_forwarding(folder: Path) -> Finding:
     if not size_of(path):
         return NO_TARGETS
     try:
-        with snapshot(path) as connection:
-            troubles = connection.execute(of_sqlite(TROUBLES), {"now": now_us()}).fetchall()
-            (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
-    except sqlite3.DatabaseError as error:
+        with _connected(path) as database:
+            return forwarding_finding(database)
+    except (sqlite3.DatabaseError, PeeweeException) as error:
         return warning(f"The targets cannot be read: {error}.", "See the check of the database.")
-    return forwarding_finding(troubles, count)
+
+
+@contextlib.contextmanager
+def _connected(path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(quiet_uri(path), uri=True, autoconnect=False)
+    database.connect()
+    try:
+        yield database
+    finally:
+        with contextlib.suppress(PeeweeException):
+            database.close()
 
 
 def _missing(folder: Path) -> Finding:
