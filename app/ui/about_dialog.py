@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import PySide6
-from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QSize, Qt, Slot, qVersion
-from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QKeyEvent, QKeySequence, QScreen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtCore import QEvent, QLocale, QSize, Qt, Slot, qVersion
+from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QKeySequence, QScreen
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QWidget
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
@@ -20,11 +20,11 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font, ui_font
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
-from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label, style
 from app.ui.widgets.layout import fill, hbox, vbox
@@ -45,11 +45,8 @@ class LicencesDialog(Dialog):
         self._components: Sequence[Component] = ()
         self.rows = Rows[Component]([Column("", _name)], self)
         self.list = RowsList("Included software", self.rows, metrics.ROW_DENSE + 2, theme, self, rounded=True)
-        self.search = _Search(self.list, self)
-        self.search.setPlaceholderText("Search names and licences")
-        self.search.setAccessibleName("Search names and licences")
-        self.search.setClearButtonEnabled(True)
-        name_clear_button(self.search)
+        self.search = SearchField("Search names and licences", self)
+        self.search.target = self.list
         self.no_matches = label("No matches.", "faint", self)
         self.no_matches.hide()
         self.name = ElidedLabel("Reading…", "heading", self)
@@ -135,20 +132,6 @@ class LicencesDialog(Dialog):
 
 def _name(component: Component) -> str:
     return f"{component.name} {component.version}".strip()
-
-
-class _Search(QLineEdit):
-    """A search field that passes the up and down keys to its list."""
-
-    def __init__(self, rows: RowsList[Component], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._rows = rows
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
-            QCoreApplication.sendEvent(self._rows, event)
-        else:
-            super().keyPressEvent(event)
 
 
 def versions() -> list[Fact]:

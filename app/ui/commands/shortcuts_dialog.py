@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractSlider, QLineEdit, QWidget
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
@@ -16,10 +16,10 @@ from app.ui.commands.command import CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyCaps, KeyNames, key_names_of, spoken_keys
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll, bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
@@ -49,12 +49,6 @@ EXTRA_SHORTCUTS = (
 
 
 WIDTH, HEIGHT_MAX = 880, 640
-_SCROLLS = {
-    Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
-    Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
-    Qt.Key.Key_Home: QAbstractSlider.SliderAction.SliderToMinimum,
-    Qt.Key.Key_End: QAbstractSlider.SliderAction.SliderToMaximum,
-}
 
 
 @dataclass(frozen=True)
@@ -88,11 +82,7 @@ class ShortcutsDialog(Dialog):
 
     def __init__(self, registry: CommandRegistry, theme: Theme, parent: QWidget | None) -> None:
         super().__init__("Keyboard shortcuts", theme, parent)
-        self.search = SearchField(self)
-        self.search.setPlaceholderText("Search shortcuts")
-        self.search.setAccessibleName("Search shortcuts")
-        self.search.setClearButtonEnabled(True)
-        name_clear_button(self.search)
+        self.search = SearchField("Search shortcuts", self)
         self.blocks = [GroupBlock(group, rows, theme, self) for group, rows in shortcut_rows(registry).items()]
         self.no_matches = label("No matches.", "faint", self)
         self.no_matches.hide()
@@ -100,7 +90,6 @@ class ShortcutsDialog(Dialog):
         self.close_button.setAutoDefault(False)  # Enter after a search must not close the dialog
         self._lay_out()
         self.search.textChanged.connect(self._filter)
-        self.search.scrolled.connect(self._scroll)
         self.close_button.clicked.connect(self.reject)
         self.search.setFocus()
         self.resize(self.sizeHint())
@@ -113,10 +102,6 @@ class ShortcutsDialog(Dialog):
     def is_idle(self) -> bool:
         """Always: it only shows information."""
         return True
-
-    @Slot(object)
-    def _scroll(self, action: QAbstractSlider.SliderAction) -> None:
-        self.area.verticalScrollBar().triggerAction(action)
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -137,6 +122,7 @@ class ShortcutsDialog(Dialog):
         self.area = scroll = ColumnScroll(self._content, self)
         scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # nothing in it has keys
         scroll.setAccessibleName("Shortcuts")
+        self.search.target = scroll.verticalScrollBar()
         top = vbox(
             self.search,
             self.no_matches,
@@ -150,22 +136,6 @@ class ShortcutsDialog(Dialog):
         self.footer.addWidget(self.close_button)
         QWidget.setTabOrder(self.search, scroll)
         QWidget.setTabOrder(scroll, self.close_button)
-
-
-class SearchField(QLineEdit):
-    """A search field that passes keys that scroll to the list below."""
-
-    scrolled = Signal(object)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Page Up and Page Down always; Home and End while there is no text for them to move in."""
-        action = _SCROLLS.get(Qt.Key(event.key()))
-        ends = event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End)
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if action is not None and plain and not (ends and self.text()):
-            self.scrolled.emit(action)
-        else:
-            super().keyPressEvent(event)
 
 
 class GroupBlock(QWidget):

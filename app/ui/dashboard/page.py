@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.clock import now_us
 from app.core.model import Endpoint, Plan, StorageSize, StorageUse
@@ -26,11 +26,11 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
-from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
@@ -162,7 +162,7 @@ class DashboardPage(QWidget):
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
-        self.filter = QLineEdit(self)
+        self.filter = SearchField("Filter endpoints", self)
         self._lay_out()
         self._clock = QTimer(self, interval=CLOCK_MS)
         self._clock.timeout.connect(self._refresh_counts)
@@ -207,11 +207,7 @@ class DashboardPage(QWidget):
 
     def _lay_out(self) -> None:
         self._place = ElidedLabel("", "muted", self)
-        self.filter.setPlaceholderText("Filter endpoints")
-        self.filter.setClearButtonEnabled(True)
-        name_clear_button(self.filter)
         self.filter.setFixedWidth(176)
-        self.filter.setAccessibleName("Filter endpoints")
         words = vbox(label("Dashboard", "display", self), self._place, spacing=2)
         header = hbox((words, 1), self.filter, self.new_button, spacing=metrics.SPACE_3)
         self._body = stack(self.empty, self.rows)

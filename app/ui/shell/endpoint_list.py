@@ -12,6 +12,7 @@ from app.core.model import Endpoint
 from app.ui.shell.sidebar_rows import EndpointRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import hbox, vbox
@@ -60,11 +61,9 @@ class EndpointFilter(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.line = QLineEdit(self)
-        self.line.setPlaceholderText("Filter endpoints")
+        self.line = SearchField("Filter endpoints", self)
         self.line.setAccessibleName("Filter endpoints in the sidebar")
         self.line.setMaxLength(200)
-        self.line.setClearButtonEnabled(True)
         self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
         self.line.installEventFilter(self)
         hbox(self.line, inside=self, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2))

@@ -1,16 +1,30 @@
-"""Parts of forms: a labelled field with its error, a box, a switch, and a choice that ignores the wheel."""
+"""Parts of forms: a labelled field with its error, a box, a switch, and a choice that ignores the wheel; and the field
+that searches a list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import Property, QEasingCurve, QPoint, QPropertyAnimation, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import (
+    Property,
+    QCoreApplication,
+    QEasingCurve,
+    QPoint,
+    QPropertyAnimation,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QSizePolicy, QWidget
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
+from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.focus import by_keyboard, is_enter
 from app.ui.widgets.labels import label, plain_tooltip, show_or_hide, style
 from app.ui.widgets.layout import hbox, vbox
@@ -92,6 +106,30 @@ class LabeledField(QWidget):
     def _describe(self) -> None:
         """Let screen readers read the help text or error after the control's name."""
         (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self._help_text)
+
+
+_MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_ENDS = (Qt.Key.Key_Home, Qt.Key.Key_End)
+
+
+class SearchField(QLineEdit):
+    """`target`, if set, gets the keys that move there: Home and End while there is no text for them to move in."""
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.target: QWidget | None = None
+        self.setPlaceholderText(name)
+        self.setAccessibleName(name)
+        self.setClearButtonEnabled(True)
+        name_clear_button(self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        moves = event.key() in _MOVES or (event.key() in _ENDS and not self.text())
+        if self.target is not None and plain and moves:
+            QCoreApplication.sendEvent(self.target, event)
+        else:
+            super().keyPressEvent(event)
 
 
 class CheckField(QCheckBox):
