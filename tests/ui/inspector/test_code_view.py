@@ -470,7 +470,7 @@ def test_the_menu_of_a_body_wraps_and_zooms_as_far_as_possible(code: CodeView) -
     while text.size < LARGEST:
         text.zoom_in()
     place = code.viewport().mapToGlobal(code.viewport().rect().center())
-    menu = code.actions_here.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
+    menu = code.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
     actions = {action.text(): action for action in menu.actions()}
     assert not actions["Zoom in"].isEnabled()
     actions["Reset zoom"].trigger()
@@ -486,7 +486,7 @@ def test_the_menu_of_a_body_wraps_and_zooms_as_far_as_possible(code: CodeView) -
 def test_a_menu_that_was_closed_follows_no_change(code: CodeView) -> None:
     """Its commands are gone, even where Python has not yet collected them: the test fails on what is raised then."""
     place = code.viewport().mapToGlobal(code.viewport().rect().center())
-    menu = code.actions_here.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
+    menu = code.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
     (commands,) = menu.findChildren(BodyTextCommands)
     menu.deleteLater()
     QApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
@@ -497,7 +497,7 @@ def test_a_menu_that_was_closed_follows_no_change(code: CodeView) -> None:
 def test_the_menu_of_a_body_folds_what_was_clicked(code: CodeView) -> None:
     place = code.cursorRect(QTextCursor(code.rows.block_of(line_of(code, '"x"')))).center()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, code.viewport().mapToGlobal(place))
-    menu = code.actions_here.menu(event)
+    menu = code.menu(event)
     actions: dict[str, QAction] = {action.text(): action for action in menu.actions() if action.text()}
     assert {"Fold", "Unfold", "Fold all", "Unfold all", "Wrap long lines", "Zoom in"} <= actions.keys()
     assert actions["Wrap long lines"].isChecked()

@@ -31,6 +31,9 @@ class SearchableText:
         self._folds: list[int] = []
         self._astral: list[int] = []
 
+    def __len__(self) -> int:
+        return len(self._text)
+
     def add(self, lines: Iterable[Line]) -> None:
         """Append these lines."""
         begin = end = len(self._text)

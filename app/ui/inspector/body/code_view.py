@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, QRect, Q
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFont,
     QFontMetrics,
     QMouseEvent,
     QPainter,
@@ -21,7 +22,6 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextLayout,
     QTextOption,
-    QWheelEvent,
 )
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
@@ -29,7 +29,7 @@ from app.core.bodies.formatter import Line, position_of_column
 from app.core.search.body_search import Encoding
 from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands
 from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
-from app.ui.theme.fonts import mono_font
+from app.ui.inspector.body.text_style import TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.view_actions import add_view_action
@@ -230,38 +230,6 @@ class CodeGutter(QWidget):
             self.update(0, rect.y(), self.width(), rect.height())
 
 
-class CodeActions(QObject):
-    """The keys work while the view has the focus."""
-
-    def __init__(self, view: QPlainTextEdit, folds: CodeFolds, theme: Theme) -> None:
-        super().__init__(view)
-        self._view, self._folds, self._theme = view, folds, theme
-        self._fold_actions = [
-            add_view_action(view, "Fold", folds.fold_here, FOLD),
-            add_view_action(view, "Unfold", folds.unfold_here, UNFOLD),
-            add_view_action(view, "Fold all", folds.fold_all, FOLD_ALL),
-            add_view_action(view, "Unfold all", folds.unfold_all, UNFOLD_ALL),
-        ]
-        for action in self._fold_actions:
-            action.setShortcutVisibleInContextMenu(True)
-
-    def menu(self, event: QContextMenuEvent) -> QMenu:
-        """A new context menu, with Qt's own entries first. The commands in it are deleted with it."""
-        view = self._view
-        if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
-            view.setTextCursor(view.cursorForPosition(event.pos()))
-        menu = view.createStandardContextMenu()
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addSeparator()
-        if self._folds.possible:
-            menu.addActions(self._fold_actions)
-            menu.addSeparator()
-        for command in BodyTextCommands(self._theme, None, menu).commands:
-            command.setIconVisibleInMenu(False)
-            menu.addAction(command)
-        return menu
-
-
 class CodeView(QPlainTextEdit):
     """Read-only. `set_lines` begins, `add_lines` continues. Places (of matches) are counted as if nothing were
     folded."""
@@ -273,7 +241,6 @@ class CodeView(QPlainTextEdit):
         super().__init__(parent)
         self._theme = theme
         self._text = SearchableText()
-        self._length = 0
         self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
         self.setReadOnly(True)
@@ -290,12 +257,18 @@ class CodeView(QPlainTextEdit):
         self.folds = CodeFolds(self.rows)
         self._layout = CodeLayout(self.rows, theme.body_text)
         self.gutter = CodeGutter(self.rows, self.folds, theme)
-        self.actions_here = CodeActions(self, self.folds, theme)
+        self._fold_actions = [
+            add_view_action(self, "Fold", self.folds.fold_here, FOLD),
+            add_view_action(self, "Unfold", self.folds.unfold_here, UNFOLD),
+            add_view_action(self, "Fold all", self.folds.fold_all, FOLD_ALL),
+            add_view_action(self, "Unfold all", self.folds.unfold_all, UNFOLD_ALL),
+        ]
+        for action in self._fold_actions:
+            action.setShortcutVisibleInContextMenu(True)
         self.marks = CodeMarks(self.rows, self.folds, theme, self._layout)
         self.folds.changed.connect(self.gutter.update)
         theme.changed.connect(self._apply_style)
-        theme.body_text.changed.connect(self._set_text)
-        self._set_text()
+        self._text_size = TextSize(self, theme.body_text, self._set_font)
         self._apply_style(theme.tokens)
 
     def set_lines(self, lines: Sequence[Line], first: int = 1, *, folding: bool = False) -> None:
@@ -303,7 +276,6 @@ class CodeView(QPlainTextEdit):
         self.rows.begin(lines, first, folding=folding)
         self._text = SearchableText()
         self.marks.forget()
-        self._length = sum(len(line.text) + 1 for line in lines)
         self._text.add(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         if self.blockCount() == 1:
@@ -316,7 +288,6 @@ class CodeView(QPlainTextEdit):
         if not lines:
             return
         self.rows.add(lines)
-        self._length += sum(len(line.text) + 1 for line in lines)
         self._text.add(lines)
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -335,7 +306,7 @@ class CodeView(QPlainTextEdit):
 
     def length(self) -> int:
         """The number of characters shown."""
-        return self._length
+        return len(self._text)
 
     def line_count(self) -> int:
         """The number of the last line shown; a continued line counts once."""
@@ -366,10 +337,25 @@ class CodeView(QPlainTextEdit):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """A menu with actions for the text and those that listeners add."""
-        menu = self.actions_here.menu(event)
+        menu = self.menu(event)
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         self.menu_opening.emit(self, menu, self.textCursor() if by_key else self.cursorForPosition(event.pos()))
         menu.popup(event.globalPos())
+
+    def menu(self, event: QContextMenuEvent) -> QMenu:
+        """A new context menu, with Qt's own entries first. The commands in it are deleted with it."""
+        if event.reason() == QContextMenuEvent.Reason.Mouse and not self.textCursor().hasSelection():
+            self.setTextCursor(self.cursorForPosition(event.pos()))
+        menu = self.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addSeparator()
+        if self.folds.possible:
+            menu.addActions(self._fold_actions)
+            menu.addSeparator()
+        for command in BodyTextCommands(self._theme, None, menu).commands:
+            command.setIconVisibleInMenu(False)
+            menu.addAction(command)
+        return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Lay out and colour what is about to be visible, then paint."""
@@ -391,14 +377,6 @@ class CodeView(QPlainTextEdit):
             self._lay_out_visible()
             self._layout.tell_size()
         self.gutter.place()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom all bodies' text while Ctrl is held."""
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._theme.body_text.zoom_by_wheel(event.angleDelta().y())
-            event.accept()
-        else:
-            super().wheelEvent(event)
 
     @contextmanager
     def _kept_place(self, height: int) -> Iterator[None]:
@@ -448,16 +426,13 @@ class CodeView(QPlainTextEdit):
         if ranges or block.layout().formats():
             block.layout().setFormats(ranges)
 
-    @Slot()
-    def _set_text(self) -> None:
+    def _set_font(self, font: QFont) -> None:
         """Apply the text size and line wrapping."""
-        text = self._theme.body_text
-        font = mono_font(text.size)
         with self._kept_place(self.viewport().height()):
             self.setFont(font)
             self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
             widget = QPlainTextEdit.LineWrapMode.WidgetWidth
-            self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
+            self.setLineWrapMode(widget if self._theme.body_text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
             self._fit_gutter()
 
     @Slot(object)

@@ -14,7 +14,7 @@ from app.ui.widgets.buttons import IconButton
 
 
 class TextSize(QObject):
-    """`changed` is called with the font, now and after each change."""
+    """`changed` is called with the font, now and after each change, also one of the wrapping."""
 
     def __init__(self, view: QAbstractScrollArea, text: BodyTextStyle, changed: Callable[[QFont], None]) -> None:
         super().__init__(view)
