@@ -125,7 +125,7 @@ async def _in_detail(desk: Desk, window: MainWindow) -> AsyncIterator[str]:
         return
     if detail.deleted:
         yield f"an open request is stored, but: {detail.deleted}"
-    known = window.requests.request.summary
+    known = window.requests.detail.summary
     assert known is not None
     marks = ("read", "starred", "starred_by", "note", "noted_by")
     if different := [name for name in marks if getattr(known, name) != getattr(stored, name)]:

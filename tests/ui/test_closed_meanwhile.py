@@ -75,7 +75,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Desk, Held, OwnWindow]]:
         (summary,) = await desk.store.captures.page(endpoint.id)
         window = OwnWindow(summary, desk.services, desk.theme, desk.tasks)
         window.show()
-        await until(lambda: window.request.summary is not None and window.request.summary.read)
+        await until(lambda: window.detail.summary is not None and window.detail.summary.read)
         await until(lambda: not desk.tasks.running())
         assert window.detail.capture_id == capture.id
         yield desk, captures, window
@@ -205,7 +205,7 @@ async def test_the_commands_of_a_window(tmp_path: Path, key: str) -> None:
     """What they do happens, except for what the closed window would have had to ask or show."""
 
     async with opened(tmp_path) as (desk, captures, window):
-        actions, summary = window._actions, window.request.summary
+        actions, summary = window._actions, window.detail.summary
         assert summary is not None
         begin: dict[str, Callable[[], object]] = {
             "C": lambda: desk.tasks.start(actions.copy_curl(summary), key),

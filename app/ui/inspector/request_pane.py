@@ -149,7 +149,7 @@ class Placeholder(EmptyState):
 
 
 class RequestPane(QFrame):
-    """`show_request` opens a request and marks it read.
+    """`show_request` opens a request and marks it read; its note is shown below the header.
 
     What is shown stays until another request is opened, even if it is deleted: `deleted` then says why.
     """
@@ -157,7 +157,8 @@ class RequestPane(QFrame):
     opened = Signal(str)
     closed = Signal()
     """No request is shown any more."""
-    was_deleted = Signal()
+    changed = Signal()
+    """Another request is shown, or none, or this one has other marks, was deleted or was restored."""
     view_made = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -166,7 +167,7 @@ class RequestPane(QFrame):
         self._services, self._theme, self._tasks = services, theme, tasks
         self._view: RequestView | None = None
         self.capture: Capture | None = None
-        """The request shown."""
+        """The request shown, with its marks as they are now."""
         self.capture_id: str | None = None
         """The ID of the request shown, or being opened."""
         self._focus_when_loaded = False
@@ -198,9 +199,9 @@ class RequestPane(QFrame):
         self._subscriptions.add(RequestsDescribed, lambda event: self._found_out([name for name, _ in event.gists]))
         self._subscriptions.add(DeliveryChanged, lambda event: self._outdate((event.delivery.capture_id,)))
         self._subscriptions.add(DeliveriesQueued, lambda event: self._outdate(event.shown))
-        self._subscriptions.add(RequestNoted, lambda event: self._outdate((event.id,)))
-        self._subscriptions.add(RequestsStarred, lambda event: self._outdate(event.ids))
-        self._subscriptions.add(RequestsChanged, lambda event: self._outdate(event.ids))
+        self._subscriptions.add(RequestNoted, self._noted)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestsChanged, self._read_changed)
         self._subscriptions.add(RequestsRemoved, lambda event: self._outdate(event.ids))
         self._subscriptions.add(EndpointRemoved, lambda _: self._outdate(None))
         self._subscriptions.add(Purged, lambda _: self._outdate(None))
@@ -218,6 +219,11 @@ class RequestPane(QFrame):
             order_tabs(self)
             self.view_made.emit()
         return self._view
+
+    @property
+    def summary(self) -> Summary | None:
+        """Of the request shown."""
+        return self.capture.summary() if self.capture is not None else None
 
     @property
     def header(self) -> RequestHeader:
@@ -298,6 +304,7 @@ class RequestPane(QFrame):
         else:
             self.placeholder.none_selected()
         self._stack.setCurrentWidget(self.placeholder)
+        self._tell_changed()
         self.closed.emit()
 
     @Slot()
@@ -343,9 +350,39 @@ class RequestPane(QFrame):
         self.view.show_capture(capture, tab)
         self._await_response(capture)
         self.opened.emit(capture.id)
+        self._tell_changed()
         if self._focus_when_loaded:
             self._focus_when_loaded = False
             self.take_focus()
+
+    def _tell_changed(self) -> None:
+        shown = self.capture
+        if self._view is not None:
+            note = (shown.id, shown.note, shown.noted_by) if shown is not None else (None, None)
+            self._view.header.note.show_note(*note)
+            self._view.header.note.keep_unsaved(self.deleted)
+        self.changed.emit()
+
+    def _read_changed(self, event: RequestsChanged) -> None:
+        self._outdate(event.ids)
+        shown = self.capture
+        if shown is not None and (shown.id in event.ids if event.ids is not None else event.has(shown.summary())):
+            self._set_marks(shown, read=event.read)
+
+    def _starred(self, event: RequestsStarred) -> None:
+        self._outdate(event.ids)
+        if self.capture is not None and self.capture.id in event.ids:
+            self._set_marks(self.capture, starred=event.starred, starred_by=event.by)
+
+    def _noted(self, event: RequestNoted) -> None:
+        self._outdate((event.id,))
+        if self.capture is not None and self.capture.id == event.id:
+            self._set_marks(self.capture, note=event.note, noted_by=event.by)
+
+    def _set_marks(self, shown: Capture, **marks: Any) -> None:
+        self.capture = replace(shown, **marks)
+        if self.capture != shown:
+            self._tell_changed()
 
     def _outdate(self, ids: Collection[str] | None) -> None:
         """These requests changed; None: any of them."""
@@ -364,7 +401,7 @@ class RequestPane(QFrame):
 
     async def _load_found(self, current: Capture) -> None:
         capture = await self._services.store.captures.get(current.id)
-        if capture is not None and self.capture is current:
+        if capture is not None and self.capture is not None and self.capture.id == current.id:
             self.view.show_found(capture)
             self._await_response(capture)
 
@@ -385,72 +422,10 @@ class RequestPane(QFrame):
     @Slot(str)
     def _show_deleted(self, reason: str) -> None:
         self._say_deleted(reason)
-        self.was_deleted.emit()
+        self._tell_changed()
 
     @Slot()
     def _show_restored(self) -> None:
         self._forget_deletion()
         self._deletion.watch(self.capture)
-        self.was_deleted.emit()
-
-
-class CurrentRequest(QObject):
-    """`summary` is the request that `detail` shows, None if there is none; its note is shown below the header."""
-
-    changed = Signal()
-
-    def __init__(self, detail: RequestPane, subscriptions: Subscriptions, parent: QObject) -> None:
-        super().__init__(parent)
-        self.summary: Summary | None = None
-        self._detail = detail
-        detail.was_deleted.connect(self._deleted)
-        detail.opened.connect(self._opened)
-        detail.closed.connect(self._closed)
-        subscriptions.add(RequestsChanged, self._read_changed)
-        subscriptions.add(RequestsStarred, self._starred)
-        subscriptions.add(RequestNoted, self._noted)
-
-    @property
-    def deleted(self) -> str:
-        """Why it is no longer stored; empty while it is."""
-        return self._detail.deleted
-
-    @Slot()
-    def _opened(self) -> None:
-        capture = self._detail.capture
-        self._set_summary(capture.summary() if capture else None)
-
-    @Slot()
-    def _deleted(self) -> None:
-        self._detail.header.note.keep_unsaved(self._detail.deleted)
-        self.changed.emit()
-
-    @Slot()
-    def _closed(self) -> None:
-        self._set_summary(None)
-
-    def _read_changed(self, event: RequestsChanged) -> None:
-        current = self.summary
-        if event.ids is not None:
-            self._change(event.ids, read=event.read)
-        elif current is not None and event.has(current):
-            self._set_summary(replace(current, read=event.read))
-
-    def _starred(self, event: RequestsStarred) -> None:
-        self._change(event.ids, starred=event.starred, starred_by=event.by)
-
-    def _noted(self, event: RequestNoted) -> None:
-        self._change((event.id,), note=event.note, noted_by=event.by)
-
-    def _change(self, ids: Sequence[str], **fields: Any) -> None:
-        if self.summary is not None and self.summary.id in ids:
-            self._set_summary(replace(self.summary, **fields))
-
-    def _set_summary(self, summary: Summary | None) -> None:
-        if summary != self.summary:
-            self.summary = summary
-            self._detail.header.note.show_note(
-                *((summary.id, summary.note, summary.noted_by) if summary else (None, None, None))
-            )
-            self._detail.header.note.keep_unsaved(self._detail.deleted)
-            self.changed.emit()
+        self._tell_changed()

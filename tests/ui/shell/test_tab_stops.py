@@ -109,7 +109,7 @@ async def test_of_each_tab_of_a_request(tmp_path: Path) -> None:
             capture = await desk.capture(endpoint)
             page.detail.show_tab_of(capture.id, tab)
             page.open_request(capture.id)
-            await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
+            await until(lambda capture=capture: page.detail.summary and page.detail.summary.id == capture.id)
             await settle(5)
             assert page.detail.tabs.currentIndex() == tab
             check(window)

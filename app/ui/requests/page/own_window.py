@@ -11,7 +11,7 @@ from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
 from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import Command
-from app.ui.inspector.request_pane import NOT_STORED, CurrentRequest, RequestPane
+from app.ui.inspector.request_pane import NOT_STORED, RequestPane
 from app.ui.inspector.title import name_of
 from app.ui.requests.request_actions import RequestActions, RequestCommands
 from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
@@ -48,12 +48,11 @@ class OwnWindow(QWidget):
         self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
         self._subscriptions = Subscriptions(services.bus)
-        self.request = CurrentRequest(self.detail, self._subscriptions, self)
         vbox(self.detail, inside=self, margins=0)
         self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
         self._actions.show_deliveries = self.detail.show_deliveries
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
-        self.request.changed.connect(self.commands.refresh)
+        self.detail.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
         self.commands.show_in(self.detail.header, offered)
         find = Command("Find in body", theme, self, run=self.detail.open_find, keys=("Ctrl+F",))
@@ -101,8 +100,8 @@ class OwnWindow(QWidget):
         self.detail.take_focus()
 
     def _opened(self) -> SelectedRequests:
-        current = self.request.summary
-        return selected_requests((current,) if current is not None else (), self.request.deleted)
+        current = self.detail.summary
+        return selected_requests((current,) if current is not None else (), self.detail.deleted)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         """The user deletes the request shown here, or undoes that."""

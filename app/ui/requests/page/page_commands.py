@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.core.model import Summary
 from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
-from app.ui.inspector.request_pane import CurrentRequest, RequestPane
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
@@ -51,12 +51,11 @@ class PageCommands(Commands):
         *,
         rows: RequestList,
         detail: RequestPane,
-        request: CurrentRequest,
         page: QWidget,
     ) -> None:
         super().__init__(theme, actions.say, page, read_only=actions.read_only)
         self._actions, self._tasks, self._pause, self._select_all = actions, tasks, pause, select_all
-        self._list, self._detail, self._request, self._page = rows, detail, request, page
+        self._list, self._detail, self._page = rows, detail, page
         self._menu: QMenu | None = None
         self._menu_ids: set[str] = set()
         self._to_note: str | None = None
@@ -104,7 +103,7 @@ class PageCommands(Commands):
     def clear_selection(self) -> None:
         """Select no more than the request shown."""
         self._select_all.drop()
-        self._list.keep_one(self._request.summary if not self._request.deleted else None)
+        self._list.keep_one(self._detail.summary if not self._detail.deleted else None)
 
     @Slot()
     def refresh(self) -> None:
@@ -154,7 +153,7 @@ class PageCommands(Commands):
             rows.selection_settled,
             self._select_all.changed,
             self._actions.batch.changed,
-            self._request.changed,
+            self._detail.changed,
         ):
             changed.connect(self.refresh)
         rows.customContextMenuRequested.connect(self._show_menu_at)
@@ -164,7 +163,7 @@ class PageCommands(Commands):
         self.stars.toggled.connect(self._toggle_star)
         self.selected.note_requested.connect(self._note_selected)
         self._detail.view_made.connect(self._follow_view)
-        self._request.changed.connect(self._note_opened)
+        self._detail.changed.connect(self._note_opened)
 
     def _is_hidden(self) -> str | None:
         return None if self._page.isVisible() else "No list of requests is shown."
@@ -233,10 +232,10 @@ class PageCommands(Commands):
         return self._select_all.requests or (selected_requests(selected) if selected else self._opened())
 
     def _opened(self) -> SelectedRequests:
-        return selected_requests(self._open_request(), self._request.deleted)
+        return selected_requests(self._open_request(), self._detail.deleted)
 
     def _open_request(self) -> Sequence[Summary]:
-        opened = self._request.summary
+        opened = self._detail.summary
         return (opened,) if opened is not None and self._page.isVisible() else ()
 
     def _replay_many(self) -> None:
@@ -260,7 +259,7 @@ class PageCommands(Commands):
 
     @Slot()
     def _note_opened(self) -> None:
-        opened = self._request.summary
+        opened = self._detail.summary
         if opened is not None and opened.id == self._to_note:
             self._to_note = None
             self._detail.header.note.start()

@@ -14,7 +14,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint, Summary
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
-from app.ui.inspector.request_pane import CurrentRequest, RequestPane
+from app.ui.inspector.request_pane import RequestPane
 from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.activity_chart import ActivityStrip
@@ -68,6 +68,7 @@ class RequestsPage(QWidget):
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
         self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
+        self._subscriptions = Subscriptions(services.bus)
         self.detail = RequestPane(services, theme, tasks, self)
         self._column = ListColumn(self.header, self.activity, self)
         self.panes = Panes(self._column, self.detail, self.show_list, theme, self, take_focus=self.take_focus)
@@ -76,9 +77,7 @@ class RequestsPage(QWidget):
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
         )
         self._toast = Toast(theme, self)
-        self._subscriptions = Subscriptions(services.bus)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
-        self.request = CurrentRequest(self.detail, self._subscriptions, self)
         self.batch = BatchJob(self)
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
         actions.scope, actions.show_deliveries = self._replay_scope, self.detail.show_deliveries
@@ -87,9 +86,7 @@ class RequestsPage(QWidget):
         self._restoring = ListRestorer(self.list, self.feed, self.detail, self._subscriptions)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         rows, detail = self.list, self.detail
-        self.commands = PageCommands(
-            actions, tasks, theme, pause, self.select_all, rows=rows, detail=detail, request=self.request, page=self
-        )
+        self.commands = PageCommands(actions, tasks, theme, pause, self.select_all, rows=rows, detail=detail, page=self)
         self.view_commands = ViewCommands(
             theme,
             actions.say,
@@ -353,8 +350,8 @@ class _RequestOpener(QObject):
         def deletes(one: Summary) -> bool:
             return hides(one.endpoint_id, one.id)
 
-        current = self._page.request.summary or self._opening()
-        stays = current is not None and not deletes(current) and not self._page.request.deleted
+        current = self._detail.summary or self._opening()
+        stays = current is not None and not deletes(current) and not self._detail.deleted
         self._list.selection.select_next(deletes)
         if current is None:
             return
@@ -387,7 +384,7 @@ class _RequestOpener(QObject):
         """Select what was open when this list was left, loaded or not; a filter or time range may exclude it."""
         reopened, self._reopened = self._reopened, None
         if capture_id == reopened and self._feed.scope.whole and not self._list.selected_count():
-            self._list.keep_one(self._page.request.summary)
+            self._list.keep_one(self._detail.summary)
 
     @Slot()
     def _leave_detail(self) -> None:

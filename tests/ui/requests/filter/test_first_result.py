@@ -21,7 +21,7 @@ async def test_down_selects_the_first_result_where_the_open_request_is_none_of_t
     await shown.reload()
     await activate(shown.page)
     shown.list.select_row(0)
-    await until(lambda: shown.page.request.summary is not None)
+    await until(lambda: shown.page.detail.summary is not None)
     line = shown.page.filter.bar.line
     line.setFocus()
     QTest.keyClicks(line, "invoice ")

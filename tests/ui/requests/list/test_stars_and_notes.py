@@ -31,7 +31,7 @@ async def opened(shown: PageDesk, rows: int = 4, row: int = 1) -> list[str]:
     shown.list.select_row(row)
     shown.list.setFocus()
     ids = shown.ids()
-    await until(lambda: shown.page.request.summary is not None and shown.page.request.summary.id == ids[row])
+    await until(lambda: shown.page.detail.summary is not None and shown.page.detail.summary.id == ids[row])
     return ids
 
 
@@ -124,12 +124,12 @@ async def test_what_is_marked_while_it_is_being_read_shows(shown: PageDesk) -> N
             await asyncio.sleep(0)
         await star([capture.id])
         await until(lambda: shown.model.rowCount() == 20 and not shown.feed.pager.jumping)
-        await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
+        await until(lambda capture=capture: page.detail.summary and page.detail.summary.id == capture.id)
         row = shown.model.row_of(capture.id)
         assert row is not None
         assert shown.model.summary(row).starred
-        assert page.request.summary is not None
-        assert page.request.summary.starred
+        assert page.detail.summary is not None
+        assert page.detail.summary.starred
     await star([made[0].id], False)
     await shown.reload()
     assert not shown.model.summary(19).starred
@@ -331,9 +331,9 @@ async def test_a_note_being_written_as_the_program_ends_is_saved(tmp_path: Path,
             page.windows.open(capture.summary())
         else:
             page.open_request(capture.id)
-        shown = page.windows.open_now[capture.id].request if own else page.request
-        await until(lambda: shown.summary is not None)
-        note = (page.windows.open_now[capture.id] if own else page).detail.header.note
+        detail = (page.windows.open_now[capture.id] if own else page).detail
+        await until(lambda: detail.summary is not None)
+        note = detail.header.note
         note.start()
         QGuiApplication.clipboard().setText("not saved yet" + "!" * NOTE_MAX)
         note.text.paste()

@@ -27,10 +27,10 @@ async def own(shown: PageDesk, row: int = 1) -> OwnWindow:
     await activate(shown.page)
     shown.list.setFocus()
     shown.list.select_row(row)
-    await until(lambda: shown.page.request.summary is not None)
+    await until(lambda: shown.page.detail.summary is not None)
     QTest.keyClick(shown.list, Qt.Key.Key_Return, SHIFT)
     window = shown.page.windows.open_now[shown.ids()[row]]
-    await until(lambda: window.request.summary is not None and window.request.summary.read)
+    await until(lambda: window.detail.summary is not None and window.detail.summary.read)
     await until(lambda: QApplication.activeWindow() is window and window.focusWidget() is window.detail.body.code)
     return window
 
