@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LATEST_US = 253_402_300_799_999_999
-"""The end of the year 9999, the latest that can be written as RFC 3339."""
+EARLIEST_US, LATEST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The beginning of the year 1 and the end of the year 9999, between which all times are."""
 DAY_US = 86_400 * 1_000_000
 
 

@@ -52,6 +52,11 @@ def id_beginning(text: str) -> str | None:
     return "-".join(digits[first:last] for first, last in _GROUPS if first < len(digits))
 
 
+def is_id(text: str) -> bool:
+    """Whether this is a whole UUID in its usual form."""
+    return len(text) == 36 and id_beginning(text) == text
+
+
 def whole_id(text: str) -> str:
     """A whole UUID in its usual form; ValueError for any other text."""
     from uuid import UUID  # start-up time: it loads platform too, and few commands take an id

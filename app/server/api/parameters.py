@@ -225,8 +225,12 @@ def cursor_of(request: web.Request, key: type[K]) -> K | None:
 
 
 def query_of(request: web.Request) -> Query | None:
-    """The search in `q`; None when there is none."""
-    text = request.query.get("q", "")
+    """The search in the parameter `q`; None when there is none."""
+    return parsed_query(request.query.get("q", ""))
+
+
+def parsed_query(text: str) -> Query | None:
+    """The search given as `q`; None when it is blank. A Problem when it is invalid."""
     if not text.strip():
         return None
     try:

@@ -4,17 +4,17 @@ replay's fields name those of the JSON."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-from uuid import UUID
 
 import msgspec
 from aiohttp import web
 from msgspec.structs import asdict
 
-from app.core.clock import EPOCH
+from app.core.clock import EARLIEST_US, LATEST_US, microseconds
 from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.ids import is_id
 from app.core.model import Endpoint
 from app.core.record import Headers, Record
 from app.core.replay.spec import (
@@ -35,10 +35,8 @@ from app.core.replay.spec import (
     ReplaySpec,
 )
 from app.core.rules import FieldError
-from app.core.search.parse import parse
-from app.core.search.query import QueryError
-from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
-from app.server.api.problems import Problem, query_problem
+from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging, parsed_query
+from app.server.api.problems import Problem
 from app.server.api.routes import (
     LOCATED,
     Calls,
@@ -303,30 +301,13 @@ def full_spec(given: ReplayIn, endpoints: Endpoints) -> ReplaySpec:
 
 def _matching(given: ReplayIn, endpoints: Endpoints) -> MatchingRequests:
     endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
-    if given.q.strip():
-        try:
-            parse(given.q)
-        except QueryError as error:
-            raise query_problem("q", error) from None
+    parsed_query(given.q)
     return MatchingRequests(
         endpoint_id=endpoint_id,
         query=given.q.strip(),
-        received_after=_microseconds(given.after),
-        received_before=_microseconds(given.before),
+        received_after=None if given.after is None else microseconds(given.after),
+        received_before=None if given.before is None else microseconds(given.before),
     )
-
-
-def _is_in_range(moment: datetime) -> bool:
-    """Whether it can be written in UTC: its offset can lead out of the first and the last year."""
-    try:
-        moment.astimezone(UTC)
-    except OverflowError:
-        return False
-    return True
-
-
-def _microseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def _destination(url: str | None, slug: str | None) -> ReplayDestination:
@@ -359,17 +340,10 @@ def _source_errors(given: ReplayIn) -> list[FieldError]:
     selecting = {"endpoint": given.endpoint, "q": given.q, "after": given.after, "before": given.before}
     errors = [_exclusive(name, "ids") for name, value in selecting.items() if value]
     for at, one in enumerate(given.ids):
-        if not _is_id(one):
+        if not is_id(one):
             errors.append(FieldError(field=f"ids[{at}]", message=f"{one[:80]!r} is not a request's ID."))
             break
     return errors
-
-
-def _is_id(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False
 
 
 def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
@@ -377,7 +351,9 @@ def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
     if given.rate is not None and given.gaps == "original":
         errors.append(_exclusive("rate", 'gaps "original"'))
     for name in ("after", "before"):
-        if (moment := getattr(given, name)) is not None and not _is_in_range(moment):
+        moment = getattr(given, name)
+        # Its offset can lead out of the first and the last year.
+        if moment is not None and not EARLIEST_US <= microseconds(moment) <= LATEST_US:
             errors.append(FieldError(field=name, message=f"{name} must be in the years 1 to 9999 in UTC."))
     for name in ("scale", "longest_gap_ms"):
         if getattr(given, name) is not None and given.gaps != "original":
