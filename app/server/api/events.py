@@ -18,7 +18,7 @@ from app.core.model import Endpoint, Summary
 from app.server.api.event_log import POSITION_PATTERN, EventLog, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
-from app.server.api.problems import RETRY_AFTER_S, Problem, parameter_problem
+from app.server.api.problems import Problem, parameter_problem
 from app.server.api.protocol import ApiProtocol
 from app.server.api.requests import BATCH, BODY, CaptureFilter, described, full_request
 from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, json_response, route
@@ -136,7 +136,7 @@ class Followers:
         """A Problem when there are too many."""
         if len(self._followers) >= FOLLOWERS_MAX:
             detail = f"{FOLLOWERS_MAX} callers follow events or wait for requests already; end some of them."
-            raise Problem("too-many-followers", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
+            raise Problem("too-many-followers", detail)
         follower, protocol = Follower(request), request.protocol
         assert isinstance(protocol, ApiProtocol)
         protocol.on_lost = follower.leave
@@ -386,7 +386,7 @@ class FollowingCalls(Calls):
                 break
             if follower.stopping:
                 detail = "Hookline is stopping; wait again when it runs."
-                raise Problem("stopping", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
+                raise Problem("stopping", detail)
             if endpoint is not None and self._services.store.endpoints.by_id(endpoint.id) is None:
                 raise Problem("not-found", f"The endpoint {endpoint.slug!r} was deleted.")
             if not batch:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:hookline:problem:"
-RETRY_AFTER_S = 5
+UNAVAILABLE, RETRY_AFTER_S = 503, 5
 METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
 
 
@@ -115,11 +115,12 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
         *,
         status: int | None = None,
     ) -> None:
-        """`status` None: that of its kind."""
+        """`status` None: that of its kind. Each 503 says when to try again."""
         super().__init__(detail)
         self.kind = kind
         self.status = KINDS[kind].status if status is None else status
-        self.headers = dict(headers or {})
+        again = {"Retry-After": str(RETRY_AFTER_S)} if self.status == UNAVAILABLE else {}
+        self.headers = {**again, **(headers or {})}
         self.shape = ProblemOut(
             type=TYPE_PREFIX + kind,
             title=KINDS[kind].title,
@@ -176,8 +177,7 @@ def problem_of(error: HooklineError) -> Problem:
     """The problem for an error from elsewhere in the program."""
     kind = next((kind for one, kind in _KIND_OF.items() if isinstance(error, one)), "internal")
     errors = error.errors if isinstance(error, InvalidFieldsError) else ()
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if kind == "storage-unavailable" else None
-    return Problem(kind, str(error), errors, headers)
+    return Problem(kind, str(error), errors)
 
 
 def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Problem:

@@ -17,7 +17,7 @@ from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import DOWN
-from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
+from app.server.api.parameters import cursor_of, cursor_text, is_number, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import (
     ATTACHMENT,
@@ -121,7 +121,7 @@ class StateCalls(Calls):
     async def raw(self, request: web.Request) -> web.Response:
         """A refused request as received, at most 64 KiB."""
         text = request.match_info["id"]
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+        number = int(text) if is_number(text) else 0
         data = self._services.refused.raw(number)
         if data is None:
             raise Problem("not-found", f"No refused request has the ID {text!r}.")

@@ -18,7 +18,7 @@ from app.server.api.endpoints import EndpointCalls, TargetCalls
 from app.server.api.events import Followers, FollowingCalls
 from app.server.api.openapi import documented
 from app.server.api.probes import PATHS, Probes
-from app.server.api.problems import RETRY_AFTER_S, Problem, problems
+from app.server.api.problems import Problem, problems
 from app.server.api.protocol import SERVER_NAME, ApiConnections, ApiProtocol
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
@@ -106,8 +106,7 @@ def guard(token: str, host: str) -> Middleware:
         protocol.authorized()
         if protocol.crowded:
             detail = "All connections to this API have a call in progress; end some of them."
-            headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
-            raise Problem("too-many-connections", detail, headers=headers)
+            raise Problem("too-many-connections", detail, headers={"Connection": "close"})
         return await handler(request)
 
     return check
