@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output, visible, when_text
@@ -19,18 +19,16 @@ if TYPE_CHECKING:
 V = TypeVar("V", "Summary", "Delivery", "Replay")
 
 LAST = "@last"
-ID_HELP = (
-    f"a request's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
-    f" {LAST} is the newest request, {LAST}:SLUG the newest request of an endpoint"
-)
-DELIVERY_HELP = (
-    f"a delivery's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
-    f" {LAST} is the delivery queued last, {LAST}:SLUG the last one of an endpoint"
-)
-REPLAY_HELP = (
-    f"a replay's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
-    f" {LAST} is the replay started last"
-)
+
+
+def _id_help(noun: str, last: str) -> str:
+    start = f"the start of it ({BEGINNING_MIN} or more characters, enough to be unique)"
+    return f"a {noun}'s ID, or {start}; {LAST} is {last}"
+
+
+ID_HELP = _id_help("request", f"the newest request, {LAST}:SLUG the newest request of an endpoint")
+DELIVERY_HELP = _id_help("delivery", f"the delivery queued last, {LAST}:SLUG the last one of an endpoint")
+REPLAY_HELP = _id_help("replay", "the replay started last")
 SLUG_HELP = "the last part of the endpoint's URL"
 TARGET_HELP = "the target's number, as hookline targets lists it"
 SHOWN_MIN = 13
@@ -64,79 +62,77 @@ async def with_short_ids(out: Output, found: AsyncIterator[V]) -> AsyncIterator[
         yield short_id(previous.id, *([before] if before else [])) if out.terminal else previous.id, previous
 
 
+class _Kind(NamedTuple):
+    """Records that are named by their ids. `listed` gets the API, and the `endpoint`, the `id_start` and the `count` of
+    those to list, the last one first. `nothing` says that there are none, `row` describes one."""
+
+    nouns: tuple[str, str]
+    listed: Callable[..., AsyncIterator[Any]]
+    nothing: str
+    row: Callable[[Any], str]
+
+
+async def _replays(api: ApiClient, *, id_start: str = "", count: int) -> AsyncIterator[Replay]:
+    async for replay in api.replays.list(None if id_start else count):
+        if replay.id.startswith(id_start):
+            yield replay
+
+
+_REQUESTS = _Kind(
+    ("request", "requests"),
+    lambda api, **which: api.requests.list(**which),
+    "No requests are stored yet.",
+    lambda one: f"{when_text(one.received_at)}  {one.endpoint}  {one.method} {one.target}",
+)
+_DELIVERIES = _Kind(
+    ("delivery", "deliveries"),
+    lambda api, **which: api.deliveries.list(**which),
+    "Nothing has been forwarded yet.",
+    lambda one: f"{when_text(one.queued_at)}  {one.endpoint}  {one.state}  {one.url}",
+)
+_REPLAYS = _Kind(
+    ("replay", "replays"),
+    _replays,
+    "Nothing has been replayed yet.",
+    lambda one: f"{when_text(one.created_at)}  {one.state}",
+)
+
+
 async def request_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no request matches, or more than one."""
-    slug = _slug_of_last(text)
-    return await _whole_id(
-        text,
-        ("request", "requests"),
-        api.requests.list(slug, count=1),
-        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.",
-        starting=lambda start: api.requests.list(id_start=start, count=NAMED_MAX + 1),
-        row=lambda one: f"{when_text(one.received_at)}  {one.endpoint}  {one.method} {one.target}",
-    )
+    return await _whole_id(api, _REQUESTS, text)
 
 
 async def delivery_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no delivery matches, or more than one."""
-    slug = _slug_of_last(text)
-    return await _whole_id(
-        text,
-        ("delivery", "deliveries"),
-        api.deliveries.list(endpoint=slug, count=1),
-        "Nothing has been forwarded yet." if slug is None else f"Endpoint {slug!r} has no deliveries.",
-        starting=lambda start: api.deliveries.list(id_start=start, count=NAMED_MAX + 1),
-        row=lambda one: f"{when_text(one.queued_at)}  {one.endpoint}  {one.state}  {one.url}",
-    )
+    return await _whole_id(api, _DELIVERIES, text)
 
 
 async def replay_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no replay matches, or more than one."""
-
-    async def starting(start: str) -> AsyncIterator[Replay]:
-        async for replay in api.replays.list():
-            if replay.id.startswith(start):
-                yield replay
-
     if is_last(text) and text != LAST:
-        raise _unknown(("replay", "replays"), text)
-    return await _whole_id(
-        text,
-        ("replay", "replays"),
-        api.replays.list(1),
-        "Nothing has been replayed yet.",
-        starting=starting,
-        is_checked=True,
-        row=lambda one: f"{when_text(one.created_at)}  {one.state}",
-    )
+        raise _unknown(_REPLAYS, text)
+    return await _whole_id(api, _REPLAYS, text, is_checked=True)
 
 
-async def _whole_id(
-    text: str,
-    nouns: tuple[str, str],
-    last: AsyncIterator[V],
-    nothing: str,
-    *,
-    starting: Callable[[str], AsyncIterator[V]],
-    row: Callable[[V], str],
-    is_checked: bool = False,
-) -> str:
-    """The id that `text` stands for: that of the `last` record (`nothing` says that there is none), or the only one of
-    those `starting` so, each of which `row` describes. A complete id is looked up only where it `is_checked`."""
+async def _whole_id(api: ApiClient, kind: _Kind, text: str, *, is_checked: bool = False) -> str:
+    """The id that `text` stands for. A complete one is looked up only if it `is_checked`."""
     if is_last(text):
-        async for one in last:
-            return one.id
-        raise CliError(nothing, Exit.FAILURE)
+        slug = text.partition(":")[2]
+        async for one in kind.listed(api, count=1, **({"endpoint": slug} if slug else {})):
+            return str(one.id)
+        raise CliError(f"Endpoint {slug!r} has no {kind.nouns[1]}." if slug else kind.nothing, Exit.FAILURE)
     if not is_checked:
         with suppress(ValueError):
             return whole_id(text)
-    beginning = id_beginning(text)
-    found = [] if beginning is None else [one async for one in starting(beginning)]
+    found = []
+    if (beginning := id_beginning(text)) is not None:
+        found = [one async for one in kind.listed(api, id_start=beginning, count=NAMED_MAX + 1)]
     if not found:
-        raise _unknown(nouns, text)
+        raise _unknown(kind, text)
     if len(found) > 1:
-        raise _ambiguous(nouns[1], text, [one.id for one in found], [row(one) for one in found])
-    return found[0].id
+        raise _ambiguous(kind.nouns[1], text, [one.id for one in found], [kind.row(one) for one in found])
+    return str(found[0].id)
 
 
 async def target_named(api: ApiClient, text: str) -> tuple[Endpoint, Target]:
@@ -168,13 +164,9 @@ async def each_id(
     return list(ids), missing
 
 
-def _slug_of_last(text: str) -> str | None:
-    """The endpoint in `@last:SLUG`."""
-    return text.partition(":")[2] or None if is_last(text) else None
-
-
-def _unknown(nouns: tuple[str, str], text: str) -> CliError:
-    return CliError(f"No {nouns[0]} has the ID {text!r}. See hookline {nouns[1]}.", Exit.FAILURE)
+def _unknown(kind: _Kind, text: str) -> CliError:
+    one, many = kind.nouns
+    return CliError(f"No {one} has the ID {text!r}. See hookline {many}.", Exit.FAILURE)
 
 
 def _ambiguous(kind: str, text: str, ids: list[str], rows: list[str]) -> CliError:
