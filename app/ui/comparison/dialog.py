@@ -31,11 +31,10 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox
-from app.ui.widgets.segmented import Segmented
 
 PAGE = 50
 """Requests compared at once: a page is one turn of the GUI thread."""

@@ -37,9 +37,9 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, stack, vbox
-from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints

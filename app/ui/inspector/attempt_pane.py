@@ -36,10 +36,10 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from app.db.captures import Captures

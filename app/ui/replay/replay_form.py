@@ -35,11 +35,10 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.text_fields import DecimalField, DurationField, NumberField, TextField
 
 TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"

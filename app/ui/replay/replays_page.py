@@ -50,11 +50,11 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, NoticeBox, Page
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label
 from app.ui.widgets.layout import hbox, stack, vbox
 from app.ui.widgets.rows import NONE, RIGHT, Column, Rows, RowsList, RowsView, paint_line
-from app.ui.widgets.segmented import Segmented
 
 LIST_WIDTH, NARROW_LIST, NARROW = 300, 224, 900
 LEAST = QSize(0, 120)

@@ -32,10 +32,10 @@ from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import by_keyboard
 from app.ui.widgets.labels import FittingLabel, plain_tooltip
 from app.ui.widgets.layout import Space, Stretch, hbox, vbox
-from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from app.db.queries import Activity

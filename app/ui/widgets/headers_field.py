@@ -27,11 +27,11 @@ from app.core.rules import headers_error
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import is_enter
 from app.ui.widgets.labels import plain_tooltip, style
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
-from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.text_fields import TextArea, raw_text
 
 GRID, TEXT = "grid", "text"

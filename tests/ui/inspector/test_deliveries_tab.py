@@ -33,8 +33,8 @@ from app.ui.inspector.attempt_list import AttemptRows, Attempts, row_words, rows
 from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.tabs import DELIVERIES
 from app.ui.theme.theme import Theme
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import bring_into_view
-from app.ui.widgets.segmented import Segmented
 from tests import factories
 from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, fail_replay, finish, not_sent
 from tests.factories import attempt

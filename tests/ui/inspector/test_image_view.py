@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from app.ui.inspector.body.image_decoder import PIXELS_MAX, SIDE_MAX, decoded
-from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.fields import Segmented
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import activate, settle, until
 

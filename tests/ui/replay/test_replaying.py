@@ -22,8 +22,8 @@ from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import RANGE
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import FileDialog, Question
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.headers_field import NAME, TEXT, VALUE
-from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 from tests import factories
 from tests.ui.desk import shown as shown_window

@@ -33,10 +33,10 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 
 VIEWS = (
