@@ -256,7 +256,7 @@ class ResponsesView(QWidget):
         self._split.addWidget(self._part(self.body_title, (self.previous, self.following), self.body, self.notes))
         self._split.setStretchFactor(1, 1)
         self._split.splitterMoved.connect(self._divider_moved)
-        vbox(top, titles, line(self), (self._split, 1), inside=self, spacing=0, margins=0)
+        vbox(top, titles, line(self), (self._split, 1), inside=self, spacing=0)
 
     def _part(
         self, title: QWidget, buttons: Sequence[QWidget], content: QWidget, notes: QWidget | None = None
@@ -271,7 +271,7 @@ class ResponsesView(QWidget):
             spacing=0,
             margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
         )
-        column = vbox(row, inside=part, spacing=0, margins=0)
+        column = vbox(row, inside=part, spacing=0)
         if notes is not None:
             notes.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_2)
             column.addWidget(notes)
@@ -295,7 +295,6 @@ class _SideTitle(QWidget):
             (self.failure, 1),
             inside=self,
             spacing=metrics.SPACE_2,
-            margins=0,
         )
 
     def show_response(self, response: ComparedResponse, *, different: bool) -> None:
@@ -348,7 +347,7 @@ class _AlignedText(QWidget):
         self._theme = theme
         self._rows: Sequence[AlignedRow] = ()
         self.sides = (_Side(0, theme, self), _Side(1, theme, self))
-        hbox((self.sides[0], 1), line(self, vertical=True), (self.sides[1], 1), inside=self, spacing=0, margins=0)
+        hbox((self.sides[0], 1), line(self, vertical=True), (self.sides[1], 1), inside=self, spacing=0)
         for side, other in (self.sides, reversed(self.sides)):
             side.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
             side.horizontalScrollBar().valueChanged.connect(other.horizontalScrollBar().setValue)

@@ -41,7 +41,7 @@ class RetentionControl(QWidget):
         self.days.setFixedWidth(104)
         self.slider.valueChanged.connect(self._slid)
         self.days.changed.connect(self._typed)
-        hbox((self.slider, 1), self.days, inside=self, spacing=metrics.SPACE_4, margins=0)
+        hbox((self.slider, 1), self.days, inside=self, spacing=metrics.SPACE_4)
         self.setFocusProxy(self.days)
 
     def value(self) -> int:
@@ -115,7 +115,7 @@ class _BodyField(QWidget):
         self.setFocusProxy(self.text)
         self.format = FormatJsonButton(self.text, theme, tasks, parent)
         keep_room(self.format)
-        vbox(self.default, self.text, inside=self, spacing=metrics.SPACE_2, margins=0)
+        vbox(self.default, self.text, inside=self, spacing=metrics.SPACE_2)
         self.default.toggled.connect(self.text.setHidden)
         self.default.toggled.connect(self.changed)
         self.text.changed.connect(self.changed)
@@ -167,7 +167,7 @@ class EndpointForm(Form):
         self.more_button.toggled.connect(self.show_more)
         column.addWidget(self.more_button, 0, Qt.AlignmentFlag.AlignLeft)
         self._more = QWidget(self)
-        more = vbox(inside=self._more, spacing=metrics.SPACE_4, margins=0)
+        more = vbox(inside=self._more, spacing=metrics.SPACE_4)
         self.url_section = self._url() if with_slug else None
         for section in (
             self._storage(),

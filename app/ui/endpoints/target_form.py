@@ -45,7 +45,7 @@ class FileField(QWidget):
         self.path.setAccessibleName(name[0].upper() + name[1:])
         self.browse = Button("Choose…", theme, self)
         self.browse.setAccessibleName(f"Choose {name}")
-        hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2, margins=0)
+        hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2)
         self.setFocusProxy(self.path)
         self.path.changed.connect(self.changed)
         self.browse.clicked.connect(self.choose)
@@ -177,7 +177,7 @@ class TargetState(QWidget):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2),
         )
-        vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3, margins=0)
+        vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3)
         self.pause.clicked.connect(partial(self.pause_requested.emit, True))
         self.resume.clicked.connect(partial(self.pause_requested.emit, False))
 

@@ -195,7 +195,7 @@ class ReplayEditor(SubmitDialog):
         self._pages.addWidget(self._beside(self.headers, self.original_headers, self.headers.room_below))
         self._pages.addWidget(self._beside(self.body_editor, self.original_body))
         content = QWidget(self)
-        vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2, margins=0)
+        vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2)
         split = self._split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.setProperty("part", "gap")

@@ -85,7 +85,7 @@ class _SeedField(QWidget):
         self.number = NumberField("Seed", 0, SEEDS, self, grouped=False)
         self.number.setAccessibleName("Seed")
         self.draw = Button("New seed", theme, self)
-        hbox((self.number, 1), self.draw, inside=self, spacing=metrics.SPACE_2, margins=0)
+        hbox((self.number, 1), self.draw, inside=self, spacing=metrics.SPACE_2)
         self.setFocusProxy(self.number)
         self._draw()
         self.number.changed.connect(self.changed)
@@ -124,7 +124,6 @@ class ReplayForm(Form):
             Stretch(),
             inside=self,
             spacing=metrics.SPACE_4,
-            margins=0,
         )
         self.touched.update(self.fields)
         self.changed.connect(self._show_fields)

@@ -167,12 +167,12 @@ class ReplaysPage(Page):
     def _lay_out(self) -> None:
         self._buttons = QWidget(self)
         row = (self.pause, self.cancel, self.repeat, self.change)
-        hbox(*row, inside=self._buttons, spacing=metrics.SPACE_2, margins=0)
+        hbox(*row, inside=self._buttons, spacing=metrics.SPACE_2)
         self.header.addWidget(self._buttons)
         self._list_card = Card(self, padding=1)
         self._list_card.body.addWidget(self.list)
         self._both = QWidget(self)
-        hbox(self._list_card, (Scrolling(self.details, LEAST, self._both), 1), inside=self._both, spacing=0, margins=0)
+        hbox(self._list_card, (Scrolling(self.details, LEAST, self._both), 1), inside=self._both, spacing=0)
         self._body = stack(self._both, self.empty)
         vbox(
             self.header,

@@ -63,7 +63,7 @@ class HeadersEditor(QWidget):
         self.room_below = self.error.minimumHeight() + metrics.SPACE_2
         """Pixels below what is edited."""
         bar = hbox(self.field.views, Stretch(), self.reset, spacing=metrics.SPACE_1)
-        vbox(bar, (self.field, 1), self.error, inside=self, spacing=metrics.SPACE_2, margins=0)
+        vbox(bar, (self.field, 1), self.error, inside=self, spacing=metrics.SPACE_2)
         self.field.changed.connect(self._edited)
         self.reset.clicked.connect(self._reset)
 
@@ -124,7 +124,7 @@ class BodyEditor(QWidget):
         for control in (self.format, self.wrap, self.choose, self.reset):
             control.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(control)
-        vbox(bar, (self._pages, 1), self._error, self.note, inside=self, spacing=metrics.SPACE_2, margins=0)
+        vbox(bar, (self._pages, 1), self._error, self.note, inside=self, spacing=metrics.SPACE_2)
         self.edit.textChanged.connect(self._edited)
         self.format.failed.connect(self.set_error)
         self.choose.clicked.connect(self._choose_file)

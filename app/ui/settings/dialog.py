@@ -307,7 +307,7 @@ class SettingsDialog(SubmitDialog):
             margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3),
         )
         scroll = FormScroll(self.form, self)
-        self.fill_columns(left, vbox(scroll, margins=0))
+        self.fill_columns(left, vbox(scroll))
         fill(self.footer, (self.status, 1), self.close_button, self.save_button)
         return scroll
 

@@ -67,7 +67,7 @@ class SettingsRow(LabeledField):
         words = vbox(Stretch(0), self.title, self._help, Stretch(0), spacing=2)
         row = hbox((words, 1), (self.control, 0, Qt.AlignmentFlag.AlignVCenter), spacing=metrics.SPACE_5)
         of_this_run = hbox((self.override, 1), self.keep_box, spacing=metrics.SPACE_5)
-        vbox(row, of_this_run, self._error, inside=self, spacing=2, margins=0)
+        vbox(row, of_this_run, self._error, inside=self, spacing=2)
 
     def set_override(self, text: str, *, keeps_room: bool) -> None:
         """Say that the value is of this run alone, and offer to keep it; "" when it is not."""
@@ -123,7 +123,7 @@ class SettingsSection(QWidget):
     def __init__(self, title: str, parent: QWidget, *rows: QWidget) -> None:
         super().__init__(parent)
         self.title = title
-        self.column = vbox(*rows, inside=self, spacing=metrics.SPACE_2, margins=0)
+        self.column = vbox(*rows, inside=self, spacing=metrics.SPACE_2)
 
 
 class _NotificationsRow(SettingsRow):

@@ -58,7 +58,7 @@ class JobProgress(QWidget):
         self.cancel = Button("Cancel", theme, self, kind="ghost")
         self.cancel.setAccessibleName(f"Cancel: {name}")
         words = vbox(self.bar, self.text, spacing=6)
-        hbox((words, 1), self.cancel, inside=self, spacing=metrics.SPACE_3, margins=0)
+        hbox((words, 1), self.cancel, inside=self, spacing=metrics.SPACE_3)
         self.hide()
 
     def show_step(self, step: str, done: int, total: int) -> None:
@@ -107,7 +107,6 @@ class BackupRows(QWidget):
             self.restore_progress,
             inside=self,
             spacing=metrics.SPACE_2,
-            margins=0,
         )
         self.result.hide()
         self.show_button.hide()

@@ -56,7 +56,7 @@ class OutdatedRow(QWidget):
         self.done.setAccessibleName(f"Done: the provider has the new URL of {name}")
         for button in (self.copy, self.done):
             button.setProperty("compact", True)
-        hbox(self.name, (self.facts, 1), self.copy, self.done, inside=self, spacing=metrics.SPACE_2, margins=0)
+        hbox(self.name, (self.facts, 1), self.copy, self.done, inside=self, spacing=metrics.SPACE_2)
         self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.copy.clicked.connect(partial(actions.copy_url, endpoint))
         self.done.clicked.connect(partial(actions.mark_updated, endpoint.id))
@@ -79,7 +79,7 @@ class OutdatedRows(QWidget):
         self._shown: tuple[object, ...] | None = None
         self.count = 0
         self.rows: list[OutdatedRow] = []
-        self._column = vbox(inside=self, spacing=0, margins=0)
+        self._column = vbox(inside=self, spacing=0)
         self._clock = QTimer(self, interval=TICK_MS)
         self._clock.timeout.connect(self._show_ages)
 

@@ -217,7 +217,7 @@ class OutputView(QWidget):
         margin = int(self.text.document().documentMargin())
         inside = vbox(self.text, margins=(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2))
         shown = QWidget(self)
-        vbox(top, line(shown), (inside, 1), inside=shown, spacing=0, margins=0)
+        vbox(top, line(shown), (inside, 1), inside=shown, spacing=0)
         self._stack = stack(empty, shown, inside=self)
 
     def show_tunnel(self, tunnel: Tunnel, program: str) -> None:
@@ -431,7 +431,7 @@ class TunnelPage(Page):
             spacing=metrics.SPACE_4,
             margins=metrics.SPACE_5,
         )
-        vbox(Scrolling(content, LEAST, self), inside=self, margins=0)
+        vbox(Scrolling(content, LEAST, self), inside=self)
 
 
 class _Tabs(QTabWidget):

@@ -125,7 +125,7 @@ class OptionForm(QWidget):
         super().__init__(parent)
         self._program = program
         self.fields = {option.name: OptionField(option, theme, self) for option in program.options}
-        column = vbox(inside=self, spacing=metrics.SPACE_4, margins=0)
+        column = vbox(inside=self, spacing=metrics.SPACE_4)
         for field in self.fields.values():
             column.addWidget(field)
             field.changed.connect(self._edited)
@@ -317,16 +317,7 @@ class ProgramPane(QWidget):
         content = QWidget(parent)
         content.setMaximumWidth(CONTENT_WIDTH)
         summary = label(shown(self.found.program.summary), "", content, wrap=True)
-        vbox(
-            summary,
-            self.path,
-            self.warning,
-            self._install_part,
-            self.form,
-            inside=content,
-            spacing=metrics.SPACE_3,
-            margins=0,
-        )
+        vbox(summary, self.path, self.warning, self._install_part, self.form, inside=content, spacing=metrics.SPACE_3)
         return hbox((content, 1), Stretch(0))
 
     def _lay_out(self) -> None:
@@ -342,7 +333,6 @@ class ProgramPane(QWidget):
             (self.search, 0, Qt.AlignmentFlag.AlignLeft),
             inside=self._install_part,
             spacing=metrics.SPACE_2,
-            margins=0,
         )
         inside = QWidget(self)
         inside.setProperty("transparent", True)
@@ -367,5 +357,5 @@ class ProgramPane(QWidget):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
         )
-        vbox((self._area, 1), footer, inside=self, spacing=0, margins=0)
+        vbox((self._area, 1), footer, inside=self, spacing=0)
         self._footer = footer

@@ -160,7 +160,7 @@ class ProgramsView(QWidget):
         self.panes: dict[str, ProgramPane] = {}
         self._stack = QStackedWidget(self)
         left = vbox(self.list, margins=(metrics.SPACE_2, 0, metrics.SPACE_1, 0))
-        hbox(left, line(self, vertical=True), (self._stack, 1), inside=self, spacing=0, margins=0)
+        hbox(left, line(self, vertical=True), (self._stack, 1), inside=self, spacing=0)
         self.list.chosen.connect(self._choose)
         actions.changed.connect(self._follow)
         actions.refused.connect(self.show_error)

@@ -139,7 +139,7 @@ class FolderField(QWidget):
         self.problem = label("", "error", self)
         self.problem.hide()
         row = hbox((self.path, 1), self.open_button, spacing=metrics.SPACE_2)
-        vbox(row, self.problem, inside=self, spacing=metrics.SPACE_1, margins=0)
+        vbox(row, self.problem, inside=self, spacing=metrics.SPACE_1)
 
     @Slot()
     def open(self) -> None:

@@ -68,7 +68,7 @@ class Dialog(QDialog):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3),
         )
-        vbox(header_frame, self.edge, (self.content_area, 1), footer_frame, inside=self, spacing=0, margins=0)
+        vbox(header_frame, self.edge, (self.content_area, 1), footer_frame, inside=self, spacing=0)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
         """Fill the dialog with a list and the details of its selected item, separated by a line."""

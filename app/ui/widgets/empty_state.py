@@ -52,7 +52,7 @@ class EmptyState(QWidget):
         picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         if not icon:
             picture.setPixmap(mark(52))
-        vbox(picture, inside=self.tile, margins=0)
+        vbox(picture, inside=self.tile)
         self.title = label(title, "heading", content)
         self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text = label(text, "muted", content, wrap=True)
@@ -71,7 +71,7 @@ class EmptyState(QWidget):
             self.body.addSpacing(metrics.SPACE_2)
             self.body.addWidget(self.button, 0, centre)
         self.body.addStretch(3)
-        vbox(Scrolling(content, LEAST, self), inside=self, margins=0)
+        vbox(Scrolling(content, LEAST, self), inside=self)
         self.set_text_width(TEXT_WIDTH)
 
     def set_text_width(self, most: int) -> None:

@@ -79,11 +79,11 @@ class LabeledField(QWidget):
         return label("", "error", self, wrap=True)
 
     def lay_out(self, *, optional: bool) -> None:
-        self.header = hbox(self.title, margins=0)
+        self.header = hbox(self.title)
         if optional:
             self.header.addWidget(label("optional", "faint", self))
         self.header.addStretch(1)
-        vbox(self.header, self.control, self._error, self._help, inside=self, spacing=6, margins=0)
+        vbox(self.header, self.control, self._error, self._help, inside=self, spacing=6)
 
     def set_help(self, text: str, tooltip: str = "") -> None:
         """Replace the help text."""

@@ -46,7 +46,7 @@ class Section(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.column = vbox(label(title.upper(), "section", self), inside=self, spacing=metrics.SPACE_3, margins=0)
+        self.column = vbox(label(title.upper(), "section", self), inside=self, spacing=metrics.SPACE_3)
 
     def add(self, *fields: QWidget) -> None:
         """Fields one below the other."""

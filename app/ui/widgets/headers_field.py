@@ -86,7 +86,7 @@ class HeadersField(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.grid)
         self._pages.addWidget(self.text)
-        vbox(self._pages, inside=self, margins=0)
+        vbox(self._pages, inside=self)
         self.set_value(())
         self.views.activated.connect(self._switch)
         for signal in (self.grid.rows.dataChanged, self.grid.rows.rowsInserted, self.grid.rows.rowsRemoved):

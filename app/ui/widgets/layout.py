@@ -33,16 +33,12 @@ Margins = int | tuple[int, int, int, int]
 """All four, or left, top, right and bottom."""
 
 
-def hbox(
-    *parts: Part, inside: QWidget | None = None, spacing: int | None = None, margins: Margins | None = None
-) -> QHBoxLayout:
-    """The layout of `inside`, or for another layout. Spacing and margins are in pixels; None is the style's."""
+def hbox(*parts: Part, inside: QWidget | None = None, spacing: int | None = None, margins: Margins = 0) -> QHBoxLayout:
+    """The layout of `inside`, or for another layout. In pixels; a spacing of None is the style's."""
     return _filled(QHBoxLayout() if inside is None else QHBoxLayout(inside), parts, spacing, margins)
 
 
-def vbox(
-    *parts: Part, inside: QWidget | None = None, spacing: int | None = None, margins: Margins | None = None
-) -> QVBoxLayout:
+def vbox(*parts: Part, inside: QWidget | None = None, spacing: int | None = None, margins: Margins = 0) -> QVBoxLayout:
     return _filled(QVBoxLayout() if inside is None else QVBoxLayout(inside), parts, spacing, margins)
 
 
@@ -54,9 +50,8 @@ def stack(*pages: QWidget, inside: QWidget | None = None) -> QStackedLayout:
     return layout
 
 
-def _filled(box: _Box, parts: Iterable[Part], spacing: int | None, margins: Margins | None) -> _Box:
-    if margins is not None:
-        box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
+def _filled(box: _Box, parts: Iterable[Part], spacing: int | None, margins: Margins) -> _Box:
+    box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     if spacing is not None:
         box.setSpacing(spacing)
     fill(box, *parts)

@@ -37,7 +37,7 @@ class NoticeText(QWidget):
         self._text, self._open = "", False
         line = hbox(self._line, self._advice, Stretch(), spacing=metrics.SPACE_2)
         centre = Qt.AlignmentFlag.AlignVCenter
-        hbox((vbox(line, self._all), 1), (self.details, 0, centre), inside=self, spacing=metrics.SPACE_2, margins=0)
+        hbox((vbox(line, self._all), 1), (self.details, 0, centre), inside=self, spacing=metrics.SPACE_2)
 
     def text(self) -> str:
         """All of it, without the advice."""
