@@ -16,7 +16,6 @@ from app.ui.commands.command import CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyCaps, KeyNames, key_names_of, spoken_keys
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import SearchField
@@ -86,11 +85,10 @@ class ShortcutsDialog(Dialog):
         self.blocks = [GroupBlock(group, rows, theme, self) for group, rows in shortcut_rows(registry).items()]
         self.no_matches = label("No matches.", "faint", self)
         self.no_matches.hide()
-        self.close_button = Button("Close", theme, self)
+        self.close_button = self.make_close_button("Close")
         self.close_button.setAutoDefault(False)  # Enter after a search must not close the dialog
         self._lay_out()
         self.search.textChanged.connect(self._filter)
-        self.close_button.clicked.connect(self.reject)
         self.search.setFocus()
         self.resize(self.sizeHint())
 

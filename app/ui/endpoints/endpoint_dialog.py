@@ -22,7 +22,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import confirm_storage_limit
-from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import SubmitDialog
@@ -55,7 +54,7 @@ class EndpointDialog(SubmitDialog):
         self.unsaved = changes or "The new endpoint has not been created."
         self.url = CopyField("", theme, self, what="capture URL")
         self.problem = label("", "error", self, wrap=True)
-        self.cancel = Button("Cancel", theme, self)
+        self.cancel = self.make_close_button("Cancel")
         self.submit_button = self.make_submit_button("Save" if endpoint else "Create endpoint")
         self._lay_out()
         self._subscriptions = Subscriptions(services.bus)
@@ -66,7 +65,6 @@ class EndpointDialog(SubmitDialog):
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
         self.form.targets.clicked.connect(self.open_targets)
-        self.cancel.clicked.connect(self.reject)
         self.refresh()
         self.resize(self.sizeHint())
         self.form["name"].setFocus()

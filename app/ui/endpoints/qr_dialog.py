@@ -148,12 +148,11 @@ class QrDialog(Dialog):
         self.warning.buttons.addWidget(self.tunnel_button)
         self.status = label("", "success", self, wrap=True)
         self.save_button = Button("Save…", theme, self, icon="download")
-        self.close_button = Button("Close", theme, self, kind="primary")
+        self.close_button = self.make_close_button("Close", kind="primary")
         self._lay_out()
         self.url.copied.connect(self._copied)
         self.tunnel_button.clicked.connect(self._request_tunnel)
         self.save_button.clicked.connect(self.save)
-        self.close_button.clicked.connect(self.reject)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.follow_urls(self.refresh)
         for kind in (TunnelChanged, EndpointSaved):

@@ -68,7 +68,7 @@ class TargetsDialog(SubmitDialog):
         self.problem = label("", "error", self, wrap=True)
         self.removed = ElidedLabel("", "muted", self)
         self.undo_button = Button("Undo", theme, self, kind="link")
-        self.cancel = Button("Cancel", theme, self)
+        self.cancel = self.make_close_button("Cancel")
         self.save_button = self.make_submit_button("Save")
         self.counts = QueuedCounts(services, tasks, self)
         self._lay_out()
@@ -279,7 +279,6 @@ class TargetsDialog(SubmitDialog):
         self.forms.changed.connect(self._edited)
         self.forms.pause_requested.connect(self._pause)
         self.undo_button.clicked.connect(self.undo)
-        self.cancel.clicked.connect(self.reject)
         self.counts.changed.connect(self.refresh)
 
     def _lay_out(self) -> None:

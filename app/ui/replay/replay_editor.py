@@ -88,7 +88,7 @@ class ReplayEditor(SubmitDialog):
         self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo")
         self.problem = label("", "error", self, wrap=True)
         self.many = Button("Replay many…", theme, self, kind="ghost")
-        self.close_button = Button("Close", theme, self)
+        self.close_button = self.make_close_button("Close")
         self.send = self.make_submit_button("Send", "send")
         self.tabs = QTabBar(self)
         self._pages = QStackedWidget(self)
@@ -247,7 +247,6 @@ class ReplayEditor(SubmitDialog):
         self.show_original.toggled.connect(self._toggle_original)
         self.reset_line.clicked.connect(self._reset_line)
         self.many.clicked.connect(self._ask_for_many)
-        self.close_button.clicked.connect(self.reject)
         self.finished.connect(self.response.stop)
         self.send.setAutoDefault(False)
 

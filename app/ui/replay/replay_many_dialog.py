@@ -21,7 +21,6 @@ from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fit_screen import fit
@@ -59,7 +58,7 @@ class ReplayManyDialog(SubmitDialog):
             self.form.fill(like)
         self.plan = label("", "", self, wrap=True)
         self.problem = label("", "error", self, wrap=True)
-        self.cancel = Button("Cancel", theme, self)
+        self.cancel = self.make_close_button("Cancel")
         self.start = self.make_submit_button("Replay", "send")
         self._delay = QTimer(self, singleShot=True, interval=COUNT_AFTER_MS)
         self._lay_out()
@@ -118,7 +117,6 @@ class ReplayManyDialog(SubmitDialog):
     def _connect(self) -> None:
         self._delay.timeout.connect(self._recount)
         self.form.changed.connect(self._edited)
-        self.cancel.clicked.connect(self.reject)
         self.finished.connect(self._counting.stop)
 
     @Slot(str)

@@ -48,7 +48,7 @@ class OpenStoreDialog(Dialog):
         self.progress.setRange(0, 0)
         self.progress.setAccessibleName("Checking the store")
         self.state = label("", "small", self)
-        self.cancel = Button("Cancel", theme, self)
+        self.cancel = self.make_close_button("Cancel")
         self.open_button = Button("Open", theme, self, kind="primary")
         vbox(
             self.form.add("address", placeholder=EXAMPLE, mono=True, help_text=help_of("address")),
@@ -68,7 +68,6 @@ class OpenStoreDialog(Dialog):
         )
         self.form.load(given)
         self.form.changed.connect(self._edited)
-        self.cancel.clicked.connect(self.reject)
         self.open_button.clicked.connect(self.submit)
         self.open_button.setDefault(True)
         self._show_busy(False)

@@ -78,6 +78,11 @@ class Dialog(QDialog):
         self.body.addWidget(line(self))
         self.body.addLayout(columns, 1)
 
+    def make_close_button(self, text: str, *, kind: Kind = "secondary") -> Button:
+        button = Button(text, self.theme, self, kind=kind)
+        button.clicked.connect(self.reject)
+        return button
+
     @Slot(int)
     def _show_edge(self, scrolled: int) -> None:
         """Where the content is cut by the title."""
@@ -172,14 +177,13 @@ class Question(Dialog):
         self.title.setWordWrap(True)
         self.text = label(text, "muted", self, wrap=True)
         self.body.addWidget(self.text)
-        self.cancel = Button(cancel, theme, self)
+        self.cancel = self.make_close_button(cancel)
         self.confirm = Button(confirm, theme, self, kind=kind)
         self.option: QCheckBox | None = None
         self.option_checked = False
         """Whether the option is checked. A bool, because the box no longer exists once the question is answered."""
         self._without = self._with = QuestionText(title, text, confirm)
         fill(self.footer, Stretch(), self.cancel, self.confirm)
-        self.cancel.clicked.connect(self.reject)
         self.confirm.clicked.connect(self.accept)
         self.cancel.setDefault(True)
         self.cancel.setFocus()
