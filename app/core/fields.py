@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from app.core.record import Record
 from app.core.sizes import exact_size
 
-Unit = Literal["", "bytes", "days", "ms", "requests a second", "port", "file"]
+Unit = Literal["", "bytes", "days", "ms", "requests a second", "per second", "port", "file"]
 """Of a number, or what it counts; `port`: its digits are not grouped. `file`: the path of one."""
 
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec.structs import replace
 
 from app.core.delivery import RequestEdit
+from app.core.fields import Field
 from app.core.hop_by_hop import FRAMING
 from app.core.record import Record
-from app.core.rules import FieldError, forward_url_error, headers_error, slug_error
+from app.core.rules import FieldError, field_errors, forward_url_error, headers_error, slug_error
 from app.core.target import full_url
+
+CONCURRENCY_MAX = 64
+TIMES_MAX = 100_000
+RATE_MIN, RATE_MAX = 0.001, 10_000
+SCALE_MAX = 1_000
+GAP_MAX_MS, DELAY_MAX_MS = 24 * 3_600_000, 600_000
+SEED_MAX = 2**63 - 1
+"""The store's integers are signed and have 64 bits."""
 
 
 class ChosenRequests(Record, frozen=True, tag="ids"):
@@ -64,7 +74,7 @@ class BackToBack(Record, frozen=True, tag="back_to_back"):
 class FixedRate(Record, frozen=True, tag="rate"):
     """Evenly spaced."""
 
-    per_second: float
+    per_second: Annotated[float, Field(title="Rate", low=RATE_MIN, high=RATE_MAX, unit="per second")]
 
 
 class OriginalGaps(Record, frozen=True, tag="gaps"):
@@ -73,8 +83,8 @@ class OriginalGaps(Record, frozen=True, tag="gaps"):
     `scale` multiplies every gap: 0.5 is twice as fast. No scaled gap is longer than `longest_gap_ms` (None: no limit).
     """
 
-    scale: float = 1.0
-    longest_gap_ms: int | None = None
+    scale: Annotated[float, Field(title="Scale", low=0, high=SCALE_MAX)] = 1.0
+    longest_gap_ms: Annotated[int | None, Field(title="Longest gap", low=0, high=GAP_MAX_MS, unit="ms")] = None
 
 
 Pace = BackToBack | FixedRate | OriginalGaps
@@ -88,12 +98,12 @@ class Faults(Record, frozen=True):
     the first part of the body.
     """
 
-    duplicate: float = 0.0
-    swap: float = 0.0
-    drop: float = 0.0
-    delay: float = 0.0
-    delay_max_ms: int = 1_000
-    cut_off: float = 0.0
+    duplicate: Annotated[float, Field(title="Duplicate", low=0, high=1)] = 0.0
+    swap: Annotated[float, Field(title="Swap", low=0, high=1)] = 0.0
+    drop: Annotated[float, Field(title="Drop", low=0, high=1)] = 0.0
+    delay: Annotated[float, Field(title="Delay", low=0, high=1)] = 0.0
+    delay_max_ms: Annotated[int, Field(title="Longest delay", low=0, high=DELAY_MAX_MS, unit="ms")] = 1_000
+    cut_off: Annotated[float, Field(title="Cut off", low=0, high=1)] = 0.0
 
     @property
     def enabled(self) -> bool:
@@ -111,10 +121,10 @@ class ReplaySpec(Record, frozen=True):
     source: ReplaySource
     destination: ReplayDestination = OwnTargets()
     pace: Pace = BackToBack()
-    concurrency: int = 1
-    times: int = 1
+    concurrency: Annotated[int, Field(title="Concurrency", low=1, high=CONCURRENCY_MAX)] = 1
+    times: Annotated[int, Field(title="Times", low=1, high=TIMES_MAX)] = 1
     faults: Faults = Faults()
-    seed: int = 0
+    seed: Annotated[int, Field(title="Seed", low=0, high=SEED_MAX)] = 0
     incomplete: bool = False
     edit: RequestEdit | None = None
 
@@ -215,13 +225,6 @@ def received_until(source: ReplaySource, at: int) -> ReplaySource:
     return replace(source, received_before=at if source.received_before is None else min(source.received_before, at))
 
 
-CONCURRENCY_MAX = 64
-TIMES_MAX = 100_000
-RATE_MIN, RATE_MAX = 0.001, 10_000
-SCALE_MAX = 1_000
-GAP_MAX_MS, DELAY_MAX_MS = 24 * 3_600_000, 600_000
-SEED_MAX = 2**63 - 1
-"""The store's integers are signed and have 64 bits."""
 ONE_EDITED = "Only a single request can be edited before it is replayed."
 METHOD_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$"
 _METHOD = re.compile(METHOD_PATTERN)
@@ -238,87 +241,28 @@ def with_full_urls(spec: ReplaySpec) -> ReplaySpec:
 
 def replay_errors(spec: ReplaySpec, own_bases: Sequence[str] = ()) -> list[FieldError]:
     """All rules that a replay breaks, in the order of the form's fields. `own_bases` as in `forward_url_error`."""
-    return list(_errors(spec, own_bases))
-
-
-def _errors(spec: ReplaySpec, own_bases: Sequence[str]) -> Iterator[FieldError]:
-    yield from _source_errors(spec.source)
-    yield from _destination_errors(spec.destination, own_bases)
-    yield from _pace_errors(spec)
-    checks = (
-        ("concurrency", "Concurrency", spec.concurrency, 1, CONCURRENCY_MAX),
-        ("times", "Times", spec.times, 1, TIMES_MAX),
-        ("seed", "Seed", spec.seed, 0, SEED_MAX),
-        ("faults.delay_max_ms", "Longest delay in ms", spec.faults.delay_max_ms, 0, DELAY_MAX_MS),
-    )
-    for field, label, value, least, most in checks:
-        yield from _range_error(field, label, value, least, most)
-    yield from _fault_errors(spec.faults)
-    if spec.edit is not None:
-        yield from _edit_errors(spec.edit, spec.source, own_bases)
-
-
-def _source_errors(source: ReplaySource) -> Iterator[FieldError]:
-    if isinstance(source, ChosenRequests) and not source.ids:
-        yield FieldError(field="source.ids", message="Select at least one request to replay.")
-    if not isinstance(source, MatchingRequests) or source.received_after is None or source.received_before is None:
-        return
-    if source.received_after >= source.received_before:
-        yield FieldError(field="source.received_before", message="The time range must end after it begins.")
-
-
-def _destination_errors(destination: ReplayDestination, own_bases: Sequence[str]) -> Iterator[FieldError]:
+    source, destination, edit = spec.source, spec.destination, spec.edit
+    others: dict[str, str | None] = {}
+    if isinstance(source, ChosenRequests):
+        others["source.ids"] = None if source.ids else "Select at least one request to replay."
+    elif source.received_after is not None and source.received_before is not None:
+        ends = source.received_after < source.received_before
+        others["source.received_before"] = None if ends else "The time range must end after it begins."
     if isinstance(destination, OneUrl):
-        message = forward_url_error(full_url(destination.url), own_bases, "Replay URL")
-        yield from _error("destination.url", message)
-    if isinstance(destination, OtherEndpoint):
-        yield from _error("destination.slug", slug_error(destination.slug))
-
-
-def _pace_errors(spec: ReplaySpec) -> Iterator[FieldError]:
-    pace = spec.pace
-    if isinstance(pace, FixedRate) and not RATE_MIN <= pace.per_second <= RATE_MAX:
-        text = f"Rate must be {RATE_MIN:g} to {RATE_MAX:,} per second, not {pace.per_second:,g}."
-        yield FieldError(field="pace.per_second", message=text)
-    if not isinstance(pace, OriginalGaps):
-        return
-    if not 0 <= pace.scale <= SCALE_MAX:
-        text = f"Scale must be 0 to {SCALE_MAX:,}, not {pace.scale:,g}."
-        yield FieldError(field="pace.scale", message=text)
-    if pace.longest_gap_ms is not None:
-        yield from _range_error("pace.longest_gap_ms", "Longest gap in ms", pace.longest_gap_ms, 0, GAP_MAX_MS)
-
-
-def _fault_errors(faults: Faults) -> Iterator[FieldError]:
-    for field, label in (
-        ("duplicate", "Duplicate"),
-        ("swap", "Swap"),
-        ("drop", "Drop"),
-        ("delay", "Delay"),
-        ("cut_off", "Cut off"),
-    ):
-        probability: float = getattr(faults, field)
-        if not 0 <= probability <= 1:
-            text = f"{label} must be a probability from 0 to 1, not {probability:g}."
-            yield FieldError(field=f"faults.{field}", message=text)
-
-
-def _edit_errors(edit: RequestEdit, source: ReplaySource, own_bases: Sequence[str]) -> Iterator[FieldError]:
-    if not isinstance(source, ChosenRequests) or len(source.ids) != 1:
-        yield FieldError(field="edit", message=ONE_EDITED)
+        others["destination.url"] = forward_url_error(full_url(destination.url), own_bases, "Replay URL")
+    elif isinstance(destination, OtherEndpoint):
+        others["destination.slug"] = slug_error(destination.slug)
+    if edit is None:
+        return list(field_errors(spec, others))
     if edit.method is not None and not _METHOD.fullmatch(edit.method):
-        yield FieldError(field="edit.method", message=f"Method: {edit.method[:40]!r} is not an HTTP method.")
+        others["edit.method"] = f"Method: {edit.method[:40]!r} is not an HTTP method."
     if edit.url is not None:
-        yield from _error("edit.url", forward_url_error(full_url(edit.url), own_bases, "URL"))
+        others["edit.url"] = forward_url_error(full_url(edit.url), own_bases, "URL")
     if edit.headers is not None:
-        yield from _error("edit.headers", headers_error(edit.headers, "Headers", FRAMING))
-
-
-def _error(field: str, message: str | None) -> Iterator[FieldError]:
-    if message:
-        yield FieldError(field=field, message=message)
-
-
-def _range_error(field: str, label: str, value: int, least: int, most: int) -> Iterator[FieldError]:
-    if not least <= value <= most:
-        yield FieldError(field=field, message=f"{label} must be {least:,} to {most:,}, not {value:,}.")
+        others["edit.headers"] = headers_error(edit.headers, "Headers", FRAMING)
+    of_one = isinstance(source, ChosenRequests) and len(source.ids) == 1
+    return [
+        *field_errors(replace(spec, edit=None), others),
+        *([] if of_one else [FieldError(field="edit", message=ONE_EDITED)]),
+        *field_errors(edit, others, "edit."),
+    ]

@@ -21,7 +21,6 @@ from app.core.replay.spec import (
     TIMES_MAX,
     Faults,
 )
-from app.core.replay.spec import DELAY_MAX_MS as FAULT_DELAY_MAX_MS
 from app.core.rules import (
     DELIVERY_HEADERS,
     FORWARD_URL_MAX,
@@ -75,7 +74,6 @@ def _headers(own: Iterable[str] = ()) -> Keywords:
 
 
 _POSITION: Keywords = {"minimum": 1}
-_PROBABILITY = _range(0, 1)
 _METHOD: Keywords = {"pattern": METHOD_PATTERN}
 _ID = "^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _BASE64: Keywords = {"pattern": "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"}
@@ -121,15 +119,11 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     EditIn: dict(_SENT),
     ReplayEndpointIn: _REPLAY,
     ReplayIn: {**_REPLAY, "ids": {"minItems": 1, "items": {"type": "string", "pattern": _ID}}},
-    Faults: {
-        **dict.fromkeys(("duplicate", "swap", "drop", "delay", "cut_off"), _PROBABILITY),
-        "delay_max_ms": _range(0, FAULT_DELAY_MAX_MS),
-    },
 }
 """What the fields of records that callers send have to be, beyond their declarations; of lists of texts, what each
 item has to be."""
 
-DECLARED: tuple[type[Record], ...] = (EndpointDraft, ResponseSettings, Forward, Auth, TargetDraft, RetryRule)
+DECLARED: tuple[type[Record], ...] = (EndpointDraft, ResponseSettings, Forward, Auth, TargetDraft, RetryRule, Faults)
 
 _GIVEN = {"not": {"type": "null"}}
 

@@ -240,7 +240,7 @@ async def test_a_wrong_replay_names_its_fields(desk: Desk) -> None:
         ({"gaps": "original", "scale": -1, "longest_gap_ms": -1, **TO}, ["scale", "longest_gap_ms"]),
         ({"gaps": "some", **TO}, ["gaps"]),
         ({"concurrency": 0, "times": 0, "seed": -1, **TO}, ["concurrency", "times", "seed"]),
-        ({"faults": {"drop": 2, "delay_max_ms": -1}, **TO}, ["faults.delay_max_ms", "faults.drop"]),
+        ({"faults": {"drop": 2, "delay_max_ms": -1}, **TO}, ["faults.drop", "faults.delay_max_ms"]),
         ({"faults": {"lose": 1}, **TO}, ["faults.lose"]),
         ({"edit": {"method": "PUT"}, **TO}, ["edit"]),
         ({"ids": [ID], "edit": {"method": "A B", "url": "x"}, **TO}, ["edit.method", "edit.url"]),
