@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from app.ui.tunnel.words import RUNNING, probed_text
 
 
 class TunnelActions(Commands):
-    """`changed` follows when `busy` or `checking` changed. `page_requested`: the user has to choose or complete
+    """`changed` follows when `checking` changed. `page_requested`: the user has to choose or complete
     something on the page. `refused` carries a program's ID and the error that kept it from being saved or started.
     """
 
@@ -34,8 +35,8 @@ class TunnelActions(Commands):
         super().__init__(theme, None, parent)
         self._say = self.announced.emit
         self._services, self._tunnels, self._tasks = services, services.tunnels, tasks
-        self.busy = False
-        """Whether a program is being saved, started or stopped."""
+        self._task: asyncio.Task[Any] | None = None
+        """Saves or starts a program."""
         self.checking = False
         self.start_command = self.command("Start tunnel", "play", self.start, self._is_running)
         self.stop_command = self.command("Stop tunnel", "stop", self.stop, self._is_off)
@@ -66,7 +67,7 @@ class TunnelActions(Commands):
     @Slot()
     def stop(self) -> None:
         """Stop it, or end its start."""
-        self._tasks.start(self._stop(), "stop the tunnel")
+        self._tasks.start(self._tunnels.stop(), "stop the tunnel")
 
     @Slot()
     def check(self) -> None:
@@ -95,11 +96,10 @@ class TunnelActions(Commands):
         self._tasks.start(self._tunnels.updated(endpoint_id), "note an updated URL")
 
     def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        if self.busy:
+        if self._task is None or self._task.done():
+            self._task = self._tasks.start(work, name)
+        else:
             work.close()
-            return
-        self._set_busy(True)
-        self._tasks.start(work, name)
 
     async def _start(self, program_id: str, values: Mapping[str, str] | None) -> None:
         try:
@@ -112,8 +112,6 @@ class TunnelActions(Commands):
         except (InvalidFieldsError, NotFoundError) as error:
             self.page_requested.emit()
             self.refused.emit(program_id, error)
-        finally:
-            self._set_busy(False)
 
     async def _save(self, program_id: str, values: Mapping[str, str]) -> None:
         try:
@@ -121,11 +119,6 @@ class TunnelActions(Commands):
             self.saved.emit(program_id)
         except InvalidFieldsError as error:
             self.refused.emit(program_id, error)
-        finally:
-            self._set_busy(False)
-
-    async def _stop(self) -> None:
-        await self._tunnels.stop()
 
     async def _check(self) -> None:
         try:
@@ -136,10 +129,6 @@ class TunnelActions(Commands):
 
     async def _change(self, changes: Mapping[str, Any]) -> None:
         await self._services.change_settings(changes)
-
-    def _set_busy(self, busy: bool) -> None:
-        self.busy = busy
-        self.changed.emit()
 
     def _is_running(self) -> str | None:
         if self._services.is_elsewhere:

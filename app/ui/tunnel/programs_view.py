@@ -162,7 +162,6 @@ class ProgramsView(QWidget):
         left = vbox(self.list, margins=(metrics.SPACE_2, 0, metrics.SPACE_1, 0))
         hbox(left, line(self, vertical=True), (self._stack, 1), inside=self, spacing=0)
         self.list.chosen.connect(self._choose)
-        actions.changed.connect(self._follow)
         actions.refused.connect(self.show_error)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
