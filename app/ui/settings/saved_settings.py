@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from app.core.fields import Field
+from app.core.fields import Field, fields_of
 from app.core.model import Plan
 from app.core.settings import Settings
 from app.ui.services import Services
@@ -28,23 +28,12 @@ def saved_settings(services: Services, *, starts: bool) -> SavedSettings:
 
 BACKUP, RESTORE = "backup", "restore"
 """What the window can ask the dialog to begin."""
-_SHOWN = (
-    "theme",
-    "start_at_sign_in",
-    "on_close",
-    "port",
-    "host",
-    "base_url",
-    "proxies",
-    "tunnel_program",
-    "tunnel_autostart",
-    "api_port",
-    "body_limit",
-)
-_SHOWN_STORAGE = ("storage_limit", "when_full", "response_limit", "disk_reserve")
+_NOT_SHOWN = {"api_host", "store", "window_captures"}
+_OF_FILE = {"storage_limit", "when_full", "disk_reserve"}
+"""A team's server has limits of its own."""
 
 
-def shown_settings(services: Services) -> tuple[str, ...]:
-    """Those with a row in the dialog; a team's server has limits of its own."""
-    storage = _SHOWN_STORAGE if services.store.file is not None else ("response_limit",)
-    return (*_SHOWN, "plan", *storage)
+def shown_settings(services: Services) -> list[str]:
+    """Those with a row in the dialog."""
+    left_out = _NOT_SHOWN if services.store.file is not None else _NOT_SHOWN | _OF_FILE
+    return [key for key in fields_of(SavedSettings) if key not in left_out]
