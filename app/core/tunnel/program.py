@@ -327,7 +327,7 @@ def saved_after(program: TunnelProgram, saved: Mapping[str, str], given: Mapping
     options = {option.name: option for option in program.options}
     errors = []
     for name, value in given.items():
-        message = _error(options[name], value) if name in options else _unknown(program, name)
+        message = option_error(options[name], value) if name in options else _unknown(program, name)
         if message:
             errors.append(FieldError(field=name, message=message))
     check_fields(errors)
@@ -390,7 +390,8 @@ def secrets_of(program: TunnelProgram, values: Mapping[str, str]) -> tuple[str, 
     return tuple(value for value in found if len(value) >= SECRET_MIN)
 
 
-def _error(option: TunnelOption, value: str) -> str | None:
+def option_error(option: TunnelOption, value: str) -> str | None:
+    """Why an option cannot have this value; an empty one removes it."""
     value = value.strip()
     if not value:
         return None

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh, saved_after
+from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh, option_error
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -123,7 +123,6 @@ class OptionForm(QWidget):
 
     def __init__(self, program: TunnelProgram, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._program = program
         self.fields = {option.name: OptionField(option, theme, self) for option in program.options}
         column = vbox(inside=self, spacing=metrics.SPACE_4)
         for field in self.fields.values():
@@ -180,16 +179,10 @@ class OptionForm(QWidget):
             field.setVisible(on)
         self.more.setVisible(not on)
 
-    def _error_of(self, name: str) -> str | None:
-        try:
-            saved_after(self._program, {}, {name: self.fields[name].value() or ""})
-        except InvalidFieldsError as error:
-            return shown(str(error))
-        return None
-
     @Slot(str)
     def _edited(self, name: str) -> None:
-        self.fields[name].set_error(self._error_of(name))
+        field = self.fields[name]
+        field.set_error(shown(option_error(field.option, field.value() or "") or ""))
         self.changed.emit()
 
 
