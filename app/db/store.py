@@ -9,13 +9,12 @@ from app.core.model import Counts
 from app.core.providers import Identify
 from app.core.role import Role
 from app.db.captures import Captures
-from app.db.deleting import Cleanup, Purging
+from app.db.deleting import Cleanup, Purging, StorageEviction
 from app.db.deliveries.deliveries import Deliveries
 from app.db.deliveries.replays import Replays
 from app.db.deliveries.response_pairs import ResponsePairReader
 from app.db.deliveries.targets import RemovedTargets, Targets
 from app.db.endpoints import Account, Endpoints, Tunnels
-from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.part import Shared
 from app.db.queries import Activity, ProviderStats
