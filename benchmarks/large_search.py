@@ -12,7 +12,7 @@ from typing import Any
 from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.search.parse import parse
-from app.db.postgres.search.indexing import GROUP
+from app.db.postgres.search import GROUP
 from app.db.raw_sql import execute
 from app.db.search.index.background_index import BATCH, MOST_WAITING
 from benchmarks.large_store import Place, open_store

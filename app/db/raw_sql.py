@@ -28,8 +28,7 @@ These files write SQL (a test compares):
 | `postgres/retention.py` | the server's clock, and the sizes of its tables |
 | `postgres/roles.py` | roles and their rights |
 | `postgres/schema.py` | functions, triggers and partitions |
-| `postgres/search/indexing.py` | texts of requests: a table for each group, which no model names |
-| `postgres/search/search.py` | the conditions are written by the search |
+| `postgres/search.py` | texts of requests: a table for each group, which no model names; what a search asks of them |
 | `postgres/server_checks.py` | a database that is read without the store |
 | `postgres/store_place.py` | locks of the server, and tables that only PostgreSQL has |
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions |

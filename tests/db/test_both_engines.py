@@ -84,7 +84,7 @@ async def search_the_same(both: list[Any], hands: list[Hands], number: int, monk
         expected = await ask(0, text, how)
         with monkeypatch.context() as patch:
             if at % 2:  # by groups, also within an endpoint
-                patch.setattr("app.db.postgres.search.search.FEW_OF_ENDPOINT", 0)
+                patch.setattr("app.db.postgres.search.FEW_OF_ENDPOINT", 0)
             assert await ask(1, text, how) == expected, (how, text)
             if at % 6 == 2:
                 without_index(both[1], patch)

@@ -18,7 +18,7 @@ from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown
 from app.db.postgres.nodes import living
 from app.db.postgres.roles import enter, role_of
 from app.db.postgres.schema import check_server, check_version, is_empty
-from app.db.postgres.search.indexing import MISSING, operators_of
+from app.db.postgres.search import MISSING, operators_of
 from app.db.raw_sql import execute, raw
 
 _UNREAD = warning("not known: the database cannot be read.", "See the check of the database.")

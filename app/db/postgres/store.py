@@ -34,8 +34,7 @@ from app.db.postgres.follow import NOTICES_S, TOLD, Changes, Follower, Listener,
 from app.db.postgres.nodes import Beat, TeamNodes
 from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
-from app.db.postgres.search.indexing import MISSING, Index, operators_of
-from app.db.postgres.search.search import Search
+from app.db.postgres.search import MISSING, Index, Search, operators_of
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits

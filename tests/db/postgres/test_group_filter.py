@@ -12,8 +12,8 @@ from peewee import Database
 
 from app.core.model import Endpoint
 from app.core.search.parse import parse
-from app.db.postgres.search.group_filter import FALSE, keys_between, number_keys, to_sql
-from app.db.postgres.search.search import read_groups
+from app.db.postgres.group_filter import FALSE, keys_between, number_keys, to_sql
+from app.db.postgres.search import read_groups
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from app.db.search.index.planner import to_index_query

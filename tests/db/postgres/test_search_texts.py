@@ -11,10 +11,9 @@ import pytest
 
 from app.core.model import Endpoint
 from app.db.postgres.database import PostgresDatabase
+from app.db.postgres.group_filter import Facts
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
-from app.db.postgres.search import indexing
-from app.db.postgres.search.group_filter import Facts
-from app.db.postgres.search.search import Group, zones
+from app.db.postgres.search import MISSING, Group, zones
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from app.db.search.index import background_index
@@ -128,7 +127,7 @@ async def test_without_the_extension_searches_work_and_the_store_says_so(
         connection.execute("GRANT ALL ON SCHEMA hookline TO plain")
     plain = postgres_url.replace("user=postgres", "user=plain")
     store = await Store.open(plain, lambda _: None)
-    assert store.slow_search == indexing.MISSING
+    assert store.slow_search == MISSING
     endpoint = await store.endpoints.create(factories.draft())
     await add_many(store, endpoint.id, 100)
     await add(store, endpoint.id, b"needle")

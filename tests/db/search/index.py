@@ -15,9 +15,8 @@ from app.db.sqlite.store import Store as SqliteStore
 SMALL = {
     "app.db.search.index.background_index": {"MOST_WAITING": 10, "BATCH": 8, "REST": 0.0},
     "app.db.sqlite.search": {"GROUP": 32},
-    "app.db.postgres.search.indexing": {"GROUP": 32},
-    "app.db.postgres.search.search": {"GROUP": 32},
-    "app.db.postgres.search.group_filter": {"RARE": 10},
+    "app.db.postgres.search": {"GROUP": 32},
+    "app.db.postgres.group_filter": {"RARE": 10},
 }
 
 
@@ -68,4 +67,4 @@ def without_index(store: Any, patch: pytest.MonkeyPatch) -> None:
     if isinstance(store, SqliteStore):
         patch.setattr(store._index, "contents", IndexContents())
     else:
-        patch.setattr("app.db.postgres.search.search.to_index_query", lambda _: None)
+        patch.setattr("app.db.postgres.search.to_index_query", lambda _: None)

@@ -371,7 +371,7 @@ async def test_few_long_requests_are_indexed_at_once(
         sizes.append(len(batch))
         return batch, more
 
-    for place in "sqlite.search", "postgres.search.indexing":
+    for place in "sqlite.search", "postgres.search":
         monkeypatch.setattr(f"app.db.{place}.read_batch", watched)
     monkeypatch.setattr(background_index, "TEXT_AT_ONCE", 1_000)
     # In one commit: of those that come one by one, the last may wait.
