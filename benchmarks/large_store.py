@@ -28,7 +28,7 @@ from app.db.postgres.store import Store as PostgresStore
 from app.db.raw_sql import execute, newest_seq, raw
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.store import Store
-from app.db.sqlite.writer.writer import insert
+from app.db.sqlite.writer import insert
 from app.db.writer_thread import Add
 from benchmarks.programs import BenchError
 

@@ -46,12 +46,12 @@ These files write SQL (a test compares):
 | `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
 | `sqlite/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
+| `sqlite/disk_reserve.py` | pragmas |
+| `sqlite/file_watch.py` | a connection of its own, which must not use the cache of another |
 | `sqlite/retention.py` | pragmas; purges: joins in a fixed order |
 | `sqlite/schema.py` | triggers; the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
-| `sqlite/writer/disk_reserve.py` | pragmas |
-| `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
-| `sqlite/writer/writer.py` | the captures themselves; pragmas, and transactions that begin by taking the lock |
+| `sqlite/writer.py` | the captures themselves; pragmas, and transactions that begin by taking the lock |
 | `store_copy.py` | any table's rows, by COPY where there is that, and bodies as they are read |
 | `trash.py` | any number of IDs and of spans in one statement |
 """

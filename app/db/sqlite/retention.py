@@ -32,7 +32,7 @@ from app.db.models import MisdatedModel
 from app.db.part import Shared
 from app.db.raw_sql import raw
 from app.db.sqlite.clock_check import ClockCheck
-from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer import Writer
 from app.db.writer_thread import AdaptiveBatch
 
 log = logging.getLogger(__name__)

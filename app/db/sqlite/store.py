@@ -32,10 +32,10 @@ from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.damage import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
+from app.db.sqlite.disk_reserve import DiskReserve
 from app.db.sqlite.retention import Reclaim, ReclaimingCleanup, Retention
 from app.db.sqlite.search import Index, Search
-from app.db.sqlite.writer.disk_reserve import DiskReserve
-from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer import Writer
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
 from app.db.writer_thread import AdaptiveBatch, Inserts, Job

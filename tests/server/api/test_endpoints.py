@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.core.events import Bus, StorageTrouble
-from app.db.sqlite.writer import writer
+from app.db.sqlite import writer
 from tests.server.api.conftest import Desk, fields, problem
 
 

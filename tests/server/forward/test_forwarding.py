@@ -15,7 +15,7 @@ from app.core.delivery import FailureKind
 from app.core.errors import StorageUnavailableError
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, Capture, DeliveryState, Forward
-from app.db.sqlite.writer import writer as writer_module
+from app.db.sqlite import writer as writer_module
 from app.server.forward import forwarder, lazy_sender, sender
 from tests import damage
 from tests.server.forward.conftest import Stage

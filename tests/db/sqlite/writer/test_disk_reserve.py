@@ -18,10 +18,9 @@ from app.core.sizes import GIB, MIB
 from app.core.target import TargetDraft
 from app.data_folder.folder_lock import make_room_to_start
 from app.data_folder.reserve_file import FILE_NAME, reserve_size
-from app.db.sqlite import retention
+from app.db.sqlite import disk_reserve, retention
+from app.db.sqlite import writer as writer_module
 from app.db.sqlite.store import Store
-from app.db.sqlite.writer import disk_reserve
-from app.db.sqlite.writer import writer as writer_module
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, files, of_kind, query
 from tests.support import until

@@ -22,10 +22,10 @@ from app.core.events import Captured, DatabaseDamaged, Event, StorageTrouble
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, TargetDraft
 from app.db.sqlite import store as store_module
+from app.db.sqlite import writer as writer_module
 from app.db.sqlite.backup.rescue import Known, RequestSaver
 from app.db.sqlite.backup.restore import restore
 from app.db.sqlite.store import Store
-from app.db.sqlite.writer import writer as writer_module
 from tests import damage, factories
 from tests.db.helpers import add, add_many, check_totals, files, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.stored import store_request

@@ -20,9 +20,9 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import DeliveryState, Endpoint, ResponseSettings
 from app.db.sqlite import connection as connection_module
+from app.db.sqlite import disk_reserve
+from app.db.sqlite import writer as writer_module
 from app.db.sqlite.store import Store
-from app.db.sqlite.writer import disk_reserve
-from app.db.sqlite.writer import writer as writer_module
 from tests import factories
 from tests.db.helpers import add, add_many, of_kind, query, recount
 from tests.support import until

@@ -35,8 +35,8 @@ from app.db.sqlite.connection import (
     open_writer,
     trouble,
 )
-from app.db.sqlite.writer.disk_reserve import DiskReserve
-from app.db.sqlite.writer.file_watch import FileWatch
+from app.db.sqlite.disk_reserve import DiskReserve
+from app.db.sqlite.file_watch import FileWatch
 from app.db.writer_thread import AdaptiveBatch, Add, Inserts, Job, JobResult, WriterThread
 
 log = logging.getLogger(__name__)

@@ -1,1 +1,0 @@
-"""The thread that writes, and what it watches."""
