@@ -18,12 +18,11 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Purged
 from app.core.model import PurgeReport, StorageSize
 from app.db import body_parts
-from app.db.background_worker import BackgroundWorker
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.deliveries.unsent import BY_LIMIT, Unsent, UnsentReport, keep_unsent
 from app.db.models import CaptureModel, EndpointModel
-from app.db.part import Part, Shared
+from app.db.part import BackgroundWorker, Part, Shared
 from app.db.queries import newest_received_at, trashed_sql
 from app.db.raw_sql import execute, execute_many, json_list, sql_list
 from app.db.writer_thread import AdaptiveBatch

@@ -15,10 +15,9 @@ from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.gist.gist import gist
 from app.core.providers import Identify, ProviderMatch
 from app.core.record import Record
-from app.db.background_worker import BackgroundWorker
 from app.db.body_parts import FIRST_PART
 from app.db.models import NOBODY, decode_headers
-from app.db.part import Part, Shared
+from app.db.part import BackgroundWorker, Part, Shared
 from app.db.raw_sql import execute, execute_many, is_sqlite
 from app.db.writer_thread import AdaptiveBatch
 

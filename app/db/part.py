@@ -1,11 +1,15 @@
-"""What the parts of a store share: the threads that write and read, what is in memory, and who is told of changes."""
+"""What the parts of a store share: the threads that write and read, what is in memory, who is told of changes, and how
+they work in the background."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from app import __version__
+from app.core.errors import StorageUnavailableError
 from app.core.events import Event
 from app.core.node import Node, OtherNodes
 from app.db.counts import RequestCounts
@@ -13,6 +17,8 @@ from app.db.endpoint_directory import EndpointDirectory
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.writer_thread import WriterThread
+
+log = logging.getLogger(__name__)
 
 
 class Nodes:
@@ -65,3 +71,43 @@ class Part:
         self._shared = shared
         self._writer, self._readers, self._directory = shared.writer, shared.readers, shared.directory
         self._request_counts, self._limits, self._publish = shared.counts, shared.limits, shared.publish
+
+
+class BackgroundWorker:
+    """Calls `work` once for any number of wakes, and again when woken meanwhile. Used on the loop's thread.
+
+    When the store is not available, the work waits for the next wake.
+    """
+
+    def __init__(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """`name` is the name of the task."""
+        self._name, self._work = name, work
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+        self.is_woken = False
+        """Whether it was woken since the current work began."""
+
+    @property
+    def is_idle(self) -> bool:
+        return self._task is None or self._task.done()
+
+    def wake(self) -> None:
+        """Ignored once stopped."""
+        self.is_woken = not self._stopped
+        if self.is_woken and self.is_idle:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+
+    async def stop(self) -> None:
+        """Stop for good after the current step. Twice is harmless."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while self.is_woken:
+            self.is_woken = False
+            try:
+                await self._work()
+            except StorageUnavailableError as error:
+                log.debug("%s is put off: %s", self._name, error)  # the writer has logged why

@@ -15,8 +15,8 @@ import psycopg
 from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
-from app.db.background_worker import BackgroundWorker
 from app.db.models import KEYS_PER_BODY, encode_headers
+from app.db.part import BackgroundWorker
 from app.db.search.candidate import Candidate
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues

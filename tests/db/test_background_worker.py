@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from app.core.errors import StorageUnavailableError
-from app.db.background_worker import BackgroundWorker
+from app.db.part import BackgroundWorker
 
 
 class Work:

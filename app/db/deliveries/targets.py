@@ -19,11 +19,10 @@ from app.core.rules import FieldError, position_error, target_errors
 from app.core.target import PausedBy, Target, TargetDraft, full_url
 from app.core.target_text import TargetTrouble
 from app.core.text import count_of
-from app.db.background_worker import BackgroundWorker
 from app.db.deliveries import delivery_results
 from app.db.deliveries.delivery_results import show_worst
 from app.db.models import CaptureModel, DeliveryModel, TargetModel
-from app.db.part import Part, Shared
+from app.db.part import BackgroundWorker, Part, Shared
 from app.db.raw_sql import execute, json_list
 from app.db.records import DELIVERY, from_target_draft, to_target
 from app.db.writer_thread import AdaptiveBatch

@@ -24,12 +24,11 @@ from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
-from app.db.background_worker import BackgroundWorker
 from app.db.counts import Deleted
 from app.db.deleting import Cleanup, Purging, delete_oldest, delete_selected
 from app.db.deliveries.unsent import BY_AGE
 from app.db.models import MisdatedModel
-from app.db.part import Shared
+from app.db.part import BackgroundWorker, Shared
 from app.db.raw_sql import raw
 from app.db.sqlite.clock_check import ClockCheck
 from app.db.sqlite.writer import Writer

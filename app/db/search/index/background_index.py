@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from peewee import Database
 
 from app.core.events import Captured, DeletionPurged, Event, Purged
-from app.db.background_worker import BackgroundWorker
 from app.db.body_parts import FIRST_PART
 from app.db.deleting import SENT
+from app.db.part import BackgroundWorker
 from app.db.raw_sql import stream
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
