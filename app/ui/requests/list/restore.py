@@ -10,11 +10,10 @@ from app.core.events import Subscriptions
 from app.core.ids import first_id
 from app.core.model import Summary
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
 from app.ui.requests.list.pager import ListScope
-from app.ui.requests.list.view import RequestList
+from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.undo.pending_delete import DeleteChanged
 
 
@@ -29,7 +28,7 @@ class ListPosition:
     at_tail: bool
     selected: list[Summary]
     current: Summary | None
-    scroll_position: int
+    place: ScrollPlace | None
     open_id: str | None
     next_id: str | None = None
 
@@ -71,7 +70,7 @@ class ListRestorer(QObject):
             at_tail=model.at_tail,
             selected=self._list.selected(),
             current=self._list.selection.cursor,
-            scroll_position=self._list.verticalScrollBar().value(),
+            place=self._list.scroll_place(),
             open_id=self._detail.capture_id,
         )
 
@@ -106,14 +105,12 @@ class ListRestorer(QObject):
         of_both = [one for one in (*position.rows, *self._rows()) if position.at_tail or one.id >= oldest]
         latest = {one.id: one for one in of_both}
         rows = sorted(latest.values(), key=lambda one: one.id, reverse=True)
-        above = sum(one.id > position.rows[0].id for one in rows)
         reading = self._feed.pager.jumping
         self._feed.pager.give_up()
         at_head = position.at_head and (model.at_head or len(rows) == len(position.rows))
         model.reset(rows[:MAX_ROWS], at_head=at_head, at_tail=position.at_tail and len(rows) <= MAX_ROWS)
-        self._list.doItemsLayout()
-        if position.scroll_position:
-            self._list.verticalScrollBar().setValue(position.scroll_position + above * ROW)
+        if position.place is not None:
+            self._list.jumps.put_at(position.place)
         self._feed.loaded.emit()
         if reading and position.at_head:
             self._feed.pager.head()  # it may be about to find new requests

@@ -68,7 +68,7 @@ class Jumps(QObject):
         self._around(summary, partial(self._select, summary.id))
 
     def scroll_to(self, place: ScrollPlace) -> None:
-        self._around(place.top, partial(self._scroll_to, place))
+        self._around(place.top, partial(self.put_at, place))
 
     def open_newest(self) -> None:
         self._when_loaded = partial(self._list.select_row, 0)
@@ -123,7 +123,8 @@ class Jumps(QObject):
             self._list.selection.put(row)
             self._list.scrollTo(self._model.index(row), QAbstractItemView.ScrollHint.PositionAtCenter)
 
-    def _scroll_to(self, place: ScrollPlace) -> None:
+    def put_at(self, place: ScrollPlace) -> None:
+        """Scroll there, among the rows that are loaded."""
         self._list.executeDelayedItemsLayout()
         self._list.verticalScrollBar().setValue(self._model.row_from(place.top.id) * ROW + place.hidden)
 
