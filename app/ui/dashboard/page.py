@@ -28,7 +28,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, line
+from app.ui.widgets.card import Card, Page, line
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
@@ -141,7 +141,7 @@ CLOCK_MS = 5_000
 MEASURE_MS = 10_000
 
 
-class DashboardPage(QWidget):
+class DashboardPage(Page):
     def __init__(
         self,
         services: Services,
@@ -153,11 +153,9 @@ class DashboardPage(QWidget):
         menus: EndpointMenus,
         parent: QWidget,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Dashboard", "", parent)
         self._services, self._theme, self._tasks = services, theme, tasks
         self._qt_events, self._actions = qt_events, actions
-        self.setProperty("part", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = DashboardRows(self._contents, actions, menus, theme, self)
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
@@ -206,12 +204,11 @@ class DashboardPage(QWidget):
         self._measure.fired.connect(self._start_measuring)
 
     def _lay_out(self) -> None:
-        self._place = ElidedLabel("", "muted", self)
         self.filter.setFixedWidth(176)
-        words = vbox(label("Dashboard", "display", self), self._place, spacing=2)
-        header = hbox((words, 1), self.filter, self.new_button, spacing=metrics.SPACE_3)
+        fill(self.header, self.filter, self.new_button)
+        self.header.setSpacing(metrics.SPACE_3)
         self._body = stack(self.empty, self.rows)
-        vbox(header, self.stats, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)
+        vbox(self.header, self.stats, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)
 
     def _first_step(self) -> EmptyState:
         text = (
@@ -267,7 +264,7 @@ class DashboardPage(QWidget):
             nodes = capturing_text(self._services.store.nodes.others.capturing)
             may = "" if self._services.read_only is None else " · read-only"
             here = f"{where} · {nodes}, this machine does not{may}"
-        self._place.setText(f"{mark.capitalize()} · {here}" if mark else here)
+        self.about.setText(f"{mark.capitalize()} · {here}" if mark else here)
 
     @Slot(object)
     def _undo_switch(self, endpoint: Endpoint) -> None:

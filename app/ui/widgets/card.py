@@ -54,7 +54,8 @@ class Page(QWidget):
         super().__init__(parent)
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        words = vbox(label(title, "display", self), ElidedLabel(text, "muted", self), spacing=2)
+        self.about = ElidedLabel(text, "muted", self)
+        words = vbox(label(title, "display", self), self.about, spacing=2)
         self.header = hbox((words, 1), spacing=metrics.SPACE_2)
 
 
