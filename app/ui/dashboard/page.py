@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
@@ -405,18 +406,12 @@ class DashboardRows(Card):
 
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
         row = DashboardRow(self._contents(endpoint), self._theme, self._container)
-        row.clicked.connect(self._clicked)
+        row.clicked.connect(partial(self._actions.open_requested.emit, endpoint.id))
         row.menu_requested.connect(self._menus.show)
         row.switched.connect(self._actions.set_active)
         row.url_copied.connect(self._actions.note_copied)
         self._rows[endpoint.id] = row
         return row
-
-    @Slot()
-    def _clicked(self) -> None:
-        sender = self.sender()
-        if isinstance(sender, DashboardRow):
-            self._actions.open_requested.emit(sender.contents.endpoint.id)
 
 
 class Heading(QWidget):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
@@ -90,9 +91,9 @@ class ChipRow(QWidget):
             chip.hide()
             chip.deleteLater()
         self.chips = []
-        for term in self._terms[:CHIPS_MAX]:
+        for number, term in enumerate(self._terms[:CHIPS_MAX]):
             chip = ChipButton(term, self._theme, self)
-            chip.clicked.connect(self._clicked)
+            chip.clicked.connect(partial(self.removed.emit, number))
             chip.show()
             self.chips.append(chip)
         rest = len(self._terms) - CHIPS_MAX
@@ -105,12 +106,6 @@ class ChipRow(QWidget):
         """Lay out the lines again."""
         super().resizeEvent(event)
         self._place()
-
-    @Slot()
-    def _clicked(self) -> None:
-        chip = self.sender()
-        if chip in self.chips:
-            self.removed.emit(self.chips.index(chip))
 
     def _place(self) -> None:
         x, y = 0, 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from app.core.bodies.escape import escape
@@ -59,7 +59,6 @@ class SavedButton(IconButton):
 
     filter_selected = Signal(str)
     save_requested = Signal()
-    deleted = Signal(object)
 
     def __init__(self, saved: SavedFilters, theme: Theme, parent: QWidget) -> None:
         super().__init__("saved", "Saved filters", theme, parent)
@@ -74,11 +73,9 @@ class SavedButton(IconButton):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         filters = self.filters.all()
         for one in filters:
-            action = menu.addAction(menu_text(one.name))
-            action.setData(one)
+            action = menu.addAction(menu_text(one.name), partial(self.filter_selected.emit, one.text))
             action.setCheckable(True)
             action.setChecked(one.text == self.current)
-            action.triggered.connect(self._choose)
         if filters:
             menu.addSeparator()
         save = menu.addAction("Save filter…")
@@ -87,9 +84,7 @@ class SavedButton(IconButton):
         if filters:
             delete_menu = menu.addMenu("Delete")
             for one in filters:
-                action = delete_menu.addAction(menu_text(one.name))
-                action.setData(one)
-                action.triggered.connect(self._delete)
+                delete_menu.addAction(menu_text(one.name), partial(self.filters.delete, one.name))
         return menu
 
     @Slot()
@@ -98,22 +93,6 @@ class SavedButton(IconButton):
         place = self.mapToGlobal(self.rect().bottomRight())
         place.setX(place.x() - menu.sizeHint().width())
         menu.popup(place)
-
-    @Slot()
-    def _choose(self) -> None:
-        self.filter_selected.emit(self._clicked_filter().text)
-
-    @Slot()
-    def _delete(self) -> None:
-        one = self._clicked_filter()
-        self.filters.delete(one.name)
-        self.deleted.emit(one)
-
-    def _clicked_filter(self) -> SavedFilter:
-        action = self.sender()
-        assert isinstance(action, QAction)
-        one: SavedFilter = action.data()
-        return one
 
 
 class NameDialog(Dialog):
