@@ -201,7 +201,7 @@ class ChoiceField(QComboBox):
 
 
 class Switch(CheckField):
-    """A check box drawn as a switch, so that screen readers know it; `clicked` is emitted only for user changes."""
+    """A check box drawn as a switch, so that screen readers know it. Only what the user changes is a click."""
 
     def __init__(self, name: str, theme: Theme, parent: QWidget | None = None, *, mini: bool = False) -> None:
         super().__init__("", parent)
@@ -231,7 +231,7 @@ class Switch(CheckField):
     """The knob's position: 0 off, 1 on."""
 
     def set_now(self, on: bool) -> None:
-        """Set the state without animation and without emitting `clicked`."""
+        """Set the state without animation, and without a click."""
         self.setChecked(on)
         self._glide.stop()
         self._set_place(float(on))
