@@ -285,7 +285,7 @@ class TrayMenu(QMenu):
         self._endpoints = [self.addAction("") for _ in range(ENDPOINTS)]
         self.addSeparator()
         self._hold = self.addAction("Pause list")
-        self._hold.triggered.connect(self._toggle)
+        self._hold.triggered.connect(pause.toggle)
         self.new_endpoint = self.addAction("New endpoint…")
         self.addSeparator()
         self.quit = self.addAction("Quit Hookline")
@@ -306,10 +306,6 @@ class TrayMenu(QMenu):
                 name = shortened(escape(endpoint.name), NAME_MAX)
                 action.setText(menu_text(f"{name}: {unread:,} unread"))
                 action.setData(endpoint.slug)
-
-    @Slot()
-    def _toggle(self) -> None:
-        self._pause.toggle()
 
     @Slot(QAction)
     def _triggered(self, action: QAction) -> None:

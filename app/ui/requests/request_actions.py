@@ -296,8 +296,9 @@ class RequestCommands(Commands):
         self.delete = self.command(
             "Delete", "delete", self._delete, self._not_any, "Del", changes=True, synonyms="remove"
         )
-        self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread, changes=True)
-        self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read, changes=True)
+        mark_read, mark_unread = (partial(self._set_read, read=read) for read in (True, False))
+        self.mark_read = self.command("Mark as read", "read", mark_read, self._none_unread, changes=True)
+        self.mark_unread = self.command("Mark as unread", "unread", mark_unread, self._none_read, changes=True)
         self.refresh()
 
     def with_keys(self) -> list[Command]:
@@ -385,12 +386,6 @@ class RequestCommands(Commands):
     def _toggle_read(self, requests: SelectedRequests) -> None:
         """Unread becomes read where any is unread, otherwise all become unread."""
         self._set_read(requests, read=bool(requests.unread))
-
-    def _mark_read(self, requests: SelectedRequests) -> None:
-        self._set_read(requests, read=True)
-
-    def _mark_unread(self, requests: SelectedRequests) -> None:
-        self._set_read(requests, read=False)
 
     def _set_read(self, requests: SelectedRequests, *, read: bool) -> None:
         self._tasks.start(self._actions.set_read(requests, read=read), "mark requests")

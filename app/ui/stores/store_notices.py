@@ -24,14 +24,11 @@ class RetentionNotice(QObject):
     def __init__(self, services: Services, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._retention, self._tasks = services.store.retention, tasks
-        self._subscription = services.bus.subscribe(RetentionWaiting, self._problem_changed)
+        self._subscription = services.bus.subscribe(RetentionWaiting, lambda event: self._show(event.problem))
         self._show(services.store.retention.problem)
 
     def stop(self) -> None:
         self._subscription.end()
-
-    def _problem_changed(self, event: RetentionWaiting) -> None:
-        self._show(event.problem)
 
     def _show(self, problem: ClockProblem | None) -> None:
         if problem is None:

@@ -120,7 +120,7 @@ class Theme(QObject):
         style = QStyleFactory.create("Fusion")
         app.setStyle(style)
         app.setFont(ui_font())
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh)
         self._current.tokens = self._tokens_in_use()
         self._pixmaps.clear()
         self._apply_style()
@@ -167,9 +167,6 @@ class Theme(QObject):
             self._apply_style()
 
     @Slot()
-    def _system_changed(self) -> None:
-        self._refresh()
-
     def _refresh(self) -> None:
         tokens = self._tokens_in_use()
         if tokens is not self.tokens:

@@ -132,8 +132,10 @@ class RequestFeed(QObject):
         self._subscriptions.add(RequestsIdentified, self._identified)
         self._subscriptions.add(RequestsDescribed, self._described)
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(DeliveryChanged, self._delivered)
-        self._subscriptions.add(DeliveriesQueued, self._queued)
+        self._subscriptions.add(
+            DeliveryChanged, lambda event: self._set_delivery_states({event.delivery.capture_id: event.state})
+        )
+        self._subscriptions.add(DeliveriesQueued, lambda event: self._set_delivery_states(event.shown))
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(
@@ -345,12 +347,6 @@ class RequestFeed(QObject):
         changed = endpoint.tags != self._tags.get(endpoint.id) and self.scope.touches((endpoint.id,))
         if changed and not event.created and mentions(self.query, "tag"):
             self.filter_by(self.query)
-
-    def _delivered(self, event: DeliveryChanged) -> None:
-        self._set_delivery_states({event.delivery.capture_id: event.state})
-
-    def _queued(self, event: DeliveriesQueued) -> None:
-        self._set_delivery_states(event.shown)
 
     def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
         for name, state in shown.items():
