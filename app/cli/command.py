@@ -176,8 +176,7 @@ def scale(text: str) -> float:
 def moment(text: str) -> str:
     """RFC 3339, from a local time, a day, or how long ago."""
     from app.core.search.filters import read_moment  # start-up time: few commands take one
-    from app.core.search.query import QueryError  # as above
-    from app.core.search.tokens import Text  # as above
+    from app.core.search.query import QueryError, Text  # as above
 
     size = len(text)
     try:

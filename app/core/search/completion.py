@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from app.core.record import Record
 from app.core.search.filters import FILTERS
 from app.core.search.format import quoted
-from app.core.search.tokens import QUOTE
+from app.core.search.parse import QUOTE
 
 COMPLETIONS_MAX = 20
 

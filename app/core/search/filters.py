@@ -20,9 +20,9 @@ from app.core.search.query import (
     Operator,
     QueryError,
     Range,
+    Text,
     TimePoint,
 )
-from app.core.search.tokens import Text
 from app.core.sizes import LARGEST, parse_size
 from app.core.text import closest
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from app.core.record import Record
-from app.core.search.parse import parse
+from app.core.search.parse import QUOTE, parse
 from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, flatten
-from app.core.search.tokens import QUOTE
 
 
 class Chip(Record, frozen=True):

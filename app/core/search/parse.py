@@ -1,12 +1,14 @@
-"""Parses a search text. `OR` binds closer than a space: `a b OR c` is a, and b or c."""
+"""Parses a search text, token by token. `OR` binds closer than a space: `a b OR c` is a, and b or c. Nothing within
+quotes has a special meaning."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
+from app.core.record import Record
 from app.core.search.filters import FILTERS, OLD_NAMES, read_condition
-from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
-from app.core.search.tokens import Text, Token, tokens
+from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Text, Word
 from app.core.text import closest
 
 MAX_TEXT = 2_000
@@ -15,6 +17,90 @@ _STRAY_OR = 'OR must be between two terms; to search for the word, write "OR".'
 MAX_DEPTH = 20
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
+QUOTE = '"'
+Kind = Literal["text", "(", ")", "-", "OR"]
+
+
+class Token(Record, frozen=True):
+    """`start` to `end` includes the quotes."""
+
+    kind: Kind
+    text: Text
+    start: int
+    end: int
+
+
+def tokens(text: str) -> list[Token]:
+    """Raises QueryError for an unclosed quote."""
+    found: list[Token] = []
+    offset, depth = 0, 0
+    while offset < len(text):
+        character = text[offset]
+        if character.isspace():
+            offset += 1
+            continue
+        if character in "(-" or (character == ")" and depth):
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            found.append(
+                Token(kind=_sign(character), text=_text_of(text, offset, offset), start=offset, end=offset + 1)
+            )
+            offset += 1
+            continue
+        end = _end(text, offset, depth)
+        content = _text_of(text, offset, end)
+        kind: Kind = "OR" if text[offset:end] == "OR" else "text"
+        found.append(Token(kind=kind, text=content, start=offset, end=end))
+        offset = end
+    return found
+
+
+def _sign(character: str) -> Kind:
+    return "(" if character == "(" else ")" if character == ")" else "-"
+
+
+def _end(text: str, offset: int, depth: int) -> int:
+    """The end of the token at `offset`: a space, or a closing bracket without an opening one in the token."""
+    inner, at = 0, offset
+    while at < len(text) and not text[at].isspace():
+        if text[at] == QUOTE:
+            at = _closing(text, at)
+        elif text[at] == "(":
+            inner += 1
+        elif text[at] == ")":
+            if depth and not inner:
+                break
+            inner = max(0, inner - 1)
+        at += 1
+    return at
+
+
+def _closing(text: str, opening: int) -> int:
+    """The closing quote for the one at `opening`."""
+    at = opening + 1
+    while at < len(text) and text[at] != QUOTE:
+        at += 2 if text[at] == "\\" else 1
+    if at >= len(text):
+        raise QueryError("This quote is not closed.", opening, len(text))
+    return at
+
+
+def _text_of(text: str, start: int, end: int) -> Text:
+    characters, quoted, offsets = [], [], []
+    inside = False
+    at = start
+    while at < end:
+        character = text[at]
+        if character == QUOTE:
+            inside = not inside
+        else:
+            if inside and character == "\\" and text[at + 1] in '"\\':
+                at += 1
+                character = text[at]
+            characters.append(character)
+            quoted.append(inside)
+            offsets.append(at)
+        at += 1
+    return Text(characters="".join(characters), quoted=tuple(quoted), offsets=tuple(offsets), end=end)
 
 
 def parse(text: str) -> Query:

@@ -10,6 +10,32 @@ from app.core.record import Record
 Operator = Literal["exists", "=", "!=", "~", "<", "<=", ">", ">="]
 
 
+class Text(Record, frozen=True):
+    """Characters without their quotes: which were quoted, and the offset of each in the search text."""
+
+    characters: str
+    quoted: tuple[bool, ...]
+    offsets: tuple[int, ...]
+    end: int
+
+    @property
+    def start(self) -> int:
+        """In the search text."""
+        return self.offsets[0] if self.offsets else self.end
+
+    def find(self, characters: str, begin: int = 0) -> int:
+        """The first unquoted character that is one of `characters`, -1 if there is none."""
+        for at in range(begin, len(self.characters)):
+            if self.characters[at] in characters and not self.quoted[at]:
+                return at
+        return -1
+
+    def part(self, first: int, last: int | None = None) -> Text:
+        end = self.end if last is None or last >= len(self.offsets) else self.offsets[last]
+        cut = slice(first, last)
+        return Text(characters=self.characters[cut], quoted=self.quoted[cut], offsets=self.offsets[cut], end=end)
+
+
 class Choice(Record, frozen=True):
     """A value from a fixed list, as in `method:POST` or `is:unread`."""
 
