@@ -69,7 +69,8 @@ WORDS_MAX = 160
 
 
 class Failure(Record, frozen=True):
-    """What went wrong, in a sentence, and what to do. `ends` and `retry` as in the catalogue."""
+    """What went wrong, in a sentence, and what to do; also why a run of the program ended. `ends` and `retry` as in the
+    catalogue."""
 
     message: str
     ends: bool = False

@@ -13,18 +13,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from app.core.clock import now_us
 from app.core.gist.words import shortened
-from app.core.tunnel.output import WORDS_MAX, LineReader, OutputReader, Reading, known_url
-from app.core.tunnel.program import ProgramSpec, without_secrets
+from app.core.tunnel.output import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url
+from app.core.tunnel.program import without_secrets
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
-from app.server.tunnel.guarded_process import GuardedProcess
 from app.server.tunnel.launch import Launch, Started
 
 log = logging.getLogger(__name__)
@@ -49,18 +47,16 @@ class TunnelRun:
 
     def __init__(
         self,
-        process: GuardedProcess,
-        spec: ProgramSpec,
-        values: Mapping[str, str],
+        launch: Launch,
+        started: Started,
         *,
-        secrets: Sequence[str],
         publish_output: Callable[[tuple[str, ...]], None],
         publish_s: float,
     ) -> None:
         """`publish_output` gets the last lines when there are new ones, `publish_s` later."""
-        self._process, self._spec, self._secrets = process, spec, secrets
-        self._reader = OutputReader(spec, values)
-        self._hidden = re.compile(spec.hidden) if spec.hidden else None
+        self._process, self._spec, self._secrets = started.process, launch.spec, launch.secrets
+        self._reader = OutputReader(self._spec, started.values)
+        self._hidden = re.compile(self._spec.hidden) if self._spec.hidden else None
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self.output: tuple[str, ...] = ()
         """The last lines, newest last, without secrets."""
@@ -206,13 +202,6 @@ RESTART_AFTER = 4
 """Failed probes in a row after which a program is started again that does not notice by itself."""
 
 
-class End(NamedTuple):
-    """Why a run ended, in a sentence; whether another one may work."""
-
-    message: str
-    retry: bool = False
-
-
 class Session:
     """Runs until its program may not be started again, or `end`."""
 
@@ -270,10 +259,10 @@ class Session:
             end = await self._run_repeatedly()
         except Exception:
             log.exception("the tunnel failed")
-            end = End("Hookline could not run the tunnel because of an internal error; see its log.")
+            end = Failure(message="Hookline could not run the tunnel because of an internal error; see its log.")
         self._current.change(state=TunnelState.FAILED, url=None, restart_at=None, problem=end.message)
 
-    async def _run_repeatedly(self) -> End:
+    async def _run_repeatedly(self) -> Failure:
         failures = 0
         while True:
             self._up_s = 0.0
@@ -291,21 +280,19 @@ class Session:
             await asyncio.sleep(delay)
             self._current.change(state=TunnelState.STARTING, restart_at=None, started_at=now_us())
 
-    async def _run_once(self) -> End:
+    async def _run_once(self) -> Failure:
         name = self.launch.name
         self._failed_probes = 0
         address = self._addresses.listening
         if address is None:
-            return End("Hookline's capture port is closed.", retry=True)
+            return Failure(message="Hookline's capture port is closed.", retry=True)
         try:
             started = await self._started(address)
         except OSError as error:
-            return End(f"{name} could not be started: {error.strerror or error}.")
+            return Failure(message=f"{name} could not be started: {error.strerror or error}.")
         run = self._run = TunnelRun(
-            started.process,
-            self.launch.spec,
-            started.values,
-            secrets=self.launch.secrets,
+            self.launch,
+            started,
             publish_output=lambda lines: self._current.change(output=lines),
             publish_s=self._timing.output,
         )
@@ -332,7 +319,7 @@ class Session:
                 await asyncio.to_thread((await starting).process.abandon)
             raise
 
-    async def _until_up(self, run: TunnelRun, values: Mapping[str, str]) -> End | None:
+    async def _until_up(self, run: TunnelRun, values: Mapping[str, str]) -> Failure | None:
         """None once the program works."""
         spec, timing = self.launch.spec, self._timing
         settles = not spec.up and known_url(spec, values) is not None
@@ -350,7 +337,7 @@ class Session:
         except TimeoutError:
             return None if settles else self._not_up(run, limit)
 
-    async def _while_up(self, run: TunnelRun) -> End:
+    async def _while_up(self, run: TunnelRun) -> Failure:
         self._was_up = True
         url = None
         probing = asyncio.create_task(self._probe_repeatedly(run), name="tunnel probes")
@@ -371,25 +358,25 @@ class Session:
             probing.cancel()
             await asyncio.wait((probing,))
 
-    def _end_of(self, run: TunnelRun) -> End | None:
+    def _end_of(self, run: TunnelRun) -> Failure | None:
         """Why this run is over; None if it is not."""
         name, failure = self.launch.name, run.reading.failure
         spec = self.launch.spec
         if failure is not None and (failure.ends or run.exit_code is not None):
-            return End(failure.message, failure.retry)
+            return failure
         if self._failed_probes >= RESTART_AFTER and spec.probe.restarts:
-            return End(f"The public URL has stopped working, so {name} is started again.", retry=True)
+            return Failure(message=f"The public URL has stopped working, so {name} is started again.", retry=True)
         if run.exit_code is None:
             return None
         how = f"exit code {run.exit_code}" if run.exit_code >= 0 else f"signal {-run.exit_code}"
-        return End(f"{name} ended by itself with {how}.{_last_line(run)}", retry=True)
+        return Failure(message=f"{name} ended by itself with {how}.{_last_line(run)}", retry=True)
 
-    def _not_up(self, run: TunnelRun, seconds: float) -> End:
+    def _not_up(self, run: TunnelRun, seconds: float) -> Failure:
         reading, name = run.reading, self.launch.name
         if reading.failure is not None:
-            return End(reading.failure.message, reading.failure.retry)
+            return reading.failure
         what = "printed a public URL" if reading.url is None else "connected"
-        return End(f"{name} has not {what} within {seconds:g} s.{_last_line(run)}", retry=True)
+        return Failure(message=f"{name} has not {what} within {seconds:g} s.{_last_line(run)}", retry=True)
 
     # -- probes ---------------------------------------------------------------------------------------------------
 
