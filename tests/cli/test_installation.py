@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import app
-from app.system.system_checks import check_installation
+from app.doctor import check_installation
 from tests.cli.conftest import ROOT, Run
 
 
