@@ -16,7 +16,7 @@ from pydantic import ValidationError, create_model
 
 from app import __version__
 from app.cli.mcp.serializers import Serializer
-from app.cli.mcp.tools import ActingTools, Connect, ReadTools
+from app.cli.mcp.tools import Connect, Tools
 from app.core.text import closest
 
 INSTRUCTIONS = (
@@ -68,22 +68,21 @@ class AgentServer(MCPServer[None]):
 def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> AgentServer:
     """`replay`, `send` and `create` add the tools of that kind."""
     serializer = Serializer(show_secrets=show_secrets)
-    read = ReadTools(connect, serializer)
-    acting = ActingTools(connect, read, serializer)
+    all_tools = Tools(connect, serializer)
     reading = (
-        read.status,
-        read.list_endpoints,
-        read.search_requests,
-        read.get_request,
-        read.wait_for_request,
-        read.list_deliveries,
-        read.get_delivery,
+        all_tools.status,
+        all_tools.list_endpoints,
+        all_tools.search_requests,
+        all_tools.get_request,
+        all_tools.wait_for_request,
+        all_tools.list_deliveries,
+        all_tools.get_delivery,
     )
     tools, denied = [_tool(function, _READS) for function in reading], {}
     for function, hints, option, allowed in (
-        (acting.replay_request, _SENDS, "--allow-replay", replay),
-        (acting.send_request, _SENDS, "--allow-send", send),
-        (acting.create_endpoint, _CREATES, "--allow-create", create),
+        (all_tools.replay_request, _SENDS, "--allow-replay", replay),
+        (all_tools.send_request, _SENDS, "--allow-send", send),
+        (all_tools.create_endpoint, _CREATES, "--allow-create", create),
     ):
         if allowed:
             tools.append(_tool(function, hints))
