@@ -40,8 +40,7 @@ from app.ui.inspector.body.body_source import of_capture
 from app.ui.inspector.body.csv_table import CsvTable
 from app.ui.inspector.body.form_table import FormTable
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.inspector.body.image_view import ImageView
-from app.ui.inspector.body.page_view import PageView
+from app.ui.inspector.body.image_view import ImageView, PageView
 from app.ui.inspector.body.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES

@@ -13,8 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.ui.inspector.body.body_source import of_bytes
 from app.ui.inspector.body.csv_table import CsvTable
 from app.ui.inspector.body.form_table import FormTable
-from app.ui.inspector.body.image_view import ImageView
-from app.ui.inspector.body.page_view import PageView
+from app.ui.inspector.body.image_view import ImageView, PageView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.messages import Messages
 from app.ui.tasks import Tasks

@@ -24,7 +24,7 @@ from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.inspector.body.image_view import ImageView
+from app.ui.inspector.body.image_view import ImageView, PageView
 from app.ui.inspector.body.source_view import SourceView
 from app.ui.inspector.body.text_style import WrapButton
 from app.ui.inspector.body.tree_view import TreeView
@@ -81,15 +81,12 @@ class LazyViews(QObject):
 
     def _make(self, name: str) -> SourceView:
         common = self._values.theme, self._tasks, self._parent
-        if name in ("image", "tree"):
-            return ImageView(*common) if name == "image" else TreeView(*common)
-        if name == "page":
-            # Here and below: few bodies need these, and importing them would slow down the start.
-            from app.ui.inspector.body.page_view import PageView
-
-            return PageView(*common)
+        plain = {"image": ImageView, "page": PageView, "tree": TreeView}
+        if name in plain:
+            return plain[name](*common)
         if name == "parts":
-            from app.ui.inspector.body.parts_view import PartsView  # as above
+            # Few bodies need this, and importing it would slow down the start; as the next two.
+            from app.ui.inspector.body.parts_view import PartsView
 
             return PartsView(self._what, self._make_pane, *common)
         # As above.

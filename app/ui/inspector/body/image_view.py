@@ -1,13 +1,18 @@
-"""Shows a body that is a picture or a drawing, scaled to fit; it is read, unpacked and decoded off the GUI thread."""
+"""Shows a body that is a picture or a drawing, scaled to fit, or a page of HTML, drawn after everything that could run,
+load or link was removed; it is read, unpacked and decoded off the GUI thread.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from app.core.bodies.formats import svg_sanitizer
+from app.core.bodies.formats.html_sanitizer import TEXT_MAX as PAGE_MAX
 from app.core.bodies.formatter import HEAD
+from app.core.text import size_text
+from app.ui.inspector.body.body_bars import view_footer
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
@@ -20,6 +25,8 @@ from app.ui.widgets.layout import vbox
 
 RING, RING_INSET = 1.5, 4
 """Pixels of the focus ring's line, and from the edge to it."""
+NARROWEST, WIDEST = 360, 1_200
+"""Limits of a page's width in pixels; it follows the view."""
 CHECK = 8
 """Size in pixels of a square of the checkerboard behind transparent pictures."""
 
@@ -133,3 +140,48 @@ class Canvas(QWidget):
     @Slot()
     def _repaint(self) -> None:
         self.update()
+
+
+class PageView(SourceView):
+    """Shows a page, and below it what was left out, or why it cannot be shown."""
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__("page", tasks, parent)
+        self.page = QLabel(self)
+        self.page.setTextFormat(Qt.TextFormat.PlainText)
+        self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.page.setAccessibleName("Body as a page")
+        self.area = QScrollArea(self)
+        self.area.setWidget(self.page)
+        self.area.setWidgetResizable(False)
+        self.area.setProperty("frameless", True)
+        self.area.setAccessibleName("Body as a page")
+        self.words = label("", "small", self, wrap=True)
+        self.setFocusProxy(self.area)
+        vbox((self.area, 1), view_footer(self.words, self), inside=self, spacing=0, margins=0)
+
+    def show_nothing(self) -> None:
+        self._show(DecodedImage(""))
+
+    async def load(self, source: BodySource) -> None:
+        self.words.setText(LOADING)
+        data = await read_plain(source, PAGE_MAX)
+        if len(data) > PAGE_MAX:
+            picture = DecodedImage(f"Too large to preview: this page is larger than {size_text(PAGE_MAX)}.")
+        else:
+            # The view gets its width only when it is shown.
+            width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
+            request = DrawRequest(
+                kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF()
+            )
+            picture = await draw_apart(request, data)
+        self._show(picture)
+
+    def _show(self, picture: DecodedImage) -> None:
+        # White in the dark theme too, as the sender saw it.
+        self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
+        self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))
+        self.page.adjustSize()
+        self.area.verticalScrollBar().setValue(0)
+        self.words.setText(picture.words)
+        self.area.setAccessibleDescription(picture.words)

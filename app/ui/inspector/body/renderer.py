@@ -6,7 +6,6 @@ Run by `render_process.py` in a separate process: it may take forever, and a bug
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QPointF, QRectF, QSize, QUrl
 from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
@@ -14,6 +13,7 @@ from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
 from app.core.bodies.charset import detect
 from app.core.bodies.formats import html_sanitizer, svg_sanitizer
 from app.core.text import dimensions_text
+from app.ui.inspector.body.image_decoder import DecodedImage
 
 LARGEST = 2_048
 """Maximum pixels of a drawing's longer side."""
@@ -27,24 +27,17 @@ QUIET = "qt.svg*=false\nqt.gui.imageio*=false"
 NOT_LOADED = "Scripts, images and links are not loaded"
 
 
-class Drawn(NamedTuple):
-    """`words` describes it; there may be no picture."""
-
-    words: str
-    image: QImage | None = None
-
-
-def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> DecodedImage:
     """`ratio` is in device pixels per pixel. `width` is for `html`; `svg` has a size of its own."""
     QLoggingCategory.setFilterRules(QUIET)
     QImageReader.setAllocationLimit(ALLOCATION_MIB)
     try:
         return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data, ratio)
     except (svg_sanitizer.DrawingError, html_sanitizer.PageError) as error:
-        return Drawn(f"{error} Save it to view it.")
+        return DecodedImage(f"{error} Save it to view it.")
 
 
-def _drawing(data: bytes, ratio: float) -> Drawn:
+def _drawing(data: bytes, ratio: float) -> DecodedImage:
     drawing = svg_sanitizer.sanitize(data)
     buffer_data = QByteArray(drawing.text.encode())
     buffer = QBuffer(buffer_data)
@@ -54,9 +47,9 @@ def _drawing(data: bytes, ratio: float) -> Drawn:
     reader.setScaledSize(painted_size(drawing, ratio))
     image = reader.read()
     if image.isNull():
-        return Drawn("Cannot preview this SVG. Save it to view it.")
+        return DecodedImage("Cannot preview this SVG. Save it to view it.")
     size = f"{dimensions_text(drawing.width, drawing.height)} pixels"
-    return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.removed), image)
+    return DecodedImage(_words(f"SVG · {size} · {NOT_LOADED}", drawing.removed), image)
 
 
 def painted_size(drawing: svg_sanitizer.Drawing, ratio: float) -> QSize:
@@ -72,7 +65,7 @@ class _Document(QTextDocument):
         return None
 
 
-def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+def _page(data: bytes, content_type: str, width: int, ratio: float) -> DecodedImage:
     charset = detect(content_type, data, True)
     page = html_sanitizer.sanitize(charset.decoder().decode(data[charset.skip :], True))
     document = _Document()
@@ -89,7 +82,7 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     document.drawContents(painter, QRectF(0, 0, width, height))
     painter.end()
     more = " · only the beginning shown" if page_height > PAGE_HEIGHT else ""
-    return Drawn(_words(f"{NOT_LOADED}{more}", page.removed), image)
+    return DecodedImage(_words(f"{NOT_LOADED}{more}", page.removed), image)
 
 
 def _words(words: str, removed: tuple[str, ...]) -> str:
