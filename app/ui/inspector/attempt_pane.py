@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -340,11 +339,4 @@ async def sent_body(
         whole = of_bytes(edit.body, f"replay-{delivery.id[:13]}", headers=headers)
     if attempt.size == whole.size:
         return whole
-    return _beginning(whole, attempt.size) if attempt.size < whole.size else None
-
-
-def _beginning(whole: BodySource, size: int) -> BodySource:
-    async def read(offset: int, length: int) -> bytes:
-        return await whole.read(offset, max(0, min(length, size - offset)))
-
-    return replace(whole, size=size, read=read)
+    return whole.part(0, attempt.size) if attempt.size < whole.size else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
@@ -25,6 +25,9 @@ READ = 1024 * 1024
 """Bytes read at once when a whole body is processed."""
 
 
+Read = Callable[[int, int], Awaitable[bytes]]
+
+
 async def _intact() -> None:
     """Only the bodies of requests are stored with a hash."""
 
@@ -40,7 +43,7 @@ class BodySource:
     headers: Headers
     content_type: str
     name: str
-    read: Callable[[int, int], Awaitable[bytes]]
+    read: Read
     file_name: str | None = None
     check: Callable[[], Awaitable[None]] = _intact
     raw_head: bytes | None = None
@@ -54,20 +57,24 @@ class BodySource:
             return str(error)
         return ""
 
+    def part(self, begin: int, size: int, **other: Any) -> BodySource:
+        """Some of its bytes, as a body with the `other` attributes."""
+
+        async def read(offset: int, length: int) -> bytes:
+            return await self.read(begin + offset, max(0, min(length, size - offset)))
+
+        return replace(self, size=size, read=read, **other)
+
 
 def of_capture(capture: Capture, captures: Captures) -> BodySource:
     """The body of a request. A body of a single part is read once: if it is deleted meanwhile it can still be shown and
     copied.
     """
-    kept: list[bytes] = []
 
-    async def read(offset: int, length: int) -> bytes:
-        if capture.size > PART_SIZE:
-            return await captures.body(capture.id, offset, length)
-        if not kept:
-            kept.append(await captures.body(capture.id, 0, PART_SIZE))
-        return kept[0][offset : offset + length]
+    async def stored(offset: int, length: int) -> bytes:
+        return await captures.body(capture.id, offset, length)
 
+    read = stored if capture.size > PART_SIZE else _read_once(partial(stored, 0, PART_SIZE))
     check = partial(captures.check_body, capture)
     name = f"request-{capture.id[:13]}"
     return BodySource(capture.size, capture.headers, capture.content_type, name, read, check=check)
@@ -110,13 +117,7 @@ def _raw_facts(capture: Capture, size: int) -> list[str]:
 
 def of_attempt(attempt: Attempt, deliveries: Deliveries) -> BodySource:
     """The body of the response to an attempt, at most `PART_SIZE` of it; read once."""
-    kept: list[bytes] = []
-
-    async def read(offset: int, length: int) -> bytes:
-        if not kept:
-            kept.append(await deliveries.response_body(attempt.delivery_id, attempt.number))
-        return kept[0][offset : offset + length]
-
+    read = _read_once(lambda: deliveries.response_body(attempt.delivery_id, attempt.number))
     name = f"response-{attempt.delivery_id[:13]}-{attempt.number}"
     return BodySource(
         attempt.response_size, attempt.response_headers, _content_type(attempt.response_headers), name, read
@@ -132,6 +133,18 @@ def of_bytes(
         return data[offset : offset + length]
 
     return BodySource(len(data), headers, content_type or _content_type(headers), name, read, file_name)
+
+
+def _read_once(whole: Callable[[], Awaitable[bytes]]) -> Read:
+    """Reads the `whole` body when it is first needed."""
+    kept: list[bytes] = []
+
+    async def read(offset: int, length: int) -> bytes:
+        if not kept:
+            kept.append(await whole())
+        return kept[0][offset : offset + length]
+
+    return read
 
 
 async def read_plain(source: BodySource, limit: int) -> bytes:

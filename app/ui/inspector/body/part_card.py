@@ -7,7 +7,6 @@ import re
 from asyncio import Lock
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal, Slot
@@ -35,7 +34,7 @@ from app.core.bodies.media_types import media_type
 from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.inspector.body.body_export import BodyExport
-from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.code_rows import qt_spans, utf16
 from app.ui.inspector.body.image_decoder import DecodedImage
 from app.ui.inspector.body.image_view import Canvas, read_picture
@@ -386,26 +385,17 @@ def _shrunk(image: QImage, ratio: float) -> QImage:
 
 async def _content(body: BodySource, begin: int, size: int, part: Part, name: str) -> tuple[BodySource, list[str]]:
     """The content between these bytes, and a remark if it has a transfer encoding."""
-
-    async def read(offset: int, length: int) -> bytes:
-        return await body.read(begin + offset, max(0, min(length, size - offset)))
-
-    async def read_plain(offset: int, length: int) -> bytes:
-        return plain[offset : offset + length]
-
-    content_type = _content_type(part)
-    source = partial(BodySource, headers=(), content_type=content_type, name=name, check=body.check)
-    file_name = safe_name(part.file_name)
-    sent = source(size, read=read, file_name=file_name)
+    content_type, file_name = _content_type(part), safe_name(part.file_name)
+    sent = body.part(begin, size, headers=(), content_type=content_type, name=name, file_name=file_name)
     if part.encoding not in ("base64", "quoted-printable"):
         return sent, []
     if size > ENCODED_MAX:
         return sent, [f"Sent as {part.encoding}, and not decoded: it is larger than {size_text(ENCODED_MAX)}."]
-    plain, done = await in_thread(decode, part.encoding, await read(0, size))
+    plain, done = await in_thread(decode, part.encoding, await sent.read(0, size))
     if not done:
         return sent, [f"Its headers say {part.encoding}, but it is not; shown as sent."]
     remark = f"Sent as {part.encoding}, decoded here and when it is saved."
-    return source(len(plain), read=read_plain, file_name=file_name), [remark]
+    return replace(sent, size=len(plain), read=of_bytes(plain, name).read), [remark]
 
 
 def _content_type(part: Part) -> str:
