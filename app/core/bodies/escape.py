@@ -24,6 +24,11 @@ def escape(text: str) -> str:
     return HIDDEN.sub(_named, text) if HIDDEN.search(text) else text
 
 
+def escape_beginning(text: str, most: int) -> str:
+    """The same of at most so many of its characters, with `…` if there are more."""
+    return escape(text[:most]) + ("…" if len(text) > most else "")
+
+
 def pieces(text: str) -> Iterator[tuple[bool, str]]:
     """`text` in order as (escaped?, shown); tabs stay tabs."""
     at = 0

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice, zip_longest
 from typing import Any
 
-from app.core.bodies.escape import escape
+from app.core.bodies.escape import escape_beginning
 from app.core.comparison.body_comparison import (
     LINES_MAX,
     MISSING,
@@ -119,7 +119,7 @@ def _kind(first: str | None, second: str | None) -> RowKind:
 def _shown(text: str | None) -> str | None:
     if text is None:
         return None
-    return escape(text[:WIDTH_MAX]) + ("…" if len(text) > WIDTH_MAX else "")
+    return escape_beginning(text, WIDTH_MAX)
 
 
 def _all_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> list[AlignedRow]:

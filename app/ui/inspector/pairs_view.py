@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.bodies.escape import escape
+from app.core.bodies.escape import escape, escape_beginning
 from app.ui.inspector.body.code_rows import utf16
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
@@ -193,7 +193,7 @@ class PairsModel(Rows[Row]):
 
 
 def _shown(column: int, row: Row) -> str:
-    return escape(row[column][:TEXT_MAX]) + ("…" if len(row[column]) > TEXT_MAX else "")
+    return escape_beginning(row[column], TEXT_MAX)
 
 
 class PairsDelegate(QStyledItemDelegate):

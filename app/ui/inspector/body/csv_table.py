@@ -18,7 +18,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from app.core.bodies.escape import escape
+from app.core.bodies.escape import escape_beginning
 from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
@@ -114,7 +114,7 @@ class CsvModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             found = self._cells(index.row() + self.header)
-            return _short(found[index.column()]) if index.column() < len(found) else None
+            return escape_beginning(found[index.column()], CELL_MAX) if index.column() < len(found) else None
         if role == Qt.ItemDataRole.BackgroundRole:
             missing = index.column() >= len(self._cells(index.row() + self.header))
             return QColor(self._theme.tokens.bg) if missing else None
@@ -129,15 +129,11 @@ class CsvModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Vertical:
                 return f"{section + 1:,}"
-            return _short(self.name(section)) or str(section + 1)
+            return escape_beginning(self.name(section), CELL_MAX) or str(section + 1)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if orientation == Qt.Orientation.Vertical else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
-
-
-def _short(text: str) -> str:
-    return escape(text[:CELL_MAX]) + ("…" if len(text) > CELL_MAX else "")
 
 
 class CsvView(QTableView):

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.core.bodies.charset import detect
-from app.core.bodies.escape import escape
+from app.core.bodies.escape import escape_beginning
 from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
 from app.core.bodies.node_tree import TOP
 from app.core.bodies.unix_time import describe, unix_time
@@ -64,20 +64,16 @@ class FormModel(BodyTreeModel):
     def _text(self, node: int, field: FormField | None, column: int) -> str:
         assert self.tree is not None
         if column == NAME:
-            return _short(self.tree.label(node))
+            return escape_beginning(self.tree.label(node), CELL_MAX)
         if field is None:
             return count_of(len(self.tree.children(node)), "field") if column == VALUE else ""
-        return _short(field.value if column == VALUE else field.sent)
+        return escape_beginning(field.value if column == VALUE else field.sent, CELL_MAX)
 
     def _colour(self, field: FormField | None, column: int) -> QColor:
         tokens = self._theme.tokens
         if column == NAME:
             return QColor(tokens.code_key)
         return QColor(tokens.text if column == VALUE and field is not None else tokens.text_muted)
-
-
-def _short(text: str) -> str:
-    return escape(text[:CELL_MAX]) + ("…" if len(text) > CELL_MAX else "")
 
 
 class FormTable(BodyTreePane):

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.bodies.escape import escape
+from app.core.bodies.escape import escape_beginning
 from app.core.bodies.format_registry import part_lines
 from app.core.bodies.formats.image import image_kind
 from app.core.bodies.formats.languages import type_of
@@ -413,4 +413,4 @@ def _title(part: Part) -> str:
 
 
 def _short(text: str | None) -> str:
-    return escape(text[:TEXT_MAX]) + ("…" if len(text) > TEXT_MAX else "") if text else ""
+    return escape_beginning(text or "", TEXT_MAX)

@@ -46,17 +46,12 @@ class TreeModel(BodyTreeModel):
         self.tree: JsonTree | None
         self._may: dict[int, bool] = {}
         self._requested: set[int] = set()
-        self._italic = QFont()
-        self._italic.setItalic(True)
+        self.font = QFont()
+        """That of the view, which those of marks are made of."""
 
     def set_tree(self, tree: JsonTree | None) -> None:
         self._may, self._requested = {}, set()
         super().set_tree(tree)
-
-    def set_base_font(self, font: QFont) -> None:
-        """The view's font, the base of the italic font of marks."""
-        self._italic = QFont(font)
-        self._italic.setItalic(True)
 
     def path(self, index: Index) -> str:
         return self.tree.path(self.node(index)) if self.tree is not None else ""
@@ -111,20 +106,13 @@ class TreeModel(BodyTreeModel):
                 return mark(origin)
             return escape((tree.name(node)[:1_000] or "$") if named else tree.summary(node))
         if role == Qt.ItemDataRole.ForegroundRole:
-            return self._colour("mark" if marked else "key" if named else tree.kind(node))
-        if role == Qt.ItemDataRole.FontRole:
-            return self._italic if marked else None
+            kind = "mark" if marked else "key" if named else tree.kind(node)
+            return QColor(getattr(self._theme.tokens, f"code_{kind}", self._theme.tokens.text_muted))
+        if role == Qt.ItemDataRole.FontRole and marked:
+            italic = QFont(self.font)
+            italic.setItalic(True)
+            return italic
         return _tooltip(tree, node) if role == Qt.ItemDataRole.ToolTipRole else None
-
-    def _colour(self, kind: str) -> QColor:
-        tokens = self._theme.tokens
-        colours = {
-            "key": tokens.code_key,
-            "string": tokens.code_string,
-            "number": tokens.code_number,
-            "literal": tokens.code_literal,
-        }
-        return QColor(colours.get(kind, tokens.text_muted))
 
 
 def _looks_decodable(tree: JsonTree, node: int) -> bool:
@@ -278,7 +266,7 @@ class _Tree(BodyTree):
 
     def _set_font(self, font: QFont) -> None:
         self.setFont(font)
-        self.nodes.set_base_font(font)
+        self.nodes.font = font
         self.scheduleDelayedItemsLayout()
         if self.nodes.tree is not None:
             self._fit_names()
