@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
@@ -58,7 +58,6 @@ class AttemptPane(QWidget):
         super().__init__(parent)
         self._services, self._theme, self._tasks = services, theme, tasks
         self._body: BodyPane | None = None
-        self._headers: PairsView | None = None
         self._capture: Capture | None = None
         self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
@@ -99,13 +98,12 @@ class AttemptPane(QWidget):
             self._add_page(self._body)
         return self._body
 
-    @property
+    @cached_property
     def headers(self) -> PairsView:
         """Of the request or of the response."""
-        if self._headers is None:
-            self._headers = PairsView(("Name", "Value"), self._theme, self, COPY_HEADER)
-            self._add_page(self._headers)
-        return self._headers
+        headers = PairsView(("Name", "Value"), self._theme, self, COPY_HEADER)
+        self._add_page(headers)
+        return headers
 
     def show_attempt(
         self,

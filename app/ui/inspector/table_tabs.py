@@ -29,7 +29,6 @@ from app.ui.widgets.layout import vbox
 
 TRAILERS_HEIGHT = 220
 """Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
-AFTER = "Content type"
 
 
 class HeadersTab(QWidget):
@@ -86,35 +85,29 @@ class InfoTab(PairsView):
         super().__init__(("Property", "Value"), theme, parent)
         self.horizontalHeader().hide()
         self.setAccessibleName("Facts about the request")
-        self._id = ""
-        self._rows: list[tuple[str, str]] = []
+        self._shown: tuple[Capture, Mapping[str, str]] | None = None
         self._charset = ""
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
         """Show this request; `providers` has the providers' names by ID."""
-        if capture.id != self._id:
-            self._id, self._charset = capture.id, ""
-        self._rows = info_rows(capture, providers)
-        self._show()
+        if self._shown is None or self._shown[0].id != capture.id:
+            self._charset = ""
+        self._shown = capture, providers
+        self.set_rows(info_rows(capture, providers, self._charset))
 
     @Slot(object)
     def read(self, reader: BodyReader) -> None:
         """The body is loaded; a view that shows no text does not know the charset."""
         charset = reader.text_charset
-        if charset is not None:
+        if charset is not None and self._shown is not None:
             self._charset = f"{escape(charset.label)}, {charset.source}"
-            self._show()
-
-    def _show(self) -> None:
-        rows = list(self._rows)
-        if self._charset:
-            at = next(number for number, (name, _) in enumerate(rows) if name == AFTER)
-            rows.insert(at + 1, ("Charset", self._charset))
-        self.set_rows(rows)
+            self.set_rows(info_rows(*self._shown, self._charset))
 
 
-def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Everything recorded besides headers and body; `providers` has the providers' names by ID."""
+def info_rows(capture: Capture, providers: Mapping[str, str], charset: str) -> list[tuple[str, str]]:
+    """Everything recorded besides headers and body; `providers` has the providers' names by ID, `charset` is that of
+    the body if it is known.
+    """
     sender = {
         "Provider": providers.get(capture.provider, capture.provider) if capture.provider else None,
         "Event": capture.event,
@@ -135,6 +128,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("Source", source_text(capture.source_address, capture.source_port)),
         ("Response", response),
         ("Content type", capture.content_type or "None"),
+        *([("Charset", charset)] if charset else []),
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
         ("SHA-256", capture.sha256),
         ("Complete", complete),
