@@ -56,8 +56,7 @@ class AttemptPane(QWidget):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._tasks = services, theme, tasks
-        self._body: BodyPane | None = None
+        self._services, self._theme = services, theme
         self._capture: Capture | None = None
         self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
@@ -83,6 +82,7 @@ class AttemptPane(QWidget):
         self.nothing.set_text_width(EMPTY_WIDTH)
         self._shown = QStackedWidget(self)
         self._shown.setMinimumHeight(SHOWN_HEIGHT)
+        self.body = BodyPane(theme, tasks, self._shown)
         self._blank = QWidget(self)
         self._about = QWidget(self)
         self._lay_out()
@@ -90,19 +90,12 @@ class AttemptPane(QWidget):
         self.parts.activated.connect(self._show_part)
         self.copy_text.clicked.connect(self._copy)
 
-    @property
-    def body(self) -> BodyPane:
-        """Created when first used, as `headers` are: they would slow down the start of the window."""
-        if self._body is None:
-            self._body = BodyPane(self._theme, self._tasks, self, "No body")
-            self._add_page(self._body)
-        return self._body
-
     @cached_property
     def headers(self) -> PairsView:
-        """Of the request or of the response."""
+        """Of the request or of the response; made when they are first shown."""
         headers = PairsView(("Name", "Value"), self._theme, self, COPY_HEADER)
-        self._add_page(headers)
+        self._shown.addWidget(headers)
+        order_tabs(self)
         return headers
 
     def show_attempt(
@@ -174,13 +167,8 @@ class AttemptPane(QWidget):
         self._latest_copy.stop()
 
     def _stop_body(self) -> None:
-        if self._body is not None:
-            self._body.stop()
+        self.body.stop()
         self._latest_body.stop()
-
-    def _add_page(self, page: QWidget) -> None:
-        self._shown.addWidget(page)
-        order_tabs(self)
 
     def _show_unsent(self) -> None:
         self.title.setText("Nothing sent yet")
@@ -270,7 +258,7 @@ class AttemptPane(QWidget):
             spacing=6,
             margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
         )
-        for page in (self.nothing, self._blank):
+        for page in (self.nothing, self._blank, self.body):
             self._shown.addWidget(page)
         vbox(self._about, line(self), (self._shown, 1), inside=self, spacing=0, margins=0)
         self.sides.set_current("response")
