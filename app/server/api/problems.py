@@ -25,7 +25,6 @@ from app.core.errors import (
 )
 from app.core.rules import FieldError
 from app.core.search.query import QueryError
-from app.server.api.request_parser import HeadTimeoutError, UnknownMethodError
 from app.server.capture.head import MalformedError
 from hookline.decoding import convert
 
@@ -36,7 +35,6 @@ T = TypeVar("T")
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:hookline:problem:"
 UNAVAILABLE, RETRY_AFTER_S = 503, 5
-METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
 
 
 class Kind(NamedTuple):
@@ -148,11 +146,6 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return router_problem(request, error).response()
     except (MalformedError, web.RequestPayloadError) as error:
         return Problem("bad-request", f"Malformed HTTP: {error}.").response()
-    except UnknownMethodError:
-        detail = f"Hookline does not know this method; use {METHODS}."
-        return Problem("method-not-allowed", detail, headers={"Allow": METHODS}).response()
-    except HeadTimeoutError:
-        return Problem("bad-request", "The request's head did not arrive in time.", status=408).response()
     except ConnectionError:  # the caller disconnected; nobody reads this
         return Problem("bad-request", "The connection ended before the request was complete.").response()
     except Exception:

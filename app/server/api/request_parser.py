@@ -15,12 +15,14 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from app.core.model import METHODS
+from app.server.api.problems import Problem
 from app.server.capture.head import MalformedError
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Incoming, RequestReader
 
 LIMITS = Limits()
 DISCARDED_MAX = 64 * 1024
+ALLOWED = "DELETE, GET, HEAD, PATCH, POST, PUT"
 _ASCII = "".join(map(chr, range(128)))
 _ORIGIN = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 """Which server is asked: yarl refuses hosts that the reader takes. It is looked for at the beginning alone: a query may
@@ -47,14 +49,6 @@ class WholeBody(EmptyStreamReader):
     async def readany(self) -> bytes:
         """The same."""
         return self.read_nowait()
-
-
-class UnknownMethodError(Exception):
-    """A valid head with a method that no call has."""
-
-
-class HeadTimeoutError(Exception):
-    """A request's head did not arrive in time."""
 
 
 class RequestParser:
@@ -92,7 +86,7 @@ class RequestParser:
                 messages.append((_message(request), request.body))
                 self._waiting += 1
                 data = b""
-        except (MalformedError, UnknownMethodError, HeadTimeoutError) as error:
+        except (MalformedError, Problem) as error:
             messages.append(self._refusal(error))
         return messages, False, b""
 
@@ -120,7 +114,7 @@ class RequestParser:
         """The next request, if the one before it is complete, and `data` or what followed that completes its head."""
         reader, request = self._reader, self._request
         if self._timed_out:
-            raise HeadTimeoutError
+            raise Problem("bad-request", "The request's head did not arrive in time.", status=408)
         if request is not None and not request.body.is_eof():
             reader.read_body(request, data)
             self._check_framing(request)
@@ -139,7 +133,8 @@ class RequestParser:
         self._request = self._reader.read_head(data)
         if self._request is not None:
             if self._request.head.method not in METHODS:
-                raise UnknownMethodError
+                detail = f"Hookline does not know this method; use {ALLOWED}."
+                raise Problem("method-not-allowed", detail, headers={"Allow": ALLOWED})
             self._check_framing(self._request)
         return self._request
 
