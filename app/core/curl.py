@@ -6,7 +6,7 @@ import re
 
 from app.core.model import REFUSED_RAW_MAX, Capture, Refusal
 from app.core.raw_request import is_chunked
-from app.core.record import Headers
+from app.core.record import Headers, Record
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _LINE = re.compile(r"[^\n]{0,240}\n|[^\n]{1,240}")
@@ -102,7 +102,21 @@ def ready_curl(url: str) -> str:
     return f"curl {shell_word(url.encode())} -H 'Content-Type: application/json' -d '{{\"hello\": \"Hookline\"}}'"
 
 
-def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
+class SentRequest(Record, frozen=True):
+    """As much of a request as a command needs, of one that was refused or that another program stores."""
+
+    method: str
+    target: str
+    http_version: str
+    headers: Headers
+    size: int
+    id: str = ""
+
+
+Sent = Capture | SentRequest
+
+
+def curl_command(capture: Sent, body: bytes | None, base: str) -> str:
     """The command that sends `capture` with `body` to `base` (`http://127.0.0.1:8787`). The Host header is that of
     `base`: the original one may belong to a tunnel, and one that contradicts the URL fails.
 
@@ -124,12 +138,12 @@ def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
     return f"{source}curl {_join_options(parts)}"
 
 
-def body_file(capture: Capture) -> str:
+def body_file(capture: Sent) -> str:
     """The file name for a body larger than `PASTE_MAX`."""
     return f"hookline-{capture.id}.body"
 
 
-def _method(capture: Capture) -> list[str]:
+def _method(capture: Sent) -> list[str]:
     sends = capture.size > 0 or is_chunked(capture.headers)
     if capture.method == "HEAD":
         # `-X HEAD` waits for a body that never arrives, but curl has no other way to send one with HEAD.
@@ -139,7 +153,7 @@ def _method(capture: Capture) -> list[str]:
     return ["-X", capture.method]
 
 
-def _url(capture: Capture, base: str) -> list[str]:
+def _url(capture: Sent, base: str) -> list[str]:
     target = capture.target
     if _SAFE_TARGET.fullmatch(target) and "/." not in target:
         return [shell_word((base.rstrip("/") + target).encode())]
@@ -148,7 +162,7 @@ def _url(capture: Capture, base: str) -> list[str]:
     return [shell_word((base.rstrip("/") + "/").encode()), "--request-target", quoted_target]
 
 
-def _headers(capture: Capture, base: str) -> list[str]:
+def _headers(capture: Sent, base: str) -> list[str]:
     version = {"1.0": ["--http1.0"]}.get(capture.http_version, ["--http1.1"] if base.startswith("https:") else [])
     present = {name.lower() for name, _ in capture.headers}
     lines = [_header(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture)]
@@ -168,7 +182,7 @@ def _header(name: str, value: str) -> bytes:
     return line.encode("latin-1", "replace")
 
 
-def _curl_sets(name: str, value: str, capture: Capture) -> bool:
+def _curl_sets(name: str, value: str, capture: Sent) -> bool:
     """Whether curl sets this header itself: the host of the URL, the length of the received body."""
     lower = name.lower()
     if lower == "host":
@@ -197,25 +211,9 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
     headers = tuple((name, value.strip(" \t")) for name, _, value in (line.partition(":") for line in lines))
     if not end or len(parts) != 3 or not _is_complete(headers, body):
         return None
-    content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
-    capture = Capture(
-        id="",
-        endpoint_id=0,
-        received_at=refusal.at,
-        method=parts[0],
-        target=parts[1],
-        http_version=parts[2].removeprefix("HTTP/"),
-        headers=headers,
-        content_type=content_type,
-        size=len(body),
-        sha256="",
-        source_address=refusal.source_address,
-        source_port=refusal.source_port,
-        scheme="http",
-        complete=True,
-        response_status=refusal.status,
-    )
-    return curl_command(capture, body, base)
+    version = parts[2].removeprefix("HTTP/")
+    sent = SentRequest(method=parts[0], target=parts[1], http_version=version, headers=headers, size=len(body))
+    return curl_command(sent, body, base)
 
 
 def _is_complete(headers: Headers, body: bytes) -> bool:

@@ -14,8 +14,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_id
 from app.cli.output import Output, is_text, write_bytes
 from app.core.clock import microseconds
-from app.core.curl import PASTE_MAX, body_file, curl_command
-from app.core.model import Capture
+from app.core.curl import PASTE_MAX, SentRequest, body_file, curl_command
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.text import ms_text, size_text, source_text, time_text
 
@@ -61,9 +60,8 @@ async def show(call: Call) -> int:
     elif part == "body":
         await _write(call, request)
     elif part == "raw":
-        capture = _capture(request)
-        head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
-        await _write(call, request, head, trailer_bytes(capture.trailers))
+        head = head_bytes(request.method, request.target, request.http_version, request.headers.pairs)
+        await _write(call, request, head, trailer_bytes(request.trailers.pairs))
     elif part == "curl":
         await _curl(call, request)
     else:
@@ -82,43 +80,24 @@ def _body(call: Call, request: RequestHead, damaged: bool) -> AsyncGenerator[byt
 
 
 async def _curl(call: Call, request: RequestHead) -> None:
-    capture, status = _capture(request), await call.api.status()
+    sent = SentRequest(
+        method=request.method,
+        target=request.target,
+        http_version=request.http_version,
+        headers=request.headers.pairs,
+        size=request.size,
+        id=request.id,
+    )
     body = None
     if request.size <= PASTE_MAX:
         body = b"".join([piece async for piece in _body(call, request, call.options.damaged)])
-    command = curl_command(capture, body, status.base_url) + "\n"
+    command = curl_command(sent, body, (await call.api.status()).base_url) + "\n"
     if call.out.terminal:
         call.out.untrusted(command)
     else:
         call.out.data(command.encode())  # in any locale
     if body is None:
-        call.out.message(
-            f"The command reads the body from a file: hookline show {capture.id} --body > {body_file(capture)}"
-        )
-
-
-def _capture(request: RequestHead) -> Capture:
-    """The record for core's functions, which do not use the numbers that only the store knows."""
-    source, response = request.source, request.response
-    return Capture(
-        id=request.id,
-        endpoint_id=0,
-        received_at=microseconds(request.received_at),
-        method=request.method,
-        target=request.target,
-        http_version=request.http_version,
-        headers=request.headers.pairs,
-        content_type=request.content_type,
-        size=request.size,
-        sha256=request.sha256,
-        source_address=source.address,
-        source_port=source.port,
-        scheme=request.scheme,
-        complete=request.complete,
-        response_status=response.status,
-        response_ms=response.ms,
-        trailers=request.trailers.pairs,
-    )
+        call.out.message(f"The command reads the body from a file: hookline show {sent.id} --body > {body_file(sent)}")
 
 
 def _headers(out: Output, request: RequestHead) -> None:
