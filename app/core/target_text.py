@@ -14,12 +14,12 @@ _URL_MAX = 80
 
 
 class Pausable(Protocol):
-    """What is asked of a target that is paused."""
+    """What is asked of a target that is paused, by one of `PausedBy`."""
 
     @property
     def url(self) -> str: ...
     @property
-    def paused(self) -> PausedBy | None: ...
+    def paused(self) -> str | None: ...
     @property
     def pause_after(self) -> int: ...
 
@@ -85,7 +85,7 @@ def paused_text(targets: Sequence[Pausable], waiting: int | None, *, brief: bool
     elif len(targets) == 1:
         target = targets[0]
         text = f"Forwarding to {_shown(target.url)} is paused"
-        if target.paused is PausedBy.FAILURES and target.pause_after:
+        if target.paused == PausedBy.FAILURES and target.pause_after:
             text += f" after {count_of(target.pause_after, 'failed delivery', 'failed deliveries')} in a row"
     else:
         text = f"Forwarding to {len(targets)} targets is paused"

@@ -32,8 +32,7 @@ from app.core.clock import microseconds, now_us
 from app.core.delivery_text import DeliveryNews, result_text
 from app.core.model import DeliveryState
 from app.core.raw_request import below_slug
-from app.core.target import PausedBy
-from app.core.target_text import TargetTrouble
+from app.core.target_text import paused_text, resume_advice
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
@@ -207,18 +206,7 @@ class Follower:
                 self._paused.discard(target.id)
             elif target.id not in self._paused:
                 self._paused.add(target.id)
-                trouble = TargetTrouble(
-                    endpoint=endpoint.slug,
-                    id=target.id,
-                    url=target.url,
-                    paused=PausedBy(target.paused),
-                    pause_after=target.pause_after,
-                    failures=target.failures,
-                    waiting=target.queued,
-                    deleted=0,
-                    error=None,
-                )
-                self._out.message(f"{trouble.text} {trouble.advice}")
+                self._out.message(f"{paused_text([target], target.queued)} {resume_advice(target.id)}")
 
     def _request(self, request: Answer[Summary]) -> None:
         _print(self._out, request, of_all=self._slug is None)
