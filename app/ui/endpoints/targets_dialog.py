@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QRect, QSize, Qt, Signal, Slot
@@ -383,16 +384,19 @@ class _TargetList(RowsList[Numbered]):
         self.blockSignals(blocked)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, place = event.key(), self.current_row()
-        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+        key, steps = Qt.Key(event.key()), {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
         if event.modifiers() == Qt.KeyboardModifier.AltModifier and key in steps:
-            to = place + steps[Qt.Key(key)]
-            if place >= 0 and 0 <= to < self.rows.rowCount():
-                self.rows.move_requested.emit(place, to)
-        elif key == Qt.Key.Key_Delete and place >= 0:
+            self.move_by(steps[key])
+        elif key == Qt.Key.Key_Delete and self.current_row() >= 0:
             self.remove_requested.emit()
         else:
             super().keyPressEvent(event)
+
+    def move_by(self, step: int) -> None:
+        """Move the selected row up (-1) or down (1), if possible."""
+        place = self.current_row()
+        if place >= 0 and 0 <= place + step < self.rows.rowCount():
+            self.rows.move_requested.emit(place, place + step)
 
     @Slot(QModelIndex)
     def _chosen(self, current: QModelIndex) -> None:
@@ -413,8 +417,8 @@ class _TargetColumn(QWidget):
         self.remove = IconButton("delete", "Remove target (Del)", theme, self)
         tools = hbox(self.add, Stretch(), self.duplicate, self.up, self.down, self.remove, spacing=metrics.SPACE_1)
         vbox((self.list, 1), tools, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_3)
-        self.up.clicked.connect(self._move_up)
-        self.down.clicked.connect(self._move_down)
+        self.up.clicked.connect(partial(self.list.move_by, -1))
+        self.down.clicked.connect(partial(self.list.move_by, 1))
 
     def only_list(self) -> None:
         """Offer no changes."""
@@ -428,13 +432,3 @@ class _TargetColumn(QWidget):
             button.setEnabled(selected >= 0)
         self.up.setEnabled(selected > 0)
         self.down.setEnabled(0 <= selected < len(rows) - 1)
-
-    @Slot()
-    def _move_up(self) -> None:
-        place = self.list.current_row()
-        self.list.rows.move_requested.emit(place, place - 1)
-
-    @Slot()
-    def _move_down(self) -> None:
-        place = self.list.current_row()
-        self.list.rows.move_requested.emit(place, place + 1)
