@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointSaved, Subscriptions
-from app.core.model import Endpoint, EndpointDraft, EndpointSettings
+from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
@@ -175,16 +175,12 @@ class EndpointDialog(SubmitDialog):
         self.form.show_targets(len(current.targets), reason)
 
     def _show_url(self, *, slug_is_valid: bool) -> None:
-        if self._endpoint is not None:
-            self._set_url(self._endpoint)
-            return
-        slug = self.form.draft().slug
-        self.url.setVisible(slug is not None and slug_is_valid)
-        if slug is not None and slug_is_valid:
-            self._set_url(_preview(self.form.draft(), slug))
-
-    def _set_url(self, endpoint: Endpoint) -> None:
-        self.url.set_text(self._services.capture_url(endpoint), url_mark(self._services.tunnels.url_state))
+        endpoint, slug = self._endpoint, self.form.draft().slug
+        if endpoint is None and slug is not None and slug_is_valid:
+            endpoint = Endpoint(id=0, slug=slug, created_at=0, name="")
+        self.url.setVisible(endpoint is not None)
+        if endpoint is not None:
+            self.url.set_text(self._services.capture_url(endpoint), url_mark(self._services.tunnels.url_state))
 
     @Slot()
     def _url_copied(self) -> None:
@@ -210,9 +206,3 @@ class EndpointDialog(SubmitDialog):
         self.body.addWidget(scroll, 1)
         self.problem.setVisible(False)
         fill(self.footer, (self.problem, 1), Stretch(0), self.cancel, self.submit_button)
-
-
-def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
-    """The endpoint that `draft` describes, to show its URL."""
-    settings = {name: getattr(draft, name) for name in EndpointSettings.__struct_fields__}
-    return Endpoint(id=0, slug=slug, created_at=0, **settings)
