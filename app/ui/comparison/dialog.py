@@ -169,16 +169,16 @@ class TargetsBar(QWidget):
 
     def show_targets(self, endpoint: Endpoint, choice: ComparisonChoice) -> None:
         self._current = (choice.first, choice.second)
+        targets = {target.id: f"{number}. {escape(target.url)}" for number, target in enumerate(endpoint.targets, 1)}
         for field, chosen in zip((self.first, self.second), self._current, strict=True):
-            field.clear()
-            for number, target in enumerate(endpoint.targets, 1):
-                field.addItem(f"{number}. {escape(target.url)}", target.id)
-            field.setCurrentIndex(max(0, field.findData(chosen)))
+            field.set_choices(targets)
+            if chosen in targets:
+                field.set_value(chosen)
 
     @Slot()
     def _activated(self) -> None:
         """Choosing for one side what the other one has swaps them."""
-        first, second = int(self.first.currentData()), int(self.second.currentData())
+        first, second = self.first.value(), self.second.value()
         if first == second:
             second, first = self._current
         self.chosen.emit(first, second)

@@ -278,7 +278,7 @@ async def test_what_is_edited_meanwhile_is_named_as_it_is_now(tmp_path: Path) ->
         await desk.store.targets.delete(endpoint.targets[0].id)
         await until(lambda: (dialog.choice.first, dialog.choice.second) == (second.id, third.id))
         assert dialog.isVisible()
-        assert dialog.targets.first.currentData() == second.id
+        assert dialog.targets.first.value() == second.id
 
 
 async def test_entries_of_the_menu_for_a_json_value() -> None:
@@ -371,10 +371,10 @@ async def test_swapping_and_choosing_targets(tmp_path: Path) -> None:
         first, second = (target.id for target in endpoint.targets)
         choices = ComparisonChoices(desk.folder)
         assert (choices.of(endpoint).first, choices.of(endpoint).second) == (second, first)
-        assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (second, first)
+        assert (dialog.targets.first.value(), dialog.targets.second.value()) == (second, first)
         dialog.targets.first.setCurrentIndex(0)
         dialog.targets.first.activated.emit(0)
-        assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (first, second)
+        assert (dialog.targets.first.value(), dialog.targets.second.value()) == (first, second)
 
 
 async def test_late_results_of_other_targets_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
