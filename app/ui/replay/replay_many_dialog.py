@@ -133,14 +133,9 @@ class ReplayManyDialog(SubmitDialog):
         self._counting.run(partial(self._read_count, self.form.spec()))
 
     async def _read_count(self, spec: ReplaySpec) -> None:
-        services, problem, count = self._services, "", None
+        problem, count = "", None
         try:
-            count = await count_requests(
-                spec.source,
-                services.store.captures,
-                services.store.activity,
-                services.store.endpoints,
-            )
+            count = await count_requests(spec.source, self._services.store)
         except QueryError as error:
             problem = str(error)
         self._count, self._count_problem = count, problem

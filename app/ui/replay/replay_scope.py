@@ -14,9 +14,8 @@ from app.core.replay.summary import endpoint_name
 from app.core.search.parse import parse
 
 if TYPE_CHECKING:
-    from app.db.captures import Captures
     from app.db.endpoints import Endpoints
-    from app.db.queries import Activity
+    from app.db.store import Store
 
 SELECTED, MATCHING, ALL, RANGE = "selected", "matching", "all", "range"
 _NO_LIMIT = 2**31
@@ -65,12 +64,7 @@ def shown_endpoint(source: ReplaySource, endpoints: Endpoints) -> str | None:
     return None if name is None else escape(name)
 
 
-async def count_requests(
-    source: ReplaySource,
-    captures: Captures,
-    activity: Activity,
-    endpoints: Endpoints,
-) -> int:
+async def count_requests(source: ReplaySource, store: Store) -> int:
     """How many requests `source` has now.
 
     The store counts on its own threads. Raises QueryError or StorageUnavailableError.
@@ -80,12 +74,12 @@ async def count_requests(
     after, before = source.received_after, source.received_before
     if not source.query.strip():
         if after is None and before is None:
-            ids = [one.id for one in endpoints.all()] if source.endpoint_id is None else [source.endpoint_id]
-            return sum(captures.counts(endpoint_id).total for endpoint_id in ids)
-        bars = await activity.bars(source.endpoint_id, [after or 0, before if before is not None else 2**62])
+            ids = [one.id for one in store.endpoints.all()] if source.endpoint_id is None else [source.endpoint_id]
+            return sum(store.captures.counts(endpoint_id).total for endpoint_id in ids)
+        bars = await store.activity.bars(source.endpoint_id, [after or 0, before if before is not None else 2**62])
         return sum(bar.total for bar in bars)
     count = 0
-    async with aclosing(captures.search(parse(source.query), source.endpoint_id, limit=_NO_LIMIT)) as batches:
+    async with aclosing(store.captures.search(parse(source.query), source.endpoint_id, limit=_NO_LIMIT)) as batches:
         async for batch in batches:
             count += sum((after or 0) <= row.received_at < (before or 2**62) for row in batch)
             if batch and batch[-1].received_at < (after or 0):

@@ -78,7 +78,7 @@ async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -
 
         async def count(source: Any) -> int | None:
             store = desk.store
-            return await count_requests(source, store.captures, store.activity, store.endpoints)
+            return await count_requests(source, store)
 
         early = now - 25 * 1_000_000
         assert await count(ChosenRequests(ids=("a", "b"))) == 2
