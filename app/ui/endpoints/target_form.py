@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QStackedWidget, QWidget
 
 from app.core.rules import DELIVERY_HEADERS, FieldError
 from app.core.target import Target, TargetDraft
@@ -21,13 +21,13 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import line
+from app.ui.widgets.card import NoticeBox, line
 from app.ui.widgets.dialog import ALL_FILES, FileDialog
 from app.ui.widgets.fields import CheckField, LabeledField, Switch
 from app.ui.widgets.fit_screen import FormScroll
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
-from app.ui.widgets.labels import IconLabel, label
+from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import DurationField, NameLines, NumberField, TextField
 
@@ -160,23 +160,12 @@ class TargetState(QWidget):
         self.text = label("", "strong", self)
         self.effect = label("", "faint", self, wrap=True)
         self.pause = Button("Pause", theme, self, kind="ghost", icon="pause")
-        self.notice = QFrame(self)
-        self.notice.setProperty("part", "notice")
-        self.notice.setProperty("tone", "warning")
         look = LOOKS[State.PAUSED]
-        icon = IconLabel(18, theme, self.notice, look.icon, look.colour)
-        self.notice_text = label("", "", self.notice, wrap=True)
+        self.notice = NoticeBox("warning", theme, self, (look.icon, look.colour))
         self.resume = Button("Resume", theme, self.notice, icon="play")
+        self.notice.buttons.addWidget(self.resume)
         words = vbox(self.text, self.effect, spacing=0)
         row = hbox(self.switch, (words, 1), self.pause, spacing=metrics.SPACE_3)
-        hbox(
-            icon,
-            (self.notice_text, 1),
-            self.resume,
-            inside=self.notice,
-            spacing=metrics.SPACE_2,
-            margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2),
-        )
         vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3)
         self.pause.clicked.connect(partial(self.pause_requested.emit, True))
         self.resume.clicked.connect(partial(self.pause_requested.emit, False))
@@ -191,9 +180,7 @@ class TargetState(QWidget):
             effect += f" {count_of(waiting, 'request')} {'is' if waiting == 1 else 'are'} queued."
         self.effect.setText(effect)
         self.pause.setVisible(stored is not None and not paused)
-        self.notice.setVisible(paused)
-        if stored is not None and paused:
-            self.notice_text.setText(paused_text([stored], waiting))
+        self.notice.show_text(paused_text([stored], waiting) if stored is not None and paused else "")
 
 
 class TargetForm(Form):

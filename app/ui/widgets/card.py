@@ -17,13 +17,14 @@ TONE_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"),
 
 
 class NoticeBox(QFrame):
-    """Hidden while it has no text. Add buttons to `buttons`."""
+    """Hidden while it has no text. Its `icon` is that of the tone unless another is given, with its colour. Add buttons
+    to `buttons`."""
 
-    def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget, icon: tuple[str, str] | None = None) -> None:
         super().__init__(parent)
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
-        self._icon = IconLabel(16, theme, self, *TONE_ICONS[tone])
+        self._icon = IconLabel(16, theme, self, *(icon or TONE_ICONS[tone]))
         self.text = label("", "", self, wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.buttons = hbox(spacing=metrics.SPACE_2)

@@ -27,7 +27,7 @@ class TestState:
             await until(shown.form.state.notice.isVisible)
             assert shown.rows()[0] == (C, "Paused by you · 1 queued · not saved")
             assert shown.form.state.effect.text() == "New requests are queued for it."
-            assert shown.form.state.notice_text.text() == f"Forwarding to {A} is paused. 1 delivery is waiting."
+            assert shown.form.state.notice.text.text() == f"Forwarding to {A} is paused. 1 delivery is waiting."
             shown.form.state.resume.click()
             await until(lambda: shown.endpoint.targets[0].paused is None)
             await until(shown.form.state.pause.isVisible)
