@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QSizePolicy,
-    QStyle,
-    QStyleOptionComboBox,
-    QStylePainter,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QStyle, QStyleOptionComboBox, QStylePainter, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
@@ -21,14 +14,7 @@ from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.ui.commands.command import CommandButton
 from app.ui.deliveries.commands import DeliveryCommands
-from app.ui.deliveries.table import (
-    DETAIL,
-    MAX_ROWS,
-    ROW,
-    DeliveryModel,
-    DeliveryPager,
-    DeliveryTable,
-)
+from app.ui.deliveries.table import DETAIL, MAX_ROWS, ROW, DeliveryModel, DeliveryPager, DeliveryTable
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks

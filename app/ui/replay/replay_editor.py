@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QLineEdit,
-    QSizePolicy,
-    QSplitter,
-    QStackedWidget,
-    QTabBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QSplitter, QStackedWidget, QTabBar, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.delivery import RequestEdit
@@ -155,7 +147,7 @@ class ReplayEditor(SubmitDialog):
         if isinstance(self._request.body, EditableText):
             text = TextEdit("Original body", self.theme, self, read_only=True)
             json = self._request.body.text.lstrip()[:1] in ("{", "[")
-            text.show_text(self._request.body.text, json_from=0 if json else None)
+            text.show_text(self._request.body.text, coloured_from=0 if json else None)
             return text
         view = HexWidget(self.theme, tasks, self)
         view.setAccessibleName("Original body as hexadecimal")

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QGuiApplication,
-    QPainter,
-    QResizeEvent,
-    QShowEvent,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-    QTextDocument,
-)
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
@@ -69,6 +60,8 @@ _NUMBER_WIDTH, _TARGETS_IN_VIEW = 68, 4
 LEAST_WIDTH, _LEAST_LIST = 320, 104
 """Pixels; the other is the height of failures or summary."""
 AGAIN = "Replay failed…"
+_BARS = re.compile(f"(?P<chart_plain>{BAR}+)$")
+"""Of a histogram."""
 
 
 class ReplaysModel(Rows[Replay]):
@@ -295,22 +288,6 @@ def _ms(ms: float | None) -> str:
     return NONE if ms is None else ms_text(ms)
 
 
-class BarColours(QSyntaxHighlighter):
-    """Colours the bars of a histogram."""
-
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
-        super().__init__(document)
-        self._theme = theme
-        theme.changed.connect(self.rehighlight)
-
-    def highlightBlock(self, text: str) -> None:
-        start = text.find(BAR)
-        if start >= 0:
-            style = QTextCharFormat()
-            style.setForeground(QColor(self._theme.tokens.chart_plain))
-            self.setFormat(start, len(text) - start, style)
-
-
 class ReplayDetails(QWidget):
     """`show_replay` shows one, or what has changed of it."""
 
@@ -336,9 +313,8 @@ class ReplayDetails(QWidget):
         self.failures = FailureTable(services, theme, tasks, self)
         self.nothing = label("", "muted", self)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.text = TextEdit("Summary of the replay", theme, self, read_only=True)
+        self.text = TextEdit("Summary of the replay", theme, self, read_only=True, coloured=_BARS)
         self.text.setProperty("frameless", True)
-        self._bars = BarColours(self.text.document(), theme)
         again = commands.again
         self.again = CommandButton(AGAIN, again, theme, self, icon="retry", tooltip=again.name)
         self.copy = Button("Copy summary", theme, self, icon="copy")
@@ -421,7 +397,7 @@ class ReplayDetails(QWidget):
     def _show_summary(self, replay: Replay) -> None:
         text = with_bars(replay.summary or "")
         if text != self.text.text():
-            self.text.show_text(text)
+            self.text.show_text(text, coloured_from=0)
         self.views.set_enabled(SUMMARY, bool(text))
         self.views.explain(SUMMARY, "Summary" if text else "Summary: it is written when the replay has ended.")
 

@@ -188,7 +188,7 @@ class BodyEditor(QWidget):
             return
         if self._text is not None:
             json = is_json(media_type(source.content_type)) or self._text.text.lstrip()[:1] in ("{", "[")
-            self.edit.show_text(self._text.text, json_from=0 if json else None)
+            self.edit.show_text(self._text.text, coloured_from=0 if json else None)
             self._pages.setCurrentWidget(self.edit)
         else:
             self.hex.show_source(source)

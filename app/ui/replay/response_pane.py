@@ -117,7 +117,7 @@ class ResponsePane(QWidget):
         head = f"HTTP/{attempt.http_version or '1.1'} {attempt.status}\n{header_lines(attempt.response_headers)}"
         error = f"\n\n{attempt.error}" if attempt.error and not body else ""
         json_from = head.count("\n") + 2 if json else None
-        self.text.show_text(f"{head}\n\n{text}{error}".rstrip("\n"), json_from=json_from)
+        self.text.show_text(f"{head}\n\n{text}{error}".rstrip("\n"), coloured_from=json_from)
 
 
 def _body_text(body: bytes, attempt: Attempt) -> tuple[str, bool]:

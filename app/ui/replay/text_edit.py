@@ -1,4 +1,4 @@
-"""A plain editor with the font, size and wrapping of bodies, which colours JSON."""
+"""A plain editor with the font, size and wrapping of bodies, which colours JSON, or what else it is told."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from app.ui.widgets.text_fields import LINE_MAX, WrappedEdit, raw_text
 
 _COLOURED_MAX = 256 * 1024
 """Characters; colouring more would delay typing."""
-_TOKEN = re.compile(
+JSON = re.compile(
     r'(?P<code_key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<code_string>"(?:[^"\\]|\\.)*")'
     r"|(?P<code_number>-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b)|(?P<code_literal>\b(?:true|false|null)\b)"
     r"|(?P<code_punctuation>[{}\[\]:,])"
 )
 
 
-class JsonHighlighter(QSyntaxHighlighter):
-    """Line by line: a JSON string has no line breaks."""
+class _Highlighter(QSyntaxHighlighter):
+    """Colours what `coloured` finds, by the names of its groups, line by line: a JSON string has no line breaks."""
 
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+    def __init__(self, document: QTextDocument, coloured: re.Pattern[str], theme: Theme) -> None:
         super().__init__(document)
-        self._theme = theme
+        self._coloured, self._theme = coloured, theme
         self.first_line: int | None = None
-        """Where the JSON begins; None without any."""
+        """Where that begins; None without any."""
         theme.changed.connect(self.rehighlight)
 
     def highlightBlock(self, text: str) -> None:
         if self.first_line is None or self.currentBlock().blockNumber() < self.first_line or len(text) > LINE_MAX:
             return
         start = end = 0
-        for found in _TOKEN.finditer(text):
+        for found in self._coloured.finditer(text):
             style = QTextCharFormat()
             style.setForeground(QColor(getattr(self._theme.tokens, found.lastgroup or "text")))
             start, end = start + utf16(text[end : found.start()]), found.end()
@@ -45,22 +45,24 @@ class JsonHighlighter(QSyntaxHighlighter):
 
 
 class TextEdit(WrappedEdit):
-    """Tab moves the focus on."""
+    """Tab moves the focus on. The groups of `coloured` are named like the tokens of their colours."""
 
-    def __init__(self, name: str, theme: Theme, parent: QWidget, *, read_only: bool = False) -> None:
+    def __init__(
+        self, name: str, theme: Theme, parent: QWidget, *, read_only: bool = False, coloured: re.Pattern[str] = JSON
+    ) -> None:
         super().__init__(parent)
         self._body_text = theme.body_text
         self.setAccessibleName(name)
         self.setTabChangesFocus(True)
         self.setReadOnly(read_only)
-        self._highlighter = JsonHighlighter(self.document(), theme)
+        self._highlighter = _Highlighter(self.document(), coloured, theme)
         self._text_size = TextSize(self, theme.body_text, self.setFont)
         theme.body_text.changed.connect(self._follow_wrap)
         self._follow_wrap()
 
-    def show_text(self, text: str, *, json_from: int | None = None) -> None:
-        """JSON is coloured, from this line on (None: there is none)."""
-        self._highlighter.first_line = json_from if len(text) <= _COLOURED_MAX else None
+    def show_text(self, text: str, *, coloured_from: int | None = None) -> None:
+        """It is coloured from this line on (None: not at all)."""
+        self._highlighter.first_line = coloured_from if len(text) <= _COLOURED_MAX else None
         self.setPlainText(text)
 
     def text(self) -> str:

@@ -14,13 +14,7 @@ from PySide6.QtGui import (
     QShowEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QPlainTextEdit,
-    QProgressBar,
-    QTabWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QProgressBar, QTabWidget, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us

@@ -338,7 +338,7 @@ def test_json_is_coloured_at_its_places_but_for_long_lines(qtbot) -> None:
     theme, parent = Theme(), QWidget()
     qtbot.addWidget(parent)
     edit = TextEdit("Body", theme, parent)
-    edit.show_text(f'["\U0001f600", 7,\n"{LONG}"]', json_from=0)
+    edit.show_text(f'["\U0001f600", 7,\n"{LONG}"]', coloured_from=0)
     first, second = (edit.document().findBlockByNumber(row).layout().formats() for row in range(2))
     assert [(one.start, one.length) for one in first] == [(0, 1), (1, 4), (5, 1), (7, 1), (8, 1)]
     assert second == []
