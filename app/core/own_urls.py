@@ -31,6 +31,11 @@ def own_base_of(url: str, own_bases: Sequence[str]) -> str | None:
     return None
 
 
+def is_loopback(url: str) -> bool:
+    """Whether only this computer can reach it."""
+    return _host(urlsplit(url).hostname or "") == _LOOPBACK
+
+
 def _host_and_port(parts: SplitResult) -> tuple[str, int]:
     return _host(parts.hostname or ""), parts.port or (443 if parts.scheme == "https" else 80)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import BytesIO
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
+from app.core.own_urls import is_loopback
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.inspector.body.body_export import write_body
 from app.ui.inspector.body.body_source import of_bytes
@@ -115,16 +115,6 @@ BUSY = {
     TunnelState.STOPPING: "Stopping…",
 }
 FILES = ("PNG picture (*.png)", "SVG drawing (*.svg)")
-
-
-def is_loopback(url: str) -> bool:
-    """Whether only this computer can reach it."""
-    host = urlsplit(url).hostname or ""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    return address.is_loopback or address.is_unspecified
 
 
 class QrDialog(Dialog):

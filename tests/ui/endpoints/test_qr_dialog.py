@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QLineEdit
 
+from app.core.own_urls import is_loopback
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.endpoints.qr_dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, is_loopback, modules_of
+from app.ui.endpoints.qr_dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog, modules_of
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import FileDialog
