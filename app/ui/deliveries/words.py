@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
+from app.core.about import duration_text
 from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
 from app.core.ids import uuid7_us
 from app.core.model import WORST_FIRST, DeliveryState
@@ -101,11 +102,9 @@ def wait_text(us: int) -> str:
     seconds = -(-us // 1_000_000)
     if seconds <= 0:
         return "now"
-    if seconds < 60:
-        return f"in {seconds} s"
-    if seconds < 3_600:
-        return f"in {seconds // 60} min" + (f" {seconds % 60} s" if seconds % 60 else "")
-    return f"in {seconds // 3_600} h" + (f" {seconds // 60 % 60} min" if seconds // 60 % 60 else "")
+    if 60 < seconds < 3_600 and seconds % 60:
+        return f"in {seconds // 60} min {seconds % 60} s"
+    return f"in {duration_text(seconds)}"
 
 
 def paused_text(target: Target) -> str:
