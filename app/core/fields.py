@@ -141,8 +141,8 @@ def nullable(record: type[Record], name: str) -> bool:
 def _without_none(kind: Any) -> Any:
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    (other,) = (one for one in get_args(kind) if one is not type(None))
-    return other
+    others = [one for one in get_args(kind) if one is not type(None)]
+    return others[0] if len(others) == 1 else kind
 
 
 def given_size(size: int) -> str:

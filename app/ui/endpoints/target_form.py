@@ -29,7 +29,7 @@ from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.text_fields import DurationField, NameLines, NumberField, TextField
+from app.ui.widgets.text_fields import NameLines, NumberField, TextField
 
 
 class FileField(QWidget):
@@ -295,12 +295,8 @@ class TargetForm(Form):
         self.rule = label("", "muted", self, wrap=True)
         self.rule.setAccessibleName("Retry rule in words")
         section.add(self.rule)
-        delays = ("retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms")
-        declared = {path: self.declared(path) for path in delays}
-        section.side_by_side(
-            self.add("retry.retries"),
-            *(self.add(path, DurationField(one.title, *one.bounds, self)) for path, one in declared.items()),
-        )
+        paths = ("retry.retries", "retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms")
+        section.side_by_side(*map(self.add, paths))
         text = "A Retry-After header in the response is obeyed."
         section.add(self.add("retry.on", RetryOn(self), help_text=text))
         return section

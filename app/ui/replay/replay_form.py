@@ -11,12 +11,9 @@ from PySide6.QtWidgets import QDateTimeEdit, QLineEdit, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.replay.spec import (
-    CONCURRENCY_MAX,
-    DELAY_MAX_MS,
     GAP_MAX_MS,
     RATE_MAX,
     SCALE_MAX,
-    TIMES_MAX,
     BackToBack,
     Faults,
     FixedRate,
@@ -39,18 +36,19 @@ from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-from app.ui.widgets.text_fields import DecimalField, DurationField, NumberField, TextField
+from app.ui.widgets.text_fields import DecimalField, NumberField, TextField
 
 TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"
 BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"
 SEEDS = 10**9
-FAULTS = (
-    ("duplicate", "Duplicate", "Sent twice"),
-    ("swap", "Swap", "Trades places with the next one"),
-    ("drop", "Drop", "Not sent"),
-    ("delay", "Delay", "Sent late, while others go ahead"),
-    ("cut_off", "Cut off", "The connection closes within the body"),
-)
+FAULTS = {
+    "duplicate": "Sent twice",
+    "swap": "Trades places with the next one",
+    "drop": "Not sent",
+    "delay": "Sent late, while others go ahead",
+    "cut_off": "The connection closes within the body",
+}
+"""What each means."""
 FAULTS_HELP = "Tests how your code handles duplicate, late and lost requests."
 _DAY_US = 24 * 3_600_000_000
 _TARGETS_SHOWN = 3
@@ -131,7 +129,7 @@ class ReplayForm(Form):
 
     def spec(self) -> ReplaySpec:
         """As the form says now, with the last valid numbers; `problems` names the others."""
-        shares = {name: (self[f"faults.{name}"].value() or 0) / 100 for name, *_ in FAULTS}
+        shares = {name: (self[f"faults.{name}"].value() or 0) / 100 for name in FAULTS}
         times = (self["source.received_after"].value(), self["source.received_before"].value())
         return ReplaySpec(
             source=self._scope.source(self.requests.current() or ALL, times),
@@ -162,7 +160,7 @@ class ReplayForm(Form):
             self.requests.explain(MATCHING, "The same requests as before, as far as they are still stored")
         self._fill_destination(spec.destination)
         self._fill_pace(spec.pace)
-        for name, *_ in FAULTS:
+        for name in FAULTS:
             self[f"faults.{name}"].set_value(getattr(spec.faults, name) * 100)
         self["faults.delay_max_ms"].set_value(spec.faults.delay_max_ms)
         for path in ("concurrency", "times", "seed", "incomplete"):
@@ -260,8 +258,8 @@ class ReplayForm(Form):
         rate = DecimalField("Rate", RATE_MAX, self, unit="per second", zero=False)
         speed = DecimalField("Speed", SCALE_MAX, self, unit="times as fast", zero=False)
         longest = DecimalField("Longest gap", GAP_MAX_MS / 1_000, self, unit="s", placeholder="no limit")
-        concurrency = NumberField("At once", 1, CONCURRENCY_MAX, self)
-        times = NumberField("Times each", 1, TIMES_MAX, self)
+        concurrency = NumberField("At once", *self.declared("concurrency").bounds, self)
+        times = NumberField("Times each", *self.declared("times").bounds, self)
         rate.set_value(10)
         speed.set_value(1)
         section = self._section("Pace", self.pace)
@@ -278,20 +276,18 @@ class ReplayForm(Form):
         """In percent, and the seed that repeats them."""
         section = Section("Faults", self)
         section.add(label(FAULTS_HELP, "faint", self, wrap=True))
-        for name, title, meaning in FAULTS:
-            share = DecimalField(title, 100, self, unit="%")
+        for name, meaning in FAULTS.items():
+            share = DecimalField(self.declared(f"faults.{name}").title, 100, self, unit="%")
             share.set_value(0)
             share.setToolTip(meaning)
-            self.add(f"faults.{name}", share, title=title, help_text="")
+            self.add(f"faults.{name}", share)
             share.setAccessibleDescription(meaning)
-        section.side_by_side(*(self.fields[f"faults.{name}"] for name, *_ in FAULTS))
-        delay = DurationField("Longest delay", 0, DELAY_MAX_MS, self)
-        delay.set_value(1_000)
-        same = "The same seed makes the same faults."
+        section.side_by_side(*(self.fields[f"faults.{name}"] for name in FAULTS))
         section.side_by_side(
-            self.add("faults.delay_max_ms", delay, title="Longest delay"),
-            self.add("seed", _SeedField(theme, self), title="Seed", help_text=same),
+            self.add("faults.delay_max_ms"),
+            self.add("seed", _SeedField(theme, self), help_text="The same seed makes the same faults."),
         )
+        self["faults.delay_max_ms"].set_value(Faults().delay_max_ms)
         return section
 
     def _destination_value(self) -> ReplayDestination:
@@ -315,7 +311,7 @@ class ReplayForm(Form):
     @Slot()
     def _show_fields(self) -> None:
         in_range, destination, pace = self.requests.current() == RANGE, self.destination.current(), self.pace.current()
-        faults = any(self[f"faults.{name}"].value() for name, *_ in FAULTS)
+        faults = any(self[f"faults.{name}"].value() for name in FAULTS)
         shown = {
             "source.received_after": in_range,
             "source.received_before": in_range,
