@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
@@ -188,20 +189,8 @@ def _paint_method(theme: Theme, painter: QPainter, place: QRect, refusal: Refusa
     paint_method(painter, badge, refusal.method.replace("\n", " "), theme.tokens)
 
 
-class RefusedModel(Rows[Refusal]):
-    """Newest first."""
-
-    def show_newest(self, rows: Sequence[Refusal]) -> None:
-        """Show `rows`, newest first; those already shown keep their place, selection and scroll position."""
-        fresh = _fresh(rows, self._rows)
-        if fresh:
-            self.insert_records(0, rows[:fresh])
-        if len(self._rows) > len(rows):
-            self.remove_records(len(rows), len(self._rows) - len(rows))
-
-
 class RefusedTable(RowsView):
-    def __init__(self, model: RefusedModel, parent: QWidget) -> None:
+    def __init__(self, model: Rows[Refusal], parent: QWidget) -> None:
         super().__init__("Refused requests", parent)
         self._reason_width: int | None = None
         """As set here; the column has another width once the user dragged it."""
@@ -229,13 +218,6 @@ class RefusedTable(RowsView):
         self.share_room()
         if seen:
             self.scrollTo(current)
-
-
-def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:
-    """How many of `rows` come before the newest known one."""
-    if not known:
-        return len(rows)
-    return next((place for place, row in enumerate(rows) if row is known[0]), len(rows))
 
 
 class RawPane(Card):
@@ -309,7 +291,7 @@ class RefusedPage(Page):
         self._refused, self._qt_events = services.refused, qt_events
         self._current: Refusal | None = None
         self.commands = RefusedCommands(services, theme, actions, self)
-        self.model = RefusedModel(columns(theme, self.commands.endpoint_of), self)
+        self.model = Rows(columns(theme, self.commands.endpoint_of), self)
         self.table = RefusedTable(self.model, self)
         text = (
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
@@ -335,7 +317,7 @@ class RefusedPage(Page):
     @Slot()
     def refresh(self) -> None:
         rows, were_listed = self._refused.newest(), self.model.rowCount() > 0
-        self.model.show_newest(rows)
+        self.model.show_records(rows, attrgetter("id"))
         if not were_listed:  # rows that arrive later move no column
             self.table.share_room()
         self._body.setCurrentIndex(1 if rows else 0)

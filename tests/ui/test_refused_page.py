@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.refused_page import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME, RefusedModel, columns
+from app.ui.refused_page import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME, columns
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REFUSED
 from app.ui.theme.theme import Theme
+from app.ui.widgets.rows import Rows
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
 
@@ -290,43 +292,44 @@ class TestKeys:
 
 
 def refusal(number: int) -> Refusal:
-    return Refusal(at=number, source_address="127.0.0.1", source_port=1, status=404, reason=f"reason {number}")
+    reason = f"reason {number}"
+    return Refusal(at=number, source_address="127.0.0.1", source_port=1, status=404, reason=reason, id=number)
 
 
-class TestRefusedModel:
+class TestRows:
     def test_new_rows_come_on_top_and_a_selection_stays_with_its_row(self, qapp: QApplication) -> None:
-        model = RefusedModel(columns(Theme(), lambda refusal: None))
+        model = Rows(columns(Theme(), lambda refusal: None))
         rows = [refusal(3), refusal(2), refusal(1)]
-        model.show_newest(rows)
+        model.show_records(rows, attrgetter("id"))
         kept = QPersistentModelIndex(model.index(1, REASON))
         rows = [refusal(5), refusal(4), *rows]
-        model.show_newest(rows)
+        model.show_records(rows, attrgetter("id"))
         assert [model.record(row).at for row in range(model.rowCount())] == [5, 4, 3, 2, 1]
         assert kept.data() == "reason 2"
         assert kept.row() == 3
 
     def test_old_rows_fall_off_and_a_cleared_list_empties(self, qapp: QApplication) -> None:
-        model = RefusedModel(columns(Theme(), lambda refusal: None))
+        model = Rows(columns(Theme(), lambda refusal: None))
         rows = [refusal(number) for number in range(1000, 0, -1)]
-        model.show_newest(rows)
+        model.show_records(rows, attrgetter("id"))
         rows = [refusal(1001), *rows[:-1]]
-        model.show_newest(rows)
+        model.show_records(rows, attrgetter("id"))
         assert model.rowCount() == 1000
         assert model.record(0).at == 1001
         assert model.record(999).at == 2
-        model.show_newest([])
+        model.show_records([], attrgetter("id"))
         assert model.rowCount() == 0
 
     def test_all_new_rows_replace_all_old_ones(self, qapp: QApplication) -> None:
-        model = RefusedModel(columns(Theme(), lambda refusal: None))
-        model.show_newest([refusal(2), refusal(1)])
-        model.show_newest([refusal(9)])
+        model = Rows(columns(Theme(), lambda refusal: None))
+        model.show_records([refusal(2), refusal(1)], attrgetter("id"))
+        model.show_records([refusal(9)], attrgetter("id"))
         assert [model.record(row).at for row in range(model.rowCount())] == [9]
 
     def test_cells_are_one_plain_line(self, qapp: QApplication) -> None:
-        model = RefusedModel(columns(Theme(), lambda refusal: None))
+        model = Rows(columns(Theme(), lambda refusal: None))
         broken = Refusal(at=1, source_address="::1", source_port=5, status=400, reason="<b>bad</b>\nline")
-        model.show_newest([broken])
+        model.show_records([broken], attrgetter("id"))
         assert model.columnCount() == SOURCE + 1
         assert model.index(0, REASON).data() == "<b>bad</b> line"
         assert model.index(0, METHOD).data() == model.index(0, TARGET).data() == "—"
