@@ -189,6 +189,8 @@ class Cleanup(Part):
         await self.run()
 
 
+RETENTION, LIMITS = "retention", "storage limits"
+"""Jobs that one node does: deleting by age, and what exceeds a limit."""
 PURGE_INTERVAL_S = 900.0
 
 
@@ -236,14 +238,12 @@ class Purging(Part):
         """How much the store takes, and how much of it the next purge can free, which is an estimate."""
         raise NotImplementedError
 
-    async def _scheduled(self) -> None:
-        await self.purge()
-
     async def _run(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         try:
-            await self._scheduled()
+            if await self._shared.nodes.claim(RETENTION) is not False:
+                await self.purge()
         finally:
             self.next_run_at = self._clock() + int(PURGE_INTERVAL_S * 1_000_000)
             self._timer = asyncio.get_running_loop().call_later(PURGE_INTERVAL_S, self._worker.wake)
@@ -300,6 +300,8 @@ class StorageEviction(Part):
         self._unsent.log()
 
     async def _run(self) -> None:
+        if await self._shared.nodes.claim(LIMITS) is False:
+            return
         try:
             await self._remove_responses()
             for endpoint_id in self._limits.exceeded():

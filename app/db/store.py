@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from app.core.events import Event
 from app.core.model import Counts
 from app.core.providers import Identify
 from app.core.role import Role
@@ -48,6 +49,7 @@ class Store:
     slow_search: str | None = None
     """Why searches are slow, and what helps, in sentences; None if they are not."""
 
+    _publish: Callable[[Event], None]
     _writer: WriterThread
     _index: BackgroundIndex
 
@@ -100,6 +102,13 @@ class Store:
 
     async def _load(self) -> None:
         raise NotImplementedError
+
+    def _publish_and_index(self, event: Event) -> None:
+        self._index.handle_event(event)
+        self._publish(event)
+
+    def _limit_exceeded(self) -> None:
+        self._eviction.wake()
 
     def _count(self, counts: Mapping[int, Counts]) -> None:
         """Start with what is stored: of each endpoint, and the bytes of the other owners."""

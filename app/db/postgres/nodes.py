@@ -152,10 +152,6 @@ class TeamNodes(Nodes):
                 if self.number:
                     await self._writer.run(partial(_leave if self._judges else _fall_silent, number=self.number))
 
-    def owns(self, job: str) -> bool:
-        """Whether it does the job already."""
-        return job in self._owned
-
     def has_lost(self, job: str) -> bool:
         """Whether it was taken for dead, or refused a write, while it did the job, and has not claimed it since."""
         return job in self._lost

@@ -78,7 +78,3 @@ class Retention(Purging):
         """A table whose requests are all deleted makes each query longer, until it is dropped."""
         for first in await self._readers.run(emptied_partitions, slow=True):
             await self._writer.run(partial(drop_partition, first=first))
-
-    async def _scheduled(self) -> None:
-        if await self._shared.nodes.claim("retention") is not False:
-            await self.purge()

@@ -26,7 +26,7 @@ from app.core.model import Endpoint
 from app.core.providers import Identify
 from app.core.role import Role
 from app.db.counts import RequestCounts
-from app.db.deleting import Cleanup
+from app.db.deleting import LIMITS, Cleanup
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.part import Shared
 from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
@@ -43,8 +43,6 @@ from app.db.writer_thread import Inserts, WrittenLater
 
 DELETIONS = 1 << 32
 """Numbers for the deletions of each run of a node: those of two never meet, and tell which run began a deletion."""
-LIMITS = "storage limits"
-"""The job of keeping below them."""
 
 
 class Store(AnyStore):
@@ -67,8 +65,7 @@ class Store(AnyStore):
     ) -> None:
         """`identify` finds the provider of a request. With `works` it captures, and does what one node does for all, as
         far as its role allows; `base_url` is what its capture URLs begin with."""
-        self.place, self._publish, self._may_work = shown(url), publish, works
-        self._evicting: asyncio.Task[None] | None = None
+        self._publish, self.place, self._may_work = publish, shown(url), works
         self._taking_over: asyncio.Task[None] | None = None
         self._reading_plan: asyncio.Task[None] | None = None
         self._closing = asyncio.Lock()
@@ -162,26 +159,11 @@ class Store(AnyStore):
         if self.works:
             self._identification.wake()
             await self._removed_targets.load()
-            await self.nodes.claim(LIMITS)
+            await self.nodes.claim(LIMITS)  # unless another node has it
             self._index.start(self._request_counts.newest_seq)
         if await self._readers.run(operators_of) is None:
             self.slow_search = MISSING
         self._listener.start()
-
-    def _publish_and_index(self, event: Event) -> None:
-        self._index.handle_event(event)
-        self._publish(event)
-
-    def _limit_exceeded(self) -> None:
-        if self.nodes.owns(LIMITS):
-            self._eviction.wake()
-            return
-        self._evicting = asyncio.get_running_loop().create_task(self._evict(), name="hookline-limits")
-
-    async def _evict(self) -> None:
-        with contextlib.suppress(StorageUnavailableError):
-            if await self.nodes.claim(LIMITS) is not False:
-                self._eviction.wake()
 
     def _trouble_changed(self, reason: str | None) -> None:
         self._publish(StorageTrouble(reason=reason))

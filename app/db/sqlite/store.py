@@ -112,13 +112,6 @@ class Store(AnyStore):
     def file(self) -> Store:
         return self
 
-    def _publish_and_index(self, event: Event) -> None:
-        self._index.handle_event(event)
-        self._publish(event)
-
-    def _limit_exceeded(self) -> None:
-        self._eviction.wake()
-
     def _trouble_changed(self, reason: str | None) -> None:
         self._trouble = reason
         self._publish(StorageTrouble(reason=reason))
