@@ -29,6 +29,15 @@ SIZE = f"{REQUEST_OVERHEAD} + size + length(headers) + length(target) + coalesce
 """The bytes of a row of `capture`, without its deliveries."""
 
 
+RECOUNT = f"""WITH taken AS MATERIALIZED (SELECT endpoint_id, sum(size) AS bytes FROM (
+        SELECT endpoint_id, {SIZE} AS size FROM capture
+        UNION ALL SELECT endpoint_id, {DELIVERY_OVERHEAD} FROM delivery
+        UNION ALL SELECT endpoint_id, {ATTEMPT_OVERHEAD} + length(headers) FROM attempt) AS rows GROUP BY endpoint_id)
+    UPDATE storage_use SET bytes = coalesce((SELECT taken.bytes FROM taken WHERE endpoint_id = owner), 0)
+    WHERE owner > 0"""
+"""For rows that were copied from elsewhere."""
+
+
 def request_bytes(capture: Capture, headers: bytes, *, deliveries: int) -> int:
     """The bytes of a request without trailers, whose headers are stored as `headers`, with so many queued
     deliveries."""

@@ -9,7 +9,6 @@ starts over.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -25,7 +24,7 @@ from app.core.errors import HooklineError, StoreCopyError, StoreDriverError
 from app.core.model import Plan
 from app.core.sizes import MIB
 from app.db.body_parts import keys_of
-from app.db.counts import DELIVERY_OVERHEAD, REQUEST_OVERHEAD, all_uses, grow
+from app.db.counts import RECOUNT, all_uses
 from app.db.deliveries.replays import interrupt
 from app.db.endpoints import account_of, unfinished_copy
 from app.db.models import (
@@ -208,6 +207,7 @@ def _finish(source: Database, target: Database) -> None:
                 newest = max(newest_number(source, table, column), model.select(fn.MAX(number)).scalar(target) or 0)
                 if newest:
                     use_numbers(target, table, column, newest)
+        execute(target, RECOUNT)
         UnfinishedCopyModel.delete().execute(target)
 
 
@@ -327,9 +327,7 @@ BELONGING: Mapping[type[StoreModel], str] = {
 """The tables with rows of requests, and the condition on those of some; a table comes after those it refers to."""
 _NEXT_COPIED = f"seq > ? AND {visible_sql()} ORDER BY seq LIMIT ?"
 _PLACE = {name: place for place, name in enumerate(columns_of(CaptureModel))}
-_SEQ, _ENDPOINT, _SIZE, _BODY_KEY = (_PLACE[name] for name in ("seq", "endpoint_id", "size", "body_key"))
-_COUNTED = tuple(_PLACE[name] for name in ("headers", "target", "trailers"))
-_ENDPOINT_OF_DELIVERY = columns_of(DeliveryModel).index("endpoint_id")
+_SEQ, _SIZE, _BODY_KEY = (_PLACE[name] for name in ("seq", "size", "body_key"))
 
 
 def _copy_next(source: Database, target: StorePlace, after: int) -> Sequence[int]:
@@ -340,19 +338,12 @@ def _copy_next(source: Database, target: StorePlace, after: int) -> Sequence[int
     seqs = [row[_SEQ] for row in captures]
     if not seqs:
         return seqs
-    grown: Counter[int] = Counter()
-    if is_sqlite(target.database):  # PostgreSQL has a trigger
-        for row in captures:
-            size = sum(len(row[place] or b"") for place in _COUNTED)
-            grown[row[_ENDPOINT]] += REQUEST_OVERHEAD + row[_SIZE] + size
     target.make_place(seqs)
     insert(target.database, CaptureModel, captures)
     _copy_bodies(source, target.database, captures)
     for model, condition in BELONGING.items():
         at_once = _LARGE_AT_ONCE if model is AttemptModel else ROWS
-        rows = select(source, model, condition, (json_list(seqs),), at_once=at_once)
-        insert(target.database, model, _counted(rows, grown) if model is DeliveryModel else rows)
-    grow(target.database, grown)
+        insert(target.database, model, select(source, model, condition, (json_list(seqs),), at_once=at_once))
     return seqs
 
 
@@ -363,12 +354,6 @@ def _copy_bodies(source: Database, target: Database, captures: Sequence[_Row]) -
         if row[_BODY_KEY] is not None:
             keys = keys_of(row[_SEQ], row[_BODY_KEY])
             insert(target, BodyModel, select(source, BodyModel, "key BETWEEN ? AND ?", keys, at_once=_LARGE_AT_ONCE))
-
-
-def _counted(deliveries: Iterator[_Row], grown: Counter[int]) -> Iterator[_Row]:
-    for row in deliveries:
-        grown[row[_ENDPOINT_OF_DELIVERY]] += DELIVERY_OVERHEAD
-        yield row
 
 
 # -- a step of comparing -----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from app.core.model import DeliveryState, Endpoint, Plan
 from app.data_folder.database_files import remove_database, sync_folder
 from app.data_folder.reserve_file import START_MIN_FREE
 from app.db.body_parts import keys_of
-from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
+from app.db.counts import RECOUNT
 from app.db.deliveries.delivery_results import SHOW_WORST
 from app.db.models import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 from app.db.raw_sql import json_list, of_sqlite, raw, savepoint
@@ -43,11 +43,6 @@ _BELONGING = {
     "attempt": "delivery_seq IN (SELECT seq FROM delivery WHERE capture_seq = :seq) AND endpoint_id = :endpoint",
 }
 """The other tables with rows of a request, and the condition on those; a table comes after those it refers to."""
-_USES = f"""UPDATE storage_use SET bytes =
-        (SELECT coalesce(sum({SIZE}), 0) FROM capture WHERE endpoint_id = owner)
-        + (SELECT count(*) * {DELIVERY_OVERHEAD} FROM delivery WHERE endpoint_id = owner)
-        + (SELECT coalesce(sum({ATTEMPT_OVERHEAD} + length(headers)), 0) FROM attempt WHERE endpoint_id = owner)
-    WHERE owner > 0"""
 _BODY_NUMBERS = f"""INSERT INTO sqlite_sequence (name, seq)
     SELECT 'loose_body', coalesce(max(-body_key / {KEYS_PER_BODY}), 0) FROM capture"""
 """So that no long body that arrives later gets the keys of one that was saved."""
@@ -199,7 +194,7 @@ class RequestSaver:
             )
 
     def _end(self, saved: sqlite3.Connection) -> None:
-        saved.execute(_USES)
+        saved.execute(RECOUNT)
         saved.execute(_BODY_NUMBERS)
         if self._unforwarded:
             these = "1 of them was" if self._unforwarded == 1 else f"{self._unforwarded:,} of them were"
