@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject
 
 from app.core.events import Subscriptions
-from app.core.ids import first_id
 from app.core.model import Summary
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.feed import RequestFeed
@@ -113,7 +112,7 @@ class ListRestorer(QObject):
             self._list.jumps.put_at(position.place)
         self._feed.loaded.emit()
         if reading and position.at_head:
-            self._feed.pager.head()  # it may be about to find new requests
+            self._reload()  # it may be about to find new requests
 
     def _reload(self) -> None:
         """Where it is, with what is back anywhere among the rows."""
@@ -123,4 +122,4 @@ class ListRestorer(QObject):
         if place is not None:
             self._list.jumps.scroll_to(place)
         else:
-            self._feed.head(first_id(0))
+            self._feed.head()
