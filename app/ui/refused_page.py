@@ -28,7 +28,6 @@ from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import stack, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
@@ -41,13 +40,17 @@ class RefusedCommands(Commands):
         super().__init__(theme, actions.announced.emit, page, read_only=services.read_only)
         self._services, self._actions, self._page = services, actions, page
         self.show_raw = self.command("Show as received\tEnter", "text", page.enter_raw)
-        self.copy_target = self.command("Copy target", "copy", self._copy_target, _no_target)
-        self.copy_source = self.command("Copy source address", "copy", self._copy_source)
-        self.copy_curl = self.command("Copy as curl", "code", self._copy_curl, self._no_curl)
+        self.copy_target = self.command("Copy target", "copy", partial(self._with_one, self._copy_target), _no_target)
+        self.copy_source = self.command("Copy source address", "copy", partial(self._with_one, self._copy_source))
+        self.copy_curl = self.command("Copy as curl", "code", partial(self._with_one, self._copy_curl), self._no_curl)
         self.copy_row = self.command("Copy row", "copy", page.copy_rows, None, "Ctrl+C")
-        self.open = self.command("Open endpoint", "hook", self._open, self._no_endpoint)
+        self.open = self.command("Open endpoint", "hook", partial(self._with_one, self._open), self._no_endpoint)
         self.create = self.command(
-            "Create endpoint with this slug…", "add", self._create, self._plan_is_full, changes=True
+            "Create endpoint with this slug…",
+            "add",
+            partial(self._with_one, self._create),
+            self._plan_is_full,
+            changes=True,
         )
 
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
@@ -57,25 +60,14 @@ class RefusedCommands(Commands):
 
     def menu(self, selected: Sequence[Refusal]) -> QMenu:
         """It deletes itself when closed."""
-        self.refresh_for(selected)
+        self.copy_row.setText("Copy row" if len(selected) == 1 else f"Copy {len(selected)} rows")
         if len(selected) != 1:
             return menu_of(self._page, [self.copy_row])
+        self.create.setVisible(self._free_slug(selected[0]) is not None)
+        self.refresh()
         copies = [self.copy_target, self.copy_source, self.copy_curl, self.copy_row]
         last = self.create if self.create.isVisible() else self.open
         return menu_of(self._page, [self.show_raw], copies, [last])
-
-    def show_menu(self, selected: Sequence[Refusal], place: QPoint) -> None:
-        """Pop it up at `place` (global)."""
-        if selected:
-            self.menu(selected).popup(place)
-
-    def refresh_for(self, selected: Sequence[Refusal]) -> None:
-        """Name and enable the commands for these."""
-        self.copy_row.setText("Copy row" if len(selected) == 1 else f"Copy {len(selected)} rows")
-        if len(selected) != 1:
-            return
-        self.create.setVisible(self._free_slug(selected[0]) is not None)
-        self.refresh()
 
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
@@ -111,35 +103,26 @@ class RefusedCommands(Commands):
         base = self._services.about.base_url.rstrip("/")
         return curl_of_refused(refusal, self._services.refused.raw(refusal.id), base)
 
-    @Slot()
-    def _copy_target(self) -> None:
+    def _with_one(self, run: Callable[[Refusal], object]) -> None:
         if (only := self._only()) is not None:
-            self.copy(only.target, "Copied the target.")
+            run(only)
 
-    @Slot()
-    def _copy_source(self) -> None:
-        if (only := self._only()) is not None:
-            self.copy(only.source_address, "Copied the source address.")
+    def _copy_target(self, refusal: Refusal) -> None:
+        self.copy(refusal.target, "Copied the target.")
 
-    @Slot()
-    def _copy_curl(self) -> None:
-        only = self._only()
-        command = self._curl_of(only) if only is not None else None
-        if command is not None:
+    def _copy_source(self, refusal: Refusal) -> None:
+        self.copy(refusal.source_address, "Copied the source address.")
+
+    def _copy_curl(self, refusal: Refusal) -> None:
+        if (command := self._curl_of(refusal)) is not None:
             self.copy(command, "Copied as curl.")
 
-    @Slot()
-    def _open(self) -> None:
-        only = self._only()
-        endpoint = self.endpoint_of(only) if only is not None else None
-        if endpoint is not None:
+    def _open(self, refusal: Refusal) -> None:
+        if (endpoint := self.endpoint_of(refusal)) is not None:
             self._actions.open_requested.emit(endpoint.id)
 
-    @Slot()
-    def _create(self) -> None:
-        only = self._only()
-        slug = self._free_slug(only) if only is not None else None
-        if slug is not None:
+    def _create(self, refusal: Refusal) -> None:
+        if (slug := self._free_slug(refusal)) is not None:
             self._actions.create_with_slug(slug)
 
 
@@ -225,21 +208,12 @@ class RawPane(Card):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent, padding=1)
-        self._theme, self._tasks = theme, tasks
-        self._view: BodyPane | None = None
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
         top = vbox(self.reason, self.caption, spacing=2, margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0))
         self.body.addLayout(top)
-
-    @property
-    def view(self) -> BodyPane:
-        """Created when first used, because it would slow down the start of the window."""
-        if self._view is None:
-            self._view = BodyPane(self._theme, self._tasks, self, "No bytes of this request were kept")
-            self.body.addWidget(self._view, 1)
-            order_tabs(self.parentWidget() or self)  # It comes after the table beside it.
-        return self._view
+        self.view = BodyPane(theme, tasks, self, "No bytes of this request were kept")
+        self.body.addWidget(self.view, 1)
 
     def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
         """Show `raw`, the bytes received, None if they were dropped; `endpoint` is a name."""
@@ -259,11 +233,6 @@ class RawPane(Card):
         source = f"from {source_text(refusal.source_address, refusal.source_port)}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
         self.view.show_source(of_bytes(data, f"refused-{refusal.id}"))
-
-    def stop(self) -> None:
-        """Stop loading."""
-        if self._view is not None:
-            self._view.stop()
 
     def sizeHint(self) -> QSize:
         """Enough for the head of a usual request."""
@@ -345,7 +314,7 @@ class RefusedPage(Page):
         rows = self.table.selectionModel().selectedRows()
         refusal = self.model.record(rows[0].row()) if len(rows) == 1 else None
         if refusal is None:
-            self.raw.stop()
+            self.raw.view.stop()
         elif refusal is not self._current:
             endpoint = self.commands.endpoint_of(refusal)
             self.raw.show_refusal(refusal, self._refused.raw(refusal.id), endpoint.name if endpoint else None)
@@ -375,7 +344,8 @@ class RefusedPage(Page):
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
-        self.commands.show_menu(self.selected(), self.table.menu_place(place))
+        if selected := self.selected():
+            self.commands.menu(selected).popup(self.table.menu_place(place))
 
     def _lay_out(self) -> None:
         self.header.addWidget(self.clear_button)
