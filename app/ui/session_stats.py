@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from app.core.activity import Bar
@@ -24,7 +24,8 @@ class SessionStats:
         self.forwarded = 0
         self.failed = 0
         self.refused = 0
-        self._activity: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=BUCKETS))
+        self._activity: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        """For each endpoint the requests in each bucket of the last hour."""
         self._outcomes: dict[int, DeliveryState] = {}
 
     @property
@@ -37,12 +38,13 @@ class SessionStats:
         for summary in summaries:
             if summary.delivery is DeliveryState.QUEUED:
                 self._waits(summary.endpoint_id)
-            bucket = summary.received_at // BUCKET_US
-            activity = self._activity[summary.endpoint_id]
-            if activity and activity[-1][0] >= bucket:
-                activity[-1] = (activity[-1][0], activity[-1][1] + 1)
-            else:
-                activity.append((bucket, 1))
+            self._count(summary.endpoint_id, summary.received_at, 1)
+
+    def _count(self, endpoint_id: int, at_us: int, number: int) -> None:
+        activity = self._activity[endpoint_id]
+        activity[at_us // BUCKET_US] += number
+        if len(activity) > BUCKETS:
+            del activity[min(activity)]
 
     def delivery_changed(self, event: DeliveryChanged) -> None:
         """Count a delivery that has ended; not one that waits for its next attempt, and no replay."""
@@ -71,12 +73,9 @@ class SessionStats:
 
     def add_stored(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
         """Add what was stored between the `edges`, before this object counted."""
-        activity = dict(self._activity[endpoint_id])
         for bar, start in zip(bars, edges, strict=False):
             if bar.total:
-                bucket = start // BUCKET_US
-                activity[bucket] = activity.get(bucket, 0) + bar.total
-        self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
+                self._count(endpoint_id, start, bar.total)
 
     def set_first_outcome(self, endpoint_id: int, state: DeliveryState | None, *, waits: bool) -> None:
         """Add how the latest delivery ended, and whether any waits, unless another has ended since."""
@@ -92,20 +91,12 @@ class SessionStats:
     def activity(self, endpoint_id: int, at_us: int | None = None) -> list[int]:
         """Requests per bucket over the last hour, oldest first; always `BUCKETS` numbers."""
         last = (now_us() if at_us is None else at_us) // BUCKET_US
-        counts = [0] * BUCKETS
-        for bucket, number in self._activity.get(endpoint_id, ()):
-            place = BUCKETS - 1 - (last - bucket)
-            if 0 <= place < BUCKETS:
-                counts[place] = number
-        return counts
+        counts = self._activity[endpoint_id]
+        return [counts[bucket] for bucket in range(last - BUCKETS + 1, last + 1)]
 
     def removed(self, endpoint_id: int, ids: Iterable[str]) -> None:
         """These requests of the endpoint were deleted; their IDs contain the time of arrival."""
-        removed_counts = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
-        kept = ((bucket, number - removed_counts[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
-        self._activity[endpoint_id] = deque(
-            ((bucket, remaining) for bucket, remaining in kept if remaining > 0), maxlen=BUCKETS
-        )
+        self._activity[endpoint_id] -= Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
 
     def clear(self, endpoint_id: int) -> None:
         """All requests of the endpoint were deleted."""
