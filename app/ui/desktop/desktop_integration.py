@@ -93,7 +93,7 @@ class Desktop(QObject):
         self.notices = Notifications(services, choices, self.window_focus, pause, self)
         self._timer = QTimer(self, interval=WATCH_MS)
         self._connect(qt_events)
-        tray.open(self.menu, self._show_window, self.notifier.tray_clicked)
+        tray.menu = self.menu
         self.check_tray()
         self._timer.start()
         self.notifier.check()
@@ -219,6 +219,7 @@ class Desktop(QObject):
 
     def _connect(self, qt_events: QtEvents) -> None:
         self._timer.timeout.connect(self.check_tray)
+        self._tray.clicked.connect(self._show_window)
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
         qt_events.capture_urls_changed.connect(self._show_icon)

@@ -223,6 +223,7 @@ class Notifier(QObject):
         self._tray, self._tasks, self._service = tray, tasks, service
         self._by_tray: Notice | None = None
         self._answers: bool | None = None if service else False
+        tray.message_clicked.connect(self._tray_clicked)
         if service is not None:
             service.clicked.connect(self.clicked)
             service.dismissed.connect(self.dismissed)
@@ -247,7 +248,7 @@ class Notifier(QObject):
             self._tasks.start(self._check(self._service), "look for a notification service")
 
     @Slot()
-    def tray_clicked(self) -> None:
+    def _tray_clicked(self) -> None:
         """The tray's message was clicked: it is always the last one."""
         if self._by_tray is not None:
             self.clicked.emit(self._by_tray)

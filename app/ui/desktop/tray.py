@@ -5,7 +5,6 @@ may appear or disappear while Hookline runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -205,21 +204,19 @@ _CLICKS = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationR
 
 
 class SystemTray(QObject):
-    """Qt's tray icon. On macOS a click only opens the menu, as is usual there."""
+    """Qt's tray icon, with a menu. On macOS a click only opens that, as is usual there."""
+
+    clicked = Signal()
+    message_clicked = Signal()
+    """The newest message was clicked."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._icon: QSystemTrayIcon | None = None
-        self._menu: QMenu | None = None
-        self._clicked: Callable[[], None] = _nothing
-        self._message_clicked: Callable[[], None] = _nothing
+        self.menu: QMenu | None = None
 
     def available(self) -> bool:
         return QSystemTrayIcon.isSystemTrayAvailable()
-
-    def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None:
-        """Set the menu, and what a click on the icon and on the newest message does."""
-        self._menu, self._clicked, self._message_clicked = menu, clicked, message_clicked
 
     def show(self, icon: QIcon, tooltip: str) -> None:
         """Show the icon, or update it."""
@@ -227,10 +224,10 @@ class SystemTray(QObject):
         if tray is None:
             # Created late: Qt detects the kind of tray only once, on creation.
             tray = self._icon = QSystemTrayIcon(self)
-            if self._menu is not None:
-                tray.setContextMenu(self._menu)
+            if self.menu is not None:
+                tray.setContextMenu(self.menu)
             tray.activated.connect(self._activated)
-            tray.messageClicked.connect(self._message)
+            tray.messageClicked.connect(self.message_clicked)
         if icon.cacheKey() != tray.icon().cacheKey():
             tray.setIcon(icon)
         tray.setToolTip(tooltip)
@@ -256,15 +253,7 @@ class SystemTray(QObject):
     @Slot(QSystemTrayIcon.ActivationReason)
     def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason in _CLICKS and not IS_MAC:
-            self._clicked()
-
-    @Slot()
-    def _message(self) -> None:
-        self._message_clicked()
-
-
-def _nothing() -> None:
-    """Placeholder until a callback is set."""
+            self.clicked.emit()
 
 
 ENDPOINTS = 5

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -16,24 +17,23 @@ from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle
 
 
-class RecordingTray:
+class RecordingTray(QObject):
     """A desktop's tray; `there` says whether the desktop has one, `messages` whether that shows any."""
 
+    clicked = Signal()
+    message_clicked = Signal()
+
     def __init__(self, *, there: bool = True, messages: bool = True) -> None:
+        super().__init__()
         self.there, self.messages = there, messages
         self.icons: list[QIcon] = []
         self.tooltip: str | None = None
         """None while no icon is shown."""
         self.told: list[tuple[str, str]] = []
         self.menu: QMenu
-        self.clicked: Callable[[], None]
-        self.message_clicked: Callable[[], None]
 
     def available(self) -> bool:
         return self.there
-
-    def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None:
-        self.menu, self.clicked, self.message_clicked = menu, clicked, message_clicked
 
     def show(self, icon: QIcon, tooltip: str) -> None:
         self.icons.append(icon)

@@ -186,7 +186,7 @@ class TestClicks:
             shown.window.hide()
             capture = await shown.desk.capture(first(shown, NotifyWhen.IN_BACKGROUND))
             await until(lambda: shown.tray.told)
-            shown.tray.message_clicked()
+            shown.tray.message_clicked.emit()
             page = shown.window.requests
             await until(lambda: page.detail.capture is not None and page.detail.capture.id == capture.id)
             await until(lambda: [one.id for one in page.list.selected()] == [capture.id])
@@ -197,7 +197,7 @@ class TestClicks:
             endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
             await gathered(shown, endpoint, 3)
             await until(lambda: shown.tray.told)
-            shown.tray.message_clicked()
+            shown.tray.message_clicked.emit()
             assert shown.window.requests.endpoint_id == endpoint.id
             assert shown.window.pages.currentWidget() is shown.window.requests
 

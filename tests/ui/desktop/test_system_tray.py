@@ -29,7 +29,9 @@ def test_it_is_shown_once_and_passes_clicks_and_messages_on(
 
     monkeypatch.setattr(QSystemTrayIcon, "showMessage", show_message)
     tray, menu, clicks = SystemTray(qapp), QMenu(), list[str]()
-    tray.open(menu, lambda: clicks.append("icon"), lambda: clicks.append("message"))
+    tray.menu = menu
+    tray.clicked.connect(lambda: clicks.append("icon"))
+    tray.message_clicked.connect(lambda: clicks.append("message"))
     tray.hide()
     tray.show_message("Too", "early")
     assert not tray.can_show_message()

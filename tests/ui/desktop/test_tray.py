@@ -111,7 +111,7 @@ class TestMenu:
     async def test_a_click_on_the_icon_shows_the_window(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
             shown.window.showMinimized()
-            shown.tray.clicked()
+            shown.tray.clicked.emit()
             assert not shown.window.isMinimized()
             shown.window.hide()
             shown.tray.entry("Show Hookline").trigger()
@@ -133,7 +133,7 @@ class TestClosing:
             QTest.keyClick(asked, Qt.Key.Key_Return)
             await until(lambda: not shown.window.isVisible())
             assert (shown.desk.settings.on_close, shown.ended) == ("tray", 0)
-            shown.tray.clicked()
+            shown.tray.clicked.emit()
             shown.window.close()
             assert not shown.window.isVisible()
             assert not shown.tray.told, "it was said in the question"
@@ -176,7 +176,7 @@ class TestClosing:
                     await settle()
                     assert not shown.window.isVisible()
                     assert shown.ended == 0
-                    shown.tray.clicked()
+                    shown.tray.clicked.emit()
                     assert shown.window.isVisible()
                 assert [title for title, _ in shown.tray.told] == ["Hookline keeps running"][round_:]
                 await shown.desk.capture(shown.desk.store.endpoints.all()[0])
@@ -289,5 +289,5 @@ class TestSettings:
             await until(lambda: shown.tray.told)
             assert shown.tray.told[0][0] == "Hookline"
             shown.window.hide()
-            shown.tray.message_clicked()
+            shown.tray.message_clicked.emit()
             assert shown.window.isVisible()

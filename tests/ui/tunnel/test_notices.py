@@ -238,7 +238,7 @@ class TestDesktop:
             window.hide()
             fails(desk)
             await until(lambda: tray.tray.told == [("The tunnel failed", "It’s over.")])
-            tray.tray.message_clicked()
+            tray.tray.message_clicked.emit()
             await until(window.tunnel.page.isVisible)
 
     async def test_a_new_url_names_the_endpoints(self, tmp_path: Path) -> None:
