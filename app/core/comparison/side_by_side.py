@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import islice, zip_longest
@@ -22,7 +22,7 @@ from app.core.comparison.body_comparison import (
     same_value,
     text_of,
 )
-from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
+from app.core.comparison.json_path import Key, PathMatcher, path_text
 from app.core.comparison.response_comparison import IgnoredFields, ignored_paths
 from app.core.comparison.response_pairs import ComparedResponse
 from app.core.record import Headers, Record
@@ -152,7 +152,8 @@ def _body_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: Ignore
         values = [json_value(text, body) for text, body in zip(texts, bodies, strict=True)]
     except ValueError:
         return _text_rows(*(text.split("\n") if text else [] for text in texts))
-    return _JsonRows(ignored_paths(ignored.json_paths)).rows(*values)
+    matcher = PathMatcher(ignored_paths(ignored.json_paths))
+    return _json_rows((), (values[0], values[1]), ("", ""), ("", ""), matcher.start, matcher=matcher)
 
 
 def _text_rows(first: list[str], second: list[str]) -> Iterator[AlignedRow]:
@@ -174,53 +175,45 @@ def _row(first: str | None, second: str | None, kind: RowKind | None = None, fie
     return AlignedRow(kind=kind or _kind(first, second), first=_shown(first), second=_shown(second), field=field)
 
 
-class _JsonRows:
-    """Both values laid out alike, so that a line has the same member on both sides."""
-
-    def __init__(self, ignored: Iterable[JsonPath]) -> None:
-        self._matcher = PathMatcher(ignored)
-
-    def rows(self, first: Any, second: Any) -> Iterator[AlignedRow]:
-        return self._pair((), (first, second), ("", ""), ("", ""), self._matcher.start)
-
-    def _pair(
-        self,
-        keys: tuple[Key, ...],
-        values: tuple[Any, Any],
-        before: tuple[str, str],
-        after: tuple[str, str],
-        states: frozenset[tuple[int, int]] | None,
-    ) -> Iterator[AlignedRow]:
-        """`before` and `after` are what each side has around the value; `states` None: it is ignored."""
-        field, first, second = path_text(keys), *values
-        children = child_keys(first, second) if states is not None else None
-        if children is None or states is None:
-            kind = RowKind.IGNORED if states is None else None
-            if MISSING not in values and same_value(first, second):
-                kind = RowKind.SAME
-            lines = [
-                [None] if value is MISSING else list(_lines(value, begin, end, len(keys)))
-                for value, begin, end in zip(values, before, after, strict=True)
-            ]
-            for old, new in zip_longest(*lines):
-                yield _row(old, new, kind, field)
-            return
-        opening, closing = ("{", "}") if isinstance(first, dict) else ("[", "]")
-        if not children:
-            yield _row(
-                f"{before[0]}{opening}{closing}{after[0]}", f"{before[1]}{opening}{closing}{after[1]}", RowKind.SAME
-            )
-            return
-        yield _row(before[0] + opening, before[1] + opening, RowKind.SAME, field if keys else "")
-        lasts = [_last(value) for value in values]
-        for key in children:
-            pair = child(first, key), child(second, key)
-            indent = _INDENT * (len(keys) + 1)
-            name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
-            commas = ("" if lasts[0] == key else ",", "" if lasts[1] == key else ",")
-            yield from self._pair((*keys, key), pair, (name, name), commas, self._matcher.below(states, key))
-        indent = _INDENT * len(keys)
-        yield _row(indent + closing + after[0], indent + closing + after[1], RowKind.SAME)
+def _json_rows(
+    keys: tuple[Key, ...],
+    values: tuple[Any, Any],
+    before: tuple[str, str],
+    after: tuple[str, str],
+    states: frozenset[tuple[int, int]] | None,
+    *,
+    matcher: PathMatcher,
+) -> Iterator[AlignedRow]:
+    """Both values laid out alike, so that a line has the same member on both sides. `before` and `after` are what each
+    side has around the value; `states` None: it is ignored."""
+    field, first, second = path_text(keys), *values
+    children = child_keys(first, second) if states is not None else None
+    if children is None or states is None:
+        kind = RowKind.IGNORED if states is None else None
+        if MISSING not in values and same_value(first, second):
+            kind = RowKind.SAME
+        lines = [
+            [None] if value is MISSING else list(_lines(value, begin, end, len(keys)))
+            for value, begin, end in zip(values, before, after, strict=True)
+        ]
+        for old, new in zip_longest(*lines):
+            yield _row(old, new, kind, field)
+        return
+    opening, closing = ("{", "}") if isinstance(first, dict) else ("[", "]")
+    if not children:
+        yield _row(f"{before[0]}{opening}{closing}{after[0]}", f"{before[1]}{opening}{closing}{after[1]}", RowKind.SAME)
+        return
+    yield _row(before[0] + opening, before[1] + opening, RowKind.SAME, field if keys else "")
+    lasts = [_last(value) for value in values]
+    for key in children:
+        pair = child(first, key), child(second, key)
+        indent = _INDENT * (len(keys) + 1)
+        name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
+        commas = ("" if lasts[0] == key else ",", "" if lasts[1] == key else ",")
+        below = matcher.below(states, key)
+        yield from _json_rows((*keys, key), pair, (name, name), commas, below, matcher=matcher)
+    indent = _INDENT * len(keys)
+    yield _row(indent + closing + after[0], indent + closing + after[1], RowKind.SAME)
 
 
 def _last(value: Any) -> Key | None:

@@ -103,7 +103,7 @@ def json_gist(data: bytes, *, complete: bool) -> str | None:
 def ndjson_gist(data: bytes, *, complete: bool) -> str:
     """JSON values, one per line or each after a record separator (RFC 7464)."""
     start = data.lstrip(b" \t\r\n\x1e")
-    keys = names(_KeyScanner(start.partition(b"\n")[0][:SCAN]).keys)
+    keys = names(_scanned_keys(start.partition(b"\n")[0][:SCAN])[1])
     if not complete:
         return with_detail("NDJSON", keys)
     count = sum(1 for line in data.replace(b"\x1e", b"\n").split(b"\n") if line.strip())
@@ -141,48 +141,43 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
 
 def _scanned_gist(data: bytes, *, complete: bool) -> str | None:
     """`data` begins like an object or list and is cut or broken; if `complete`, it is broken."""
-    scan = _KeyScanner(data)
-    label = "JSON array" if scan.is_list else "JSON"
+    label, keys = _scanned_keys(data)
     if complete:
         label = f"invalid {label}"
-    if scan.keys:
-        return with_detail(label, names(scan.keys, more=True))
+    if keys:
+        return with_detail(label, names(keys, more=True))
     # Much text that is not JSON begins with a bracket.
     return None if complete else label
 
 
-class _KeyScanner:
-    """The names of an object, or of the first object of a list, as far as `data` goes."""
-
-    def __init__(self, data: bytes) -> None:
-        start = data[:64].lstrip(b" \t\r\n")[:1]
-        self.is_list = start == b"["
-        self.keys: list[str] = []
-        self._read(data, 2 if self.is_list else 1)
-
-    def _read(self, data: bytes, depth_of_names: int) -> None:
-        depth, fresh = 0, False
-        for match in islice(_TOKEN.finditer(data), TOKENS_MAX):
-            token = match[0]
-            first = token[:1]
-            if first == b'"':
-                if depth == depth_of_names and fresh and _COLON.match(data, match.end()):
-                    self.keys.append(_name(token))
-                    if len(self.keys) > NAMES_MAX:
-                        return
-                fresh = False
-            elif first in b"{[":
-                depth += 1
-                fresh = depth == depth_of_names and first == b"{"
-                if depth == depth_of_names and not fresh and self.is_list:
-                    return  # a list of lists
-            elif first in b"}]":
-                depth -= 1
-                fresh = False
-                if depth < depth_of_names and self.keys:
-                    return
-            else:
-                fresh = depth == depth_of_names and bool(self.keys)
+def _scanned_keys(data: bytes) -> tuple[str, list[str]]:
+    """What `data` begins like, and the names of the object, or of the list's first object, as far as `data` goes."""
+    of_list = data[:64].lstrip(b" \t\r\n")[:1] == b"["
+    depth_of_names = 2 if of_list else 1
+    keys: list[str] = []
+    depth, fresh = 0, False
+    for match in islice(_TOKEN.finditer(data), TOKENS_MAX):
+        token = match[0]
+        first = token[:1]
+        if first == b'"':
+            if depth == depth_of_names and fresh and _COLON.match(data, match.end()):
+                keys.append(_name(token))
+                if len(keys) > NAMES_MAX:
+                    break
+            fresh = False
+        elif first in b"{[":
+            depth += 1
+            fresh = depth == depth_of_names and first == b"{"
+            if depth == depth_of_names and not fresh and of_list:
+                break  # a list of lists
+        elif first in b"}]":
+            depth -= 1
+            fresh = False
+            if depth < depth_of_names and keys:
+                break
+        else:
+            fresh = depth == depth_of_names and bool(keys)
+    return "JSON array" if of_list else "JSON", keys
 
 
 def _name(token: bytes) -> str:

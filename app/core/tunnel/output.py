@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -152,17 +153,14 @@ class _Line:
 
     def __init__(self, stream: str, text: str) -> None:
         self.stream, self.text = stream, text
-        self._fields: dict[str, Any] | None = None
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Any]:
-        if self._fields is None:
-            try:
-                fields = json.loads(self.text) if self.text.startswith("{") else {}
-            except (ValueError, RecursionError):
-                fields = {}
-            self._fields = fields if isinstance(fields, dict) else {}
-        return self._fields
+        try:
+            fields = json.loads(self.text) if self.text.startswith("{") else {}
+        except (ValueError, RecursionError):
+            fields = {}
+        return fields if isinstance(fields, dict) else {}
 
 
 class _Rule:
