@@ -107,7 +107,7 @@ async def test_back_and_copy_are_about_what_is_shown_until_another_value_is(show
     panel.code.setFocus()
     QTest.keyClick(panel.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
     await until(panel.back.isVisible)
-    values.show_text(Value("another", "name", True), code)
+    values.show_value(Value("another", "name", True), code, False)
     panel.back.click()
     assert panel.title.text() == first
     panel.copy.click()

@@ -94,8 +94,7 @@ class LazyViews(QObject):
         from app.ui.inspector.body.form_table import FormTable
 
         table = FormTable(*common) if name == "form-table" else CsvTable(*common)
-        table.view.values.show_requested.connect(self._values.show_text)
-        table.view.values.decode_requested.connect(self._values.show_decoded)
+        table.view.values.requested.connect(self._values.show_value)
         return table
 
     def _make_pane(self, what: str, parent: QWidget) -> BodyPane:

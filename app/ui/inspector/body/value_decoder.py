@@ -44,7 +44,7 @@ class DecodedValue(NamedTuple):
 
 
 class ValuePanel(QFrame):
-    """`show_text` shows a value, `show_decoded` its decoded form, in which values can be decoded in turn.
+    """`show_value` shows a value or its decoded form, in which values can be decoded in turn.
 
     `closed`: the user closed it; `plain`: there was nothing to decode.
     """
@@ -86,13 +86,9 @@ class ValuePanel(QFrame):
         """The number of values from the first to the one shown; 0 if empty."""
         return len(self._levels)
 
-    def show_text(self, value: Value) -> None:
-        """Show a value as it is."""
-        self._latest.run(partial(self._add_text, value))
-
-    def show_decoded(self, value: Value, *, inner: bool = False) -> None:
-        """Show the decoded value; `inner`: it is part of the value shown now, to which *Back* returns."""
-        self._latest.run(partial(self._add_decoded, value, inner))
+    def show_value(self, value: Value, *, decoded: bool, inner: bool) -> None:
+        """As it is, or `decoded`; `inner`: it is part of the value shown now, to which *Back* returns."""
+        self._latest.run(partial(self._add, value, decoded, inner))
 
     def clear(self) -> None:
         """Show nothing, and cancel decoding."""
@@ -106,22 +102,14 @@ class ValuePanel(QFrame):
         self.clear()
         self.closed.emit()
 
-    async def _add_text(self, value: Value) -> None:
-        lines = await in_thread(_text_lines, value.text)
-        self._levels = []
-        self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
-
-    async def _add_decoded(self, value: Value, inner: bool) -> None:
-        found = await in_thread(_decoded, value)
+    async def _add(self, value: Value, decoded: bool, inner: bool) -> None:
+        found = await in_thread(_decoded if decoded else _whole, value)
         if found is None:
             self.plain.emit()
             return
         if not inner:
             self._levels = []
-        self._push(found)
-
-    def _push(self, level: DecodedValue) -> None:
-        self._levels.append(level)
+        self._levels.append(found)
         self._show()
 
     @Slot()
@@ -145,6 +133,10 @@ class ValuePanel(QFrame):
             QGuiApplication.clipboard().setText(self._levels[-1].text)
 
 
+def _whole(value: Value) -> DecodedValue:
+    return DecodedValue(escape(value.name[:200]) or "Value", "", value.text, _text_lines(value.text))
+
+
 def _decoded(value: Value) -> DecodedValue | None:
     found = decode(value.text)
     if found is None:
@@ -162,12 +154,11 @@ def _text_lines(value: str) -> list[Line]:
 
 
 class CellValues(QObject):
-    """Actions that show the `current` value of a table, or what it decodes to: a value and the table are the signals'
-    arguments.
+    """Actions that show the `current` value of a table, or what it decodes to. `requested` carries the value, the
+    table, and whether to decode it.
     """
 
-    show_requested = Signal(object, object)
-    decode_requested = Signal(object, object)
+    requested = Signal(object, object, bool)
 
     def __init__(self, view: QAbstractItemView, current: Callable[[], Value | None]) -> None:
         super().__init__(view)
@@ -178,16 +169,17 @@ class CellValues(QObject):
     @Slot()
     def show(self) -> None:
         """Show the current value in full."""
-        value = self._current()
-        if value is not None:
-            self.show_requested.emit(value, self._view)
+        self._request(decoded=False)
 
     @Slot()
     def decode(self) -> None:
         """Show what the current value decodes to."""
+        self._request(decoded=True)
+
+    def _request(self, *, decoded: bool) -> None:
         value = self._current()
         if value is not None:
-            self.decode_requested.emit(value, self._view)
+            self.requested.emit(value, self._view, decoded)
 
 
 class ValueDecoder(QObject):
@@ -209,19 +201,12 @@ class ValueDecoder(QObject):
         if self.panel is not None:
             self.panel.clear()
 
-    @Slot(object, object)
-    def show_text(self, value: Value, origin: QWidget) -> None:
-        """Show a value in full; closing the panel returns the focus to `origin`."""
+    @Slot(object, object, bool)
+    def show_value(self, value: Value, origin: QWidget, decoded: bool, *, inner: bool = False) -> None:
+        """Show a value in full, or what it decodes to; closing the panel returns the focus to `origin`."""
         self._origin = origin
         self._toast.take_back(NOTHING)
-        self._ensure_panel().show_text(value)
-
-    @Slot(object, object)
-    def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
-        """Show what a value decodes to."""
-        self._origin = origin
-        self._toast.take_back(NOTHING)
-        self._ensure_panel().show_decoded(value, inner=inner)
+        self._ensure_panel().show_value(value, decoded=decoded, inner=inner)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A tooltip on a number that is a time."""
@@ -287,7 +272,7 @@ class ValueDecoder(QObject):
         if value is None:
             self._report_plain()
         else:
-            self.show_decoded(value, self._origin if inner else code, inner=inner)
+            self.show_value(value, self._origin if inner else code, True, inner=inner)
 
     @Slot()
     def _report_plain(self) -> None:
