@@ -46,19 +46,6 @@ def file_name(source: BodySource) -> str:
     return source.name + ending
 
 
-def too_large(what: str) -> str:
-    """A message: this is too large for the clipboard."""
-    return f"This {what} is too large for the clipboard: save it instead."
-
-
-async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path | None:
-    """Ask for a path and save the body there as it was sent; None if the user cancelled."""
-    path = await FileDialog(over, f"Save {what} as", Path.home() / file_name(source), save=True).chosen()
-    if path is not None:
-        await write_body(source, path, what)
-    return path
-
-
 async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
     """Write a temporary file and then replace the target, so that an existing file is kept if this fails."""
     # The name is random, because two saves to one path may run at once.
@@ -82,24 +69,6 @@ async def write_body(source: BodySource, path: Path, what: str = "body") -> None
         raise SaveError(f"The {what} could not be saved as {path}: {error.strerror or error}.") from error
     finally:
         await in_thread(lambda: beside.unlink(missing_ok=True))
-
-
-async def copy_text(source: BodySource, what: str = "body") -> str | None:
-    """Copy the body to the clipboard as text; returns a message for the user, or None if the body is not text and
-    nothing was copied.
-    """
-    if source.size > COPY_MAX:
-        return too_large(what)
-    data = await source.read(0, COPY_MAX)
-    text, complete = await in_thread(body_text, source.headers, source.content_type, data, COPY_MAX)
-    if is_binary(text):
-        return None
-    copied = QMimeData()
-    copied.setText(text)
-    if source.raw_head is not None:
-        copied.setData(RAW_TYPE, QByteArray(data))
-    QGuiApplication.clipboard().setMimeData(copied)
-    return f"Copied the {what}." if complete else f"Copied the first 8 MiB: the {what} is larger when decompressed."
 
 
 async def copy_picture(source: BodySource) -> str:
@@ -151,21 +120,39 @@ class BodyExport(QObject):
             self._tasks.start(self._copy_and_report(source), "body: copy")
 
     async def _save(self, source: BodySource) -> None:
-        path = await save_as(source, self._over, self._what)
+        """Ask for a path and save the body there as it was sent."""
+        proposed = Path.home() / file_name(source)
+        path = await FileDialog(self._over, f"Save {self._what} as", proposed, save=True).chosen()
         if path is not None:
+            await write_body(source, path, self._what)
             self._toast.say(f"Saved as {path}.{await _damage(source)}")
 
     async def _copy_and_report(self, source: BodySource) -> None:
-        message = await self._tasks.complete(self._copy_body(source), self)
+        copied = copy_picture(source) if self._is_picture() else self._copy_text(source)
+        message = await self._tasks.complete(copied, self)
         if message is not None:
             self._toast.say(message + await _damage(source))
         elif source is self._source():
             self._offer(source)
 
-    async def _copy_body(self, source: BodySource) -> str | None:
-        if self._is_picture():
-            return await copy_picture(source)
-        return await copy_text(source, self._what)
+    async def _copy_text(self, source: BodySource) -> str | None:
+        """Returns a message for the user, or None if the body is not text and nothing was copied."""
+        if source.size > COPY_MAX:
+            return self._too_large()
+        data = await source.read(0, COPY_MAX)
+        text, complete = await in_thread(body_text, source.headers, source.content_type, data, COPY_MAX)
+        if is_binary(text):
+            return None
+        copied = QMimeData()
+        copied.setText(text)
+        if source.raw_head is not None:
+            copied.setData(RAW_TYPE, QByteArray(data))
+        QGuiApplication.clipboard().setMimeData(copied)
+        what = self._what
+        return f"Copied the {what}." if complete else f"Copied the first 8 MiB: the {what} is larger when decompressed."
+
+    def _too_large(self) -> str:
+        return f"This {self._what} is too large for the clipboard: save it instead."
 
     def _offer(self, source: BodySource) -> None:
         """The body is binary and cannot be copied as text."""
@@ -185,7 +172,7 @@ class BodyExport(QObject):
 
     async def _copy_as(self, source: BodySource, text: str, form: Callable[[bytes], str]) -> None:
         if source.size > COPY_MAX:
-            self._toast.say(too_large(self._what))
+            self._toast.say(self._too_large())
             return
         data = await source.read(0, COPY_MAX)
         QGuiApplication.clipboard().setText(await in_thread(form, data))
