@@ -207,7 +207,7 @@ class BodyPane(QWidget):
         self.find_bar.dismiss()
         self.loader.stop()
         self._free_views()
-        self._free_text()
+        self.code.set_lines([])
 
     @Slot()
     def open_find(self) -> None:
@@ -271,10 +271,6 @@ class BodyPane(QWidget):
         self.lazy_views.clear()
         self.values.forget()
 
-    def _free_text(self) -> None:
-        self.code.set_lines([])
-        self.find_bar.words.forget()
-
     @Slot()
     def _start(self) -> None:
         if self._source is not None:
@@ -288,7 +284,7 @@ class BodyPane(QWidget):
             self._show_empty_state(self.unread)
 
     def _show_empty_state(self, page: EmptyState) -> None:
-        self._free_text()
+        self.code.set_lines([])
         self.facts.set_wordings(("",))
         self.notices.say([])
         self.rest.hide()

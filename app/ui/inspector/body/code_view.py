@@ -45,18 +45,18 @@ class CodeMarks(QObject):
         super().__init__(rows.view)
         self._rows, self._folds, self._theme = rows, folds, theme
         self._layout = layout
-        self._matches: Sequence[tuple[int, int]] = ()
-        self._current = 0
+        self.matches: Sequence[tuple[int, int]] = ()
+        self.current = 0
         self._wrong: tuple[int, int] | None = None
         folds.changed.connect(self.refresh)
 
     def forget(self) -> None:
         """Other lines are shown."""
-        self._matches, self._current, self._wrong = (), 0, None
+        self.matches, self.current, self._wrong = (), 0, None
 
     def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool) -> None:
         """Highlight the matches around the current one (-1: none), and scroll to it if `move`."""
-        self._matches, self._current = matches, current
+        self.matches, self.current = matches, current
         moves = bool(matches) and move and current >= 0
         if moves:
             self._folds.reveal(self._rows.line_at(matches[current][0]))
@@ -91,15 +91,15 @@ class CodeMarks(QObject):
     def refresh(self) -> None:
         selections = self._of_wrong()
         tokens = self._theme.tokens
-        first, last = max(0, self._current - NEAR_MATCHES), min(len(self._matches), self._current + NEAR_MATCHES)
+        first, last = max(0, self.current - NEAR_MATCHES), min(len(self.matches), self.current + NEAR_MATCHES)
         for number in range(first, last):
-            if (cursor := self._cursor(*self._matches[number])) is None:
+            if (cursor := self._cursor(*self.matches[number])) is None:
                 continue
             selection = Selection()
             selection.cursor = cursor
             marked = QTextCharFormat()
-            marked.setBackground(QColor(tokens.accent if number == self._current else tokens.warning_soft))
-            marked.setForeground(QColor(tokens.on_accent if number == self._current else tokens.warning))
+            marked.setBackground(QColor(tokens.accent if number == self.current else tokens.warning_soft))
+            marked.setForeground(QColor(tokens.on_accent if number == self.current else tokens.warning))
             selection.format = marked
             selections.append(selection)
         self._rows.view.setExtraSelections(selections)

@@ -38,8 +38,7 @@ class FilterMarks:
     def __init__(self, view: CodeView) -> None:
         self._view = view
         self._words: Sequence[str] = ()
-        self._matches: list[tuple[int, int]] = []
-        self._current = self._searched = 0
+        self._searched = 0
         self.written: Sequence[Encoding] = ()
         self.active = True
 
@@ -50,29 +49,22 @@ class FilterMarks:
 
     def mark(self, *, move: bool = True) -> None:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
-        if not self.active:
-            return
-        self.forget()
-        if self._words:
-            self._matches, self._searched = self._view.find_words(self._words, self.written)
-        self._view.show_match(self._matches, 0, move=move)
-
-    def forget(self) -> None:
-        """No text is shown."""
-        self._matches, self._searched, self._current = [], 0, 0
+        if self.active:
+            found, self._searched = self._view.find_words(self._words, self.written)
+            self._view.show_match(found, 0, move=move)
 
     def mark_more(self) -> None:
         """More lines are shown; the view does not scroll."""
         if self.active and self._words:
             more, self._searched = self._view.find_words(self._words, self.written, self._searched)
-            self._matches = (self._matches + more)[:MATCHES_MAX]
-            self._view.show_match(self._matches, self._current, move=False)
+            marks = self._view.marks
+            self._view.show_match([*marks.matches, *more][:MATCHES_MAX], marks.current, move=False)
 
     def move(self, step: int) -> None:
         """Go to the next or previous match, wrapping around."""
-        if self.active and self._matches:
-            self._current = (self._current + step) % len(self._matches)
-            self._view.show_match(self._matches, self._current)
+        marks = self._view.marks
+        if self.active and marks.matches:
+            self._view.show_match(marks.matches, (marks.current + step) % len(marks.matches))
 
 
 class Finder(QObject):
