@@ -42,10 +42,8 @@ async def _listen(options: ListenToOptions, out: Output) -> int:
             raise CliError(text, Exit.USAGE)
         async with ApiClient(address) as api:
             forwarding = await forwarding_endpoint(api, options.url, options.slug)
-        program = RunningProgram(options.data_dir, out)
-        following = Follower(out, forwarding.endpoint.slug).run(
-            program, address, 0, partial(_begin, out, forwarding, own=own)
-        )
+        program = RunningProgram(options.data_dir, out, address)
+        following = Follower(out, forwarding.endpoint.slug).run(program, 0, partial(_begin, out, forwarding, own=own))
         tasks = [
             asyncio.create_task(following, name="print events"),
             asyncio.create_task(until_closed(out.out), name="watch the pipe"),

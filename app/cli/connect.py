@@ -132,40 +132,38 @@ SILENCE_S = 45.0
 class RunningProgram:
     """The Hookline that has a data folder open, found again after each restart."""
 
-    def __init__(self, folder: Path, out: Output) -> None:
+    def __init__(self, folder: Path, out: Output, address: ApiAddress | None = None) -> None:
         self._folder, self._out = folder, out
         self._lost = False
-        self.address: ApiAddress | None = None
+        self._address = address
         """Where it was last found."""
 
-    async def require(self, command: str) -> ApiAddress:
-        """Its address; CliError when none runs."""
-        address = await self._find()
-        if address is None:
+    async def require(self, command: str) -> None:
+        """CliError when none runs."""
+        if not await self._find():
             raise CliError(
                 f"No Hookline is running on {self._folder}, and {command} follows one that captures. Start it first:"
                 " hookline serve, or the window.",
                 Exit.ENVIRONMENT,
             )
-        return address
 
-    async def capturing(self, until: float) -> ApiAddress | None:
-        """Its address once its capture port is open; None if it is not until the monotonic time `until`."""
+    async def captures(self, until: float) -> bool:
+        """Whether its capture port is open, or is opened until the monotonic time `until`."""
         import asyncio  # as above
 
         while True:
-            if (address := await self._find()) is not None:
+            if await self._find():
                 with suppress(UnavailableError):  # it is just stopping
-                    async with ApiClient(address) as api:
+                    async with self.client() as api:
                         if (await api.status()).capture_url is not None:
-                            return address
+                            return True
             left_s = until - time.monotonic()
             if left_s <= 0:
-                return None
+                return False
             await asyncio.sleep(min(START_S, left_s))
 
-    async def again(self, until: float | None = None) -> ApiAddress | None:
-        """Its address once it runs again; None if it does not until the monotonic time `until`."""
+    async def again(self, until: float | None = None) -> bool:
+        """Whether it runs again, until the monotonic time `until`."""
         import asyncio  # as above
 
         if not self._lost:
@@ -173,9 +171,9 @@ class RunningProgram:
             self._out.message("Hookline does not respond. Waiting until it is back.")
         while until is None or time.monotonic() < until:
             await asyncio.sleep(RETRY_S)
-            if (address := await self._find()) is not None:
-                return address
-        return None
+            if await self._find():
+                return True
+        return False
 
     def connected(self) -> None:
         """Report that it is back, if it was lost."""
@@ -183,29 +181,29 @@ class RunningProgram:
             self._lost = False
             self._out.message("Hookline is back. Nothing it stored is left out.")
 
-    async def _find(self) -> ApiAddress | None:
-        self.address = await responding_api(self._folder)
-        return self.address
+    async def _find(self) -> bool:
+        self._address = await responding_api(self._folder)
+        return self._address is not None
 
+    def client(self) -> ApiClient:
+        """A client of the program where it was last found; UnavailableError if it was not."""
+        if self._address is None:
+            raise UnavailableError("Hookline does not respond.")
+        return ApiClient(self._address)
 
-async def events(
-    program: RunningProgram, address: ApiAddress, params: dict[str, str]
-) -> AsyncGenerator[ServerEvent, None]:
-    """Events without end, across restarts. CliError when the API refuses to send them."""
-    found: ApiAddress | None = address
-    parser = EventParser()
-    while found is not None:
-        parser.restart()
-        after = {"after": parser.last_id} if parser.last_id else {}
-        try:
-            async with (
-                ApiClient(found) as api,
-                aclosing(api.pieces("/events", {**params, **after}, timeout_s=SILENCE_S)) as pieces,
-            ):
-                async for piece in pieces:
-                    program.connected()
-                    for event in parser.feed(piece):
-                        yield event
-        except UnavailableError:
-            pass
-        found = await program.again()
+    async def events(self, params: dict[str, str]) -> AsyncGenerator[ServerEvent, None]:
+        """Events without end, across restarts. CliError when the API refuses to send them."""
+        parser = EventParser()
+        while True:
+            parser.restart()
+            after = {"after": parser.last_id} if parser.last_id else {}
+            with suppress(UnavailableError):
+                async with (
+                    self.client() as api,
+                    aclosing(api.pieces("/events", {**params, **after}, timeout_s=SILENCE_S)) as pieces,
+                ):
+                    async for piece in pieces:
+                        self.connected()
+                        for event in parser.feed(piece):
+                            yield event
+            await self.again()

@@ -120,6 +120,22 @@ def test_a_paused_target_is_resumed(follow: Callable[..., Following], run: Run, 
         place.wait_for(1)
 
 
+def test_it_says_when_a_target_is_paused(
+    follow: Callable[..., Following], run: Run, serve: Callable[..., Program]
+) -> None:
+    with serving() as place:
+        run("endpoint", "add", "Shop", "--slug", "shop", "--forward-url", place.url)
+        number = run("targets", "shop", "--json").json[0]["id"]
+        program = serve()
+        listening = follow("listen", "shop", place.url)
+        begun(listening)
+        send(program, "/catch/shop/new")
+        assert [listening.line()[:3] == "-->" for _ in range(2)] == [False, True]
+        run("target", "pause", str(number))
+        said = f"Forwarding to {place.url} is paused. To resume it: hookline target resume {number}"
+        assert listening.line("stderr") == f"hookline: {said}"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

@@ -59,17 +59,13 @@ def add_parser(commands: Commands) -> None:
 
 async def status(call: LocalCall) -> int:
     """While it waits it opens nothing: what is being started needs the data folder for itself."""
-    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.connect import RunningProgram, connect  # as above
+    from app.cli.connect import RunningProgram, connect  # start-up time: httpx is for commands that run
 
-    wait, address = call.options.wait, None
-    if wait is not None:
-        address = await RunningProgram(call.folder, call.out).capturing(time.monotonic() + wait)
-        if address is None:
-            so_far = f"did not capture within {seconds_text(wait)}" if wait else "does not capture"
-            text = f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window."
-            raise CliError(text, Exit.FAILURE)
-    async with ApiClient(address) if address else connect(call.folder, call.services, create=False) as api:
+    wait, program = call.options.wait, RunningProgram(call.folder, call.out)
+    if wait is not None and not await program.captures(time.monotonic() + wait):
+        so_far = f"did not capture within {seconds_text(wait)}" if wait else "does not capture"
+        raise CliError(f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window.", Exit.FAILURE)
+    async with connect(call.folder, call.services, create=False) if wait is None else program.client() as api:
         return await Call(call.options, call.out, api).send(api.asked.status(), _print)
 
 

@@ -33,7 +33,6 @@ from app.core.delivery_text import DeliveryNews, result_text
 from app.core.model import DeliveryState
 from app.core.raw_request import below_slug
 from app.core.target_text import paused_text, resume_advice
-from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
@@ -118,7 +117,8 @@ async def _print_all(call: LocalCall) -> int:
     options = call.options
     follower = Follower(call.out, options.slug, checked_query(options.query), deliveries=options.deliveries)
     program = RunningProgram(call.folder, call.out)
-    await follower.run(program, await program.require("hookline tail"), options.count)
+    await program.require("hookline tail")
+    await follower.run(program, options.count)
     return Exit.DONE
 
 
@@ -138,26 +138,23 @@ class Follower:
         self._paused: set[int] = set()
         """Targets that are known to be paused, so that each pause is reported once."""
 
-    async def run(
-        self, program: RunningProgram, address: ApiAddress, count: int, begun: Callable[[], None] = _nothing
-    ) -> None:
-        """Begin with the newest `count` requests, and go on without end. `begun` is called once nothing can be missed,
-        before anything is printed."""
+    async def run(self, program: RunningProgram, count: int, begun: Callable[[], None] = _nothing) -> None:
+        """Begin with the newest `count` requests of a program that was found, and go on without end. `begun` is called
+        once nothing can be missed, before anything is printed."""
         from app.cli.client import Answer  # start-up time, as above
-        from app.cli.connect import events  # as above
         from hookline.calls import decoded, query_of  # as above
         from hookline.records import DeliverySummary, EndpointChange, Gap, Summary  # as above
 
         types = "captured,delivered,endpoint" if self._deliveries else "captured"
         following = False
         params = query_of(endpoint=self._slug, q=self._query, types=types)
-        async with aclosing(events(program, address, params)) as stream:
+        async with aclosing(program.events(params)) as stream:
             async for event in stream:
                 if event.type == "position" and not following:
                     following = True
                     begun()
                     # Listed after the stream began, so that none is between the two; the stream repeats some then.
-                    await self._begin(address, count)
+                    await self._begin(program, count)
                 elif event.type == "captured":
                     request = Answer.of(event.data, Summary)
                     if request.value.id not in self._repeated:
@@ -168,34 +165,28 @@ class Follower:
                 elif event.type == "endpoint":
                     change = decoded(event.data, EndpointChange)
                     if change.change != "deleted":
-                        await self._tell_paused(program.address, change.slug)
+                        await self._tell_paused(program, change.slug)
                 elif event.type == "gap":
                     gap = decoded(event.data, Gap)
                     what = "Requests" if "captured" in gap.types else "Deliveries"
                     self._out.message(f"{what} may be missing here. {gap.reason}")
                     if "endpoint" in gap.types:
-                        await self._tell_paused(program.address, self._slug)
+                        await self._tell_paused(program, self._slug)
 
-    async def _begin(self, address: ApiAddress, count: int) -> None:
-        from app.cli.client import ApiClient  # start-up time, as above
-
+    async def _begin(self, program: RunningProgram, count: int) -> None:
         if count:
-            async with ApiClient(address) as api:
+            async with program.client() as api:
                 newest = [one async for one in api.answers(api.requests.asked.list(self._slug, self._query, count))]
             self._repeated = {one.value.id for one in newest}
             for request in reversed(newest):
                 self._request(request)
         if self._deliveries:
-            await self._tell_paused(address, self._slug)
+            await self._tell_paused(program, self._slug)
 
-    async def _tell_paused(self, address: ApiAddress | None, slug: str | None) -> None:
+    async def _tell_paused(self, program: RunningProgram, slug: str | None) -> None:
         """Of one endpoint, or of all (None)."""
-        from app.cli.client import ApiClient  # start-up time, as above
-
-        if address is None:
-            return
         with suppress(CliError):  # it was deleted, or the program is stopping
-            async with ApiClient(address) as api:
+            async with program.client() as api:
                 for endpoint in await api.all_endpoints() if slug is None else [await api.endpoints.get(slug)]:
                     self._tell_newly_paused(endpoint)
 
@@ -319,17 +310,16 @@ def delivery_line(out: Output, news: DeliveryNews, width: int | None = None) -> 
 
 
 async def wait(call: LocalCall) -> int:
-    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.connect import RunningProgram  # as above
+    from app.cli.connect import RunningProgram  # start-up time: httpx is for commands that run
     from hookline.client.requests import wait_call  # as above
 
     options, query = call.options, checked_query(call.options.query)
     program = RunningProgram(call.folder, call.out)
     until = time.monotonic() + options.timeout
-    address: ApiAddress | None = await program.require("hookline wait")
-    after: str | None = options.after
-    while address is not None:
-        async with ApiClient(address) as api:
+    await program.require("hookline wait")
+    is_running, after = True, options.after
+    while is_running:
+        async with program.client() as api:
             try:
                 if after is not None and not _POSITION.fullmatch(after):
                     after = await request_id(api, after)
@@ -339,7 +329,7 @@ async def wait(call: LocalCall) -> int:
                 answer = await api.answer(wait_call(options.slug, query, after, min(left_s, CALL_S), body=False))
                 found, after = answer.value
             except UnavailableError:
-                address = await program.again(until)
+                is_running = await program.again(until)
                 continue
             program.connected()
             if found is not None:
