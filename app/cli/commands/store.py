@@ -50,10 +50,6 @@ def _store(text: str) -> str | Path:
     return absolute_path(Path(text))
 
 
-class _StoppedError(Exception):
-    """By Ctrl-C."""
-
-
 async def copy(call: LocalCall) -> int:
     import asyncio  # start-up time: the shells' completions load this module
 
@@ -66,7 +62,7 @@ async def copy(call: LocalCall) -> int:
         def report(step: str, done: int, total: int) -> None:
             nonlocal stopped
             if stop.is_set():
-                raise _StoppedError
+                raise CliError(f"{stopped} To go on, run the same command again.", Exit.INTERRUPTED)
             stopped = f"Stopped while {step}: {done:,} of {count_of(total, 'request')} done."
             line.show(copy_progress_text(step, done, total))
 
@@ -78,10 +74,7 @@ async def copy(call: LocalCall) -> int:
         except asyncio.CancelledError:
             uncancel()
             stop.set()
-            try:
-                copied = await copying
-            except _StoppedError:
-                raise CliError(f"{stopped} To go on, run the same command again.", Exit.INTERRUPTED) from None
+            copied = await copying
     if call.out.as_json:
         call.out.json(
             {
