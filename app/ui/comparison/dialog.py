@@ -437,9 +437,7 @@ class ComparisonDialog(Dialog):
             for widget in widgets:
                 pages.addWidget(widget)
         self.left.setMinimumWidth(LIST_MINIMUM)
-        split = QSplitter(self)
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(1)
+        split = QSplitter(self, childrenCollapsible=False, handleWidth=1)
         split.addWidget(self.left)
         split.addWidget(self.right)
         split.setStretchFactor(1, 1)

@@ -50,9 +50,7 @@ class JobProgress(QWidget):
 
     def __init__(self, name: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.bar = QProgressBar(self)
-        self.bar.setTextVisible(False)
-        self.bar.setRange(0, _STEPS)
+        self.bar = QProgressBar(self, textVisible=False, maximum=_STEPS)
         self.bar.setAccessibleName(f"{name} progress")
         self.text = label("", "small", self)
         self.cancel = Button("Cancel", theme, self, kind="ghost")

@@ -44,8 +44,7 @@ class OpenStoreDialog(Dialog):
         help_of = {name: declared.help for name, declared in fields_of(StoreChoice).items()}.__getitem__
         password = TextField(self.form)
         password.setEchoMode(QLineEdit.EchoMode.Password)
-        self.progress = QProgressBar(self)
-        self.progress.setRange(0, 0)
+        self.progress = QProgressBar(self, maximum=0)
         self.progress.setAccessibleName("Checking the store")
         self.state = label("", "small", self)
         self.cancel = self.make_close_button("Cancel")
