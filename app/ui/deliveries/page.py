@@ -215,8 +215,7 @@ class _DeliveryFilters(SideBySide):
             box.setAccessibleName(name)
         for text, replay in REPLAYS:
             self.replays.addItem(text, replay)
-        self.reset = Button("Clear", theme, self, kind="link")
-        self.reset.setAccessibleName("Clear filters")
+        self.reset = Button("Clear", theme, self, kind="link", name="Clear filters")
         self.reset.setToolTip("Clear filters")
         self.reset.hide()
         self._lay_out()

@@ -43,8 +43,7 @@ class FileField(QWidget):
         self._name, self._kind = name, kind
         self.path = TextField(self, placeholder="None", optional=True, mono=True)
         self.path.setAccessibleName(name[0].upper() + name[1:])
-        self.browse = Button("Choose…", theme, self)
-        self.browse.setAccessibleName(f"Choose {name}")
+        self.browse = Button("Choose…", theme, self, name=f"Choose {name}")
         hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2)
         self.setFocusProxy(self.path)
         self.path.changed.connect(self.changed)

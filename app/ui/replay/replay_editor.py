@@ -77,7 +77,8 @@ class ReplayEditor(SubmitDialog):
         self.original_body = self._original_body(tasks)
         self.response = ResponsePane(services, theme, tasks, self)
         self.show_original = Button("Hide original", theme, self, kind="ghost")
-        self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo")
+        name = "Reset method and URL"
+        self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo", name=name, compact=True)
         self.problem = label("", "error", self, wrap=True)
         self.many = Button("Replay many…", theme, self, kind="ghost")
         self.close_button = self.make_close_button("Close")
@@ -162,7 +163,6 @@ class ReplayEditor(SubmitDialog):
         self.method.setFixedWidth(112)
         self.url.setFont(mono_font())
         self.url.setPlaceholderText("http://localhost:3000/webhooks")
-        self.reset_line.setAccessibleName("Reset method and URL")
         self.show_original.setCheckable(True)
         self.show_original.setChecked(isinstance(self._request.body, EditableText))  # hex needs the width
         self.show_original.setToolTip("The request as it was captured, beside the editor")
@@ -181,7 +181,6 @@ class ReplayEditor(SubmitDialog):
         first = hbox((destination, 0, top), (method, 0, top), (url, 1, top), spacing=metrics.SPACE_3)
         for field in (destination, method, url):
             field.title.setFixedHeight(BAR_HEIGHT)
-        self.reset_line.setProperty("compact", True)
         url.header.addWidget(self.reset_line)
         bar = hbox((self.tabs, 1), self.show_original)
         self._pages.addWidget(self._beside(self.headers, self.original_headers, self.headers.room_below))

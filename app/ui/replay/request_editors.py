@@ -54,9 +54,7 @@ class HeadersEditor(QWidget):
         super().__init__(parent)
         self._original: Headers = ()
         self.field = HeadersField("Headers", FRAMING, theme, self, text=TextEdit("Headers as text", theme, self))
-        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")
-        self.reset.setAccessibleName("Reset headers")
-        self.reset.setProperty("compact", True)
+        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo", name="Reset headers", compact=True)
         self.reset.setFixedHeight(BAR_HEIGHT)
         self.error = label("", "error", self, wrap=True)
         self.error.setMinimumHeight(self.error.sizeHint().height())  # its room is reserved
@@ -109,9 +107,8 @@ class BodyEditor(QWidget):
         self.hex.setProperty("part", "edited")
         self.wrap = WrapButton(theme, self)
         self.format = FormatJsonButton(self.edit, theme, tasks, self)
-        self.choose = Button("Choose file…", theme, self, kind="ghost", icon="folder")
-        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")
-        self.reset.setAccessibleName("Reset body")
+        self.choose = Button("Choose file…", theme, self, kind="ghost", icon="folder", compact=True)
+        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo", name="Reset body", compact=True)
         self.note = label("", "faint", self, wrap=True)
         self._error = label("", "error", self, wrap=True)
         self._error.hide()
@@ -119,8 +116,6 @@ class BodyEditor(QWidget):
         self._pages.addWidget(self.edit)
         self._pages.addWidget(self.hex)
         bar = hbox((self.facts, 1), spacing=metrics.SPACE_1)
-        for button in (self.choose, self.reset):
-            button.setProperty("compact", True)
         for control in (self.format, self.wrap, self.choose, self.reset):
             control.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(control)

@@ -130,8 +130,7 @@ class _NotificationsRow(SettingsRow):
     """Shows a sample notification, or why this system shows none."""
 
     def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
-        self.button = Button("Show test", theme, parent)
-        self.button.setAccessibleName("Show a test notification")
+        self.button = Button("Show test", theme, parent, name="Show a test notification")
         super().__init__("Notifications", NOTIFICATIONS_TEXT, self.button, parent, width=0)
         self._desktop = desktop
         self.button.clicked.connect(desktop.show_sample)

@@ -50,12 +50,9 @@ class OutdatedRow(QWidget):
         name = escape(endpoint.name)
         self.name = ElidedLabel(name, "strong", self)
         self.facts = ElidedLabel("", "small", self)
-        self.copy = Button("Copy new URL", theme, self, icon="copy")
-        self.copy.setAccessibleName(f"Copy new URL of {name}")
-        self.done = Button("Done", theme, self, icon="check")
-        self.done.setAccessibleName(f"Done: the provider has the new URL of {name}")
-        for button in (self.copy, self.done):
-            button.setProperty("compact", True)
+        self.copy = Button("Copy new URL", theme, self, icon="copy", name=f"Copy new URL of {name}", compact=True)
+        done = f"Done: the provider has the new URL of {name}"
+        self.done = Button("Done", theme, self, icon="check", name=done, compact=True)
         hbox(self.name, (self.facts, 1), self.copy, self.done, inside=self, spacing=metrics.SPACE_2)
         self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.copy.clicked.connect(partial(actions.copy_url, endpoint))

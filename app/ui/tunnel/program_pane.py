@@ -50,8 +50,7 @@ class OptionField(LabeledField):
         self.editor = self._editor()
         super().__init__(option.label, self.editor, parent, help_text=shown(option.help), optional=not option.required)
         self._saved, self._secret_saved, self._removed = option.default, False, False
-        self.remove = Button("Remove", theme, self, kind="link")
-        self.remove.setAccessibleName(f"Remove the saved {option.label}")
+        self.remove = Button("Remove", theme, self, kind="link", name=f"Remove the saved {option.label}")
         self.remove.hide()
         self.header.addWidget(self.remove)
         self.editor.changed.connect(self._edited)

@@ -18,7 +18,9 @@ _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_
 
 
 class Button(QPushButton):
-    """A button with a label; `icon` is a name of `theme.icons.NAMES`."""
+    """A button with a label; `icon` is a name of `theme.icons.NAMES`, `name` what screen readers call it instead of its
+    label. A `compact` one fits in a line of text.
+    """
 
     accessible_role: QAccessible.Role | None = None
     """Set where Qt would report another role: a check box for a checkable button."""
@@ -31,10 +33,14 @@ class Button(QPushButton):
         *,
         kind: Kind = "secondary",
         icon: str | None = None,
+        name: str = "",
+        compact: bool = False,
     ) -> None:
         super().__init__(text, parent)
         self._theme, self._kind, self._icon_name = theme, kind, icon
         self.setProperty("kind", kind)
+        self.setProperty("compact", compact)
+        self.setAccessibleName(name)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setIconSize(QSize(metrics.ICON + metrics.SPACE_1, metrics.ICON))  # or the text would touch it

@@ -31,8 +31,7 @@ class NoticeText(QWidget):
         self._all = label("", "small" if kind == "small" else "", self, wrap=True)
         self._all.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._all.hide()
-        self.details = Button("Details", theme, self, kind="link")
-        self.details.setProperty("compact", True)
+        self.details = Button("Details", theme, self, kind="link", compact=True)
         self.details.clicked.connect(self._toggle)
         self._text, self._open = "", False
         line = hbox(self._line, self._advice, Stretch(), spacing=metrics.SPACE_2)

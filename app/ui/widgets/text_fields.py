@@ -430,8 +430,7 @@ class FormatJsonButton(Button):
     failed = Signal(str)
 
     def __init__(self, edit: QPlainTextEdit, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__("Format JSON", theme, parent, kind="ghost")
-        self.setProperty("compact", True)
+        super().__init__("Format JSON", theme, parent, kind="ghost", compact=True)
         self._edit, self._tasks = edit, tasks
         self.clicked.connect(self._start)
 
