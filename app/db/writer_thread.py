@@ -353,6 +353,7 @@ class WrittenLater(Generic[T]):
     async def close(self) -> None:
         """Write what waits; if that fails it is lost."""
         self._is_closed = True
-        self.flush()
-        with suppress(StorageUnavailableError):
-            await self._writer.run(nothing)  # in the same commit
+        if self._waiting:
+            self.flush()
+            with suppress(StorageUnavailableError):
+                await self._writer.run(nothing)  # in the same commit
