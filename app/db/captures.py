@@ -22,6 +22,7 @@ from app.db import body_parts, queries
 from app.db.counts import request_bytes
 from app.db.deleting import Cleanup
 from app.db.deliveries.targets import RemovedTargets
+from app.db.endpoint_directory import endpoint_not_found
 from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
 from app.db.part import Part, Shared
@@ -195,7 +196,7 @@ class Captures(Part):
         it has another `version`.
         """
         if capture.endpoint_id not in self._request_counts:
-            raise _endpoint_deleted()
+            raise endpoint_not_found()
         if targets and capture.delivery is not DeliveryState.QUEUED:
             capture = msgspec.structs.replace(capture, delivery=DeliveryState.QUEUED)
         future = self._loop.create_future()
@@ -214,7 +215,7 @@ class Captures(Part):
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)
             if is_missing_reference(error):
-                raise _endpoint_deleted() from error
+                raise endpoint_not_found() from error
             raise
         finally:
             del future  # or its error, and with it the body, would stay until garbage is collected
@@ -412,7 +413,3 @@ class Captures(Part):
 
 def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
-
-
-def _endpoint_deleted() -> NotFoundError:
-    return NotFoundError("This endpoint no longer exists.")
