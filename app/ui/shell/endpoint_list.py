@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import vbox
 
 _LINE_HEIGHT, _RING_RADIUS = 8, 2.5
 
@@ -50,48 +50,35 @@ OFFERED_ABOVE = 8
 """Up to this number of endpoints no filter is shown."""
 
 
-class EndpointFilter(QWidget):
-    """The field that filters the endpoints by name, description or slug, shown if there are many. Esc clears it, Down
-    moves to the rows, Enter opens the first.
+class EndpointFilter(SearchField):
+    """Filters the endpoints by name, description or slug; shown if there are many. Esc clears it, Down moves to the
+    rows.
     """
 
     down_pressed = Signal()
-    entered = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.line = SearchField("Filter endpoints", self)
-        self.line.setAccessibleName("Filter endpoints in the sidebar")
-        self.line.setMaxLength(200)
-        self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
-        self.line.installEventFilter(self)
-        hbox(self.line, inside=self, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2))
+        super().__init__("Filter endpoints", parent)
+        self.setAccessibleName("Filter endpoints in the sidebar")
+        self.setMaxLength(200)
+        self.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
 
     def offer(self, endpoints: int, *, room: bool) -> None:
         """Shown with many endpoints if there is room, or while it is used; filters nothing while hidden."""
-        used = bool(self.line.text()) or self.line.hasFocus()
+        used = bool(self.text()) or self.hasFocus()
         visible = (endpoints > OFFERED_ABOVE and room) or (used and endpoints > 0)
         if not visible:
-            self.line.clear()
+            self.clear()
         self.setVisible(visible)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handles Esc, Down and Enter."""
-        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
-            return super().eventFilter(watched, event)
-        key = Qt.Key(event.key())
-        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
-            return super().eventFilter(watched, event)
-        if key == Qt.Key.Key_Escape and self.line.text():
-            self.line.clear()
-        elif key in (Qt.Key.Key_Down, Qt.Key.Key_Escape):
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, plain = event.key(), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if plain and key == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif plain and key in (Qt.Key.Key_Down, Qt.Key.Key_Escape):
             self.down_pressed.emit()
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.entered.emit()
         else:
-            return super().eventFilter(watched, event)
-        return True
+            super().keyPressEvent(event)
 
 
 NO_ENDPOINTS = "No endpoints yet"

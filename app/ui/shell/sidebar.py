@@ -138,9 +138,9 @@ class Sidebar(QFrame):
         self.list.row_created.connect(self._connect_endpoint_row)
         self.list.move_requested.connect(actions.order.move_to)
         self.list.step_requested.connect(actions.order.move_by)
-        self.filter.line.textChanged.connect(self.list.filter)
+        self.filter.textChanged.connect(self.list.filter)
         self.filter.down_pressed.connect(self._enter_list)
-        self.filter.entered.connect(self._open_first)
+        self.filter.returnPressed.connect(self._open_first)
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.plan_changed.connect(self._refresh_plan)
         qt_events.counts_changed.connect(self._refresh_counts)
@@ -159,7 +159,7 @@ class Sidebar(QFrame):
         if row is None:
             return
         if row.isHidden():
-            self.filter.line.clear()
+            self.filter.clear()
         self._mark(row)
         if not any(one.holds_focus() for one in self.list.rows.values()):
             self.list.offer_stop(row)
@@ -225,7 +225,7 @@ class Sidebar(QFrame):
             self.head,
             pages,
             self._endpoints_header(),
-            self.filter,
+            hbox(self.filter, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)),
             (self.list, 1),
             line(self),
             tunnel,

@@ -73,7 +73,7 @@ class TestKeys:
                 while window.focusWidget() is not sidebar.keys_button:
                     press(window, "Tab")
                     stops.append(window.focusWidget())
-                assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.tunnel, sidebar.keys_button]
+                assert stops == [sidebar.filter, sidebar.row(chosen), sidebar.tunnel, sidebar.keys_button]
             sidebar.add_button.setFocus()
             press(window, "Shift+Tab")
             assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")
@@ -165,7 +165,7 @@ class TestKeys:
 class TestFilter:
     async def test_it_comes_with_many_and_narrows_by_name_description_and_slug(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
-            line = window.sidebar.filter.line
+            line = window.sidebar.filter
             made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x3") for n in range(OFFERED_ABOVE)]
             await until(lambda: len(window.sidebar.list.rows) == len(made))
             assert not line.isVisible()
@@ -204,7 +204,7 @@ class TestFilter:
 
     async def test_it_hides_neither_what_is_chosen_nor_all_when_few_are_left(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=9) as (desk, window):
-            ids, line = ids_of(desk), window.sidebar.filter.line
+            ids, line = ids_of(desk), window.sidebar.filter
             line.setText(desk.store.endpoints.all()[0].slug)
             assert order_of(window) == ids[:1]
             window.show_endpoint(ids[5])
@@ -333,7 +333,7 @@ class TestOrder:
             names = ("Shop 1", "Other", "Shop 2", "Shop 3")
             a, other, b, c = [(await desk.endpoint(name=name)).id for name in names]
             await until(lambda: len(window.sidebar.list.rows) == len(names))
-            window.sidebar.filter.line.setText("shop")
+            window.sidebar.filter.setText("shop")
             focus(window, a)
             press(window, "Alt+Down")
             await until(lambda: ids_of(desk) == [other, b, a, c])
@@ -401,7 +401,7 @@ class TestMany:
             await settle()
             sidebar = window.sidebar
             assert sidebar._plan.text() == "30 · Pro"
-            for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter.line):
+            for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter):
                 assert widget.visibleRegion().boundingRect() == widget.rect()
             press(window, "Ctrl+PgUp")
             await until(lambda: in_view(window, ids[-1]))
