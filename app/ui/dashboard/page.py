@@ -366,16 +366,14 @@ class DashboardRows(Card):
 
     def _narrow(self) -> None:
         """Endpoints may have been added or renamed, too."""
+        fitting = 0
         for row in self._rows.values():
-            row.setVisible(self._fits(row))
-        fits = any(map(self._fits, self._rows.values()))
-        self._nothing.setVisible(bool(self._rows) and not fits)
-        self._fit()
-
-    def _fit(self) -> None:
-        """The card ends below its last row."""
-        rows = sum(map(self._fits, self._rows.values())) if self._filter else len(self._endpoints)
-        self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
+            fits = self._fits(row)
+            row.setVisible(fits)
+            fitting += fits
+        self._nothing.setVisible(bool(self._rows) and not fitting)
+        rows = fitting if self._filter else len(self._endpoints)
+        self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)  # the card ends below its last row
 
     def _fits(self, row: DashboardRow) -> bool:
         if not self._filter:
@@ -387,19 +385,13 @@ class DashboardRows(Card):
 
     @Slot()
     def _add_batch(self) -> None:
+        missing = [(place, one) for place, one in enumerate(self._endpoints) if one.id not in self._rows]
         most = BATCH if self._rows else FIRST
-        added = place = 0
-        for endpoint in self._endpoints:
-            if endpoint.id in self._rows:
-                place += 1
-                continue
-            if added == most:
-                self._more.start()
-                break
+        for place, endpoint in missing[:most]:
             self._list.insertWidget(place, self._new_row(endpoint))
-            added += 1
-            place += 1
-        if added:
+        if len(missing) > most:
+            self._more.start()
+        if missing:
             self._shorten_urls()
             self._narrow()
             order_tabs(self._container)
