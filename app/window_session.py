@@ -15,6 +15,7 @@ from app.cli.options import WindowOptions
 from app.core.links import LaunchAction
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice
+from app.core.text import host_port
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
@@ -48,13 +49,6 @@ def services_of(
     opens a store in place of this one."""
     store, refused = application.store, application.refused
 
-    def listening() -> str | None:
-        address = application.addresses.listening
-        if address is None:
-            return None
-        host, port = address
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
     def autostart() -> Autostart:
         from app.system.autostart.autostart import autostart_for  # start-up time: the settings alone show it
 
@@ -77,13 +71,13 @@ def services_of(
         providers=_LazyMapping(lambda: application.catalogue.names),
         provider_marks=_LazyMapping(lambda: application.catalogue.marks),
         own_bases=application.addresses.own_bases,
-        listening=listening,
+        listening=lambda: host_port(*place) if (place := application.addresses.listening) else None,
         settings=lambda: application.settings,
         overridden=lambda: application.current_settings.overridden,
         change_settings=application.change_settings,
         send_test=SendTest(store.captures, refused, application.bus, application.addresses).send,
         about=About(
-            application.folder,
+            folder=application.folder,
             store=store,
             refused=refused,
             settings=application.current_settings,

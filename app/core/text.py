@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from http import HTTPStatus
 
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, EPOCH
@@ -161,19 +162,17 @@ def to_midnight_ms(now_us: int) -> int:
     return max(1, int((midnight - now) / timedelta(milliseconds=1)) + 1)
 
 
+_AGO = ((_MINUTE, _SECOND, "s"), (_HOUR, _MINUTE, "m"), (DAY_US, _HOUR, "h"), (7 * DAY_US, DAY_US, "d"))
+
+
 def ago_text(at_us: int, now_us: int) -> str:
     """How long ago, in at most three characters up to a week (`now`, `9s`, `5m`, `3h`, `2d`), then the date in UTC."""
     passed = now_us - at_us
     if passed < _SECOND:
         return "now"
-    if passed < _MINUTE:
-        return f"{passed // _SECOND}s"
-    if passed < _HOUR:
-        return f"{passed // _MINUTE}m"
-    if passed < DAY_US:
-        return f"{passed // _HOUR}h"
-    if passed < 7 * DAY_US:
-        return f"{passed // DAY_US}d"
+    for limit, span, unit in _AGO:
+        if passed < limit:
+            return f"{passed // span}{unit}"
     moment = EPOCH + timedelta(microseconds=at_us)
     return f"{moment.day} {MONTHS[moment.month - 1]}"
 
@@ -213,6 +212,19 @@ def exact_duration(ms: int) -> str:
     if ms > 1_000 and ms % 100 == 0:
         return f"{ms // 1_000:,}.{ms % 1_000 // 100} s"
     return f"{ms:,} {'ms' if ms else 's'}"
+
+
+def host_port(host: str, port: int) -> str:
+    """As in a URL, which has IPv6 addresses in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def phrase_of(status: int) -> str:
+    """`Not Found`; "" for a status that has no usual phrase."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def source_text(address: str, port: int) -> str:

@@ -6,7 +6,7 @@ A dead tunnel may still respond, with a page of its provider, so only a request 
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError
@@ -50,7 +50,7 @@ class SendTest:
             except HooklineError as error:
                 raise HooklineError(f"The test request could not be sent to {local}. {error}") from error
             return SentTest(status=status, place=local, public=False)
-        with _Arrival(self._captures, self._refused, self._bus, endpoint, request) as arrival:
+        with closing(_Arrival(self._captures, self._refused, self._bus, endpoint, request)) as arrival:
             try:
                 status = await send_test_request(self._addresses.capture_url(endpoint), request, timeout_ms)
             except HooklineError as error:
@@ -101,10 +101,7 @@ class _Arrival:
         self._subscriptions.add(Captured, self._candidates.put_nowait)
         self._subscriptions.add(Refused, self._candidates.put_nowait)
 
-    def __enter__(self) -> _Arrival:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
         self._subscriptions.end()
 
     async def status(self, within_s: float) -> int | None:

@@ -18,6 +18,7 @@ import msgspec
 from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
 from app.core.record import Headers
+from app.core.text import host_port
 from app.server.forward.attempt_failure import causes_of, closed_error, connect_error, lookup_error, seconds, tls_error
 from app.server.forward.tls import client_context
 
@@ -180,7 +181,7 @@ def _host_and_port(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     host = parts.hostname or url
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return host, host_port(host, port)
 
 
 def _short(error: BaseException) -> str:

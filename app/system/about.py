@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from sqlite3 import sqlite_version
@@ -29,23 +30,17 @@ if TYPE_CHECKING:
 DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
 
+@dataclass(kw_only=True)
 class About:
     """What the About dialog shows."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        store: Store,
-        refused: RefusedLog,
-        settings: CurrentSettings,
-        addresses: Addresses,
-        troubles: Troubles,
-        uptime_s: Callable[[], float],
-    ) -> None:
-        self._folder, self._store, self._refused = folder, store, refused
-        self._current_settings, self._addresses = settings, addresses
-        self._troubles, self._uptime_s = troubles, uptime_s
+    folder: Path
+    store: Store
+    refused: RefusedLog
+    settings: CurrentSettings
+    addresses: Addresses
+    troubles: Troubles
+    uptime_s: Callable[[], float]
 
     @property
     def installation(self) -> str:
@@ -54,7 +49,7 @@ class About:
 
     @property
     def base_url(self) -> str:
-        return self._addresses.base_url()
+        return self.addresses.base_url()
 
     def versions(self) -> Sequence[Fact]:
         """The versions of Python and SQLite; the window adds its own."""
@@ -81,26 +76,26 @@ class About:
         return without_home(report_text(f"Hookline {__version__}", sections), _home())
 
     async def _data(self) -> list[Fact]:
-        endpoints = self._store.endpoints.all()
-        counts = [self._store.captures.counts(endpoint.id) for endpoint in endpoints]
-        size, problem = await self._store.retention.size(), self._store.retention.problem
+        endpoints = self.store.endpoints.all()
+        counts = [self.store.captures.counts(endpoint.id) for endpoint in endpoints]
+        size, problem = await self.store.retention.size(), self.store.retention.problem
         active, forwarded = sum(one.active for one in endpoints), sum(one.forward_url is not None for one in endpoints)
         requests, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         return [
-            ("Folder", str(self._folder)),
+            ("Folder", str(self.folder)),
             ("Database", f"{size_text(size.file_bytes)}, {size_text(size.free_bytes)} of it can be freed"),
-            ("Plan", self._store.account.plan.value),
+            ("Plan", self.store.account.plan.value),
             ("Endpoints", f"{len(endpoints)} ({active} active, {forwarded} forwarded)"),
             ("Requests", f"{requests} ({unread} unread)"),
-            ("Refused", f"{self._refused.total} since start"),
+            ("Refused", f"{self.refused.total} since start"),
             ("Retention", "running" if problem is None else problem.reason),
-            ("Storage problem", self._troubles.storage or "none"),
-            ("Running for", duration_text(self._uptime_s())),
+            ("Storage problem", self.troubles.storage or "none"),
+            ("Running for", duration_text(self.uptime_s())),
         ]
 
     def _settings(self) -> list[Fact]:
-        settings, listening = self._current_settings.now, self._addresses.listening
-        use = self._store.limits.use()
+        settings, listening = self.settings.now, self.addresses.listening
+        use = self.store.limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
             ("Capture address", _listening_scope(settings.host)),

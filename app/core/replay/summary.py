@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from app.core.about import Fact, duration_text, report_text
+from app.core.about import Fact, report_text
 from app.core.model import Endpoint
 from app.core.record import Record
 from app.core.replay.spec import (
@@ -24,6 +24,7 @@ from app.core.replay.spec import (
     ReplayState,
     TargetProgress,
 )
+from app.core.retry import wait_text
 from app.core.text import count_of, exact_time, ms_text
 
 _PARTS = 20
@@ -206,8 +207,7 @@ def replay_summary(
 
 def took_text(started_at: int, ended_at: int) -> str:
     """`3.0 s`, `12 min`."""
-    ms = max(0, ended_at - started_at) / 1_000
-    return ms_text(ms) if ms < 60_000 else duration_text(ms / 1_000)
+    return wait_text(max(0, ended_at - started_at))
 
 
 def endpoint_name(source: ReplaySource, endpoint_of: Callable[[int], Endpoint | None]) -> str | None:

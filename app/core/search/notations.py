@@ -7,6 +7,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from app.core.bodies.charset import declared_codec
@@ -17,43 +18,39 @@ AROUND = 24
 """Characters kept on either side of decoded text: usually the rest of the word."""
 
 
+@dataclass(slots=True, eq=False)
 class Notation:
     """A way to encode characters. `pattern` matches text that `decode` decodes; every match contains one of `hints`.
 
     `unfinished` finds where, at the end of an incomplete text, the beginning of a match can be.
     """
 
-    def __init__(
-        self,
-        hints: tuple[str, ...],
-        pattern: re.Pattern[str],
-        decode: Callable[[re.Match[str]], str],
-        unfinished: Callable[[str], int],
-    ) -> None:
-        self._hints, self._pattern, self._decode = hints, pattern, decode
-        self.unfinished = unfinished
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    decode: Callable[[re.Match[str]], str]
+    unfinished: Callable[[str], int]
 
     def may_occur(self, text: str) -> bool:
         """Whether `text` contains a hint: faster than searching for a match."""
-        for hint in self._hints:  # noqa: SIM110 - a generator takes twice as long, and every request is checked
+        for hint in self.hints:  # noqa: SIM110 - a generator takes twice as long, and every request is checked
             if hint in text:
                 return True
         return False
 
     def read(self, text: str) -> str:
-        return self._pattern.sub(self._decode, text) if self.may_occur(text) else text
+        return self.pattern.sub(self.decode, text) if self.may_occur(text) else text
 
     def changed(self, text: str) -> list[str]:
         """The parts of the decoded text that differ from `text`, each with `AROUND` characters on either side."""
         found: list[str] = []
         parts: list[str] = []
         at = 0
-        for match in self._pattern.finditer(text) if self.may_occur(text) else ():
+        for match in self.pattern.finditer(text) if self.may_occur(text) else ():
             begin = match.start()
             if parts and begin - at > 2 * AROUND:
                 found.append("".join([*parts, text[at : at + AROUND]]))
                 parts = []
-            parts += [text[at:begin] if parts else text[max(at, begin - AROUND) : begin], self._decode(match)]
+            parts += [text[at:begin] if parts else text[max(at, begin - AROUND) : begin], self.decode(match)]
             at = match.end()
         return [*found, "".join([*parts, text[at : at + AROUND]])] if parts else found
 

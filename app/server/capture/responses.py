@@ -6,11 +6,11 @@ import json
 import time
 from email.utils import formatdate
 from functools import lru_cache
-from http import HTTPStatus
 
 from app.core.delivery import Attempt
 from app.core.hop_by_hop import end_to_end
 from app.core.record import Headers
+from app.core.text import phrase_of
 
 _BODILESS = frozenset({204, 304})
 _RESET_CONTENT = 205
@@ -32,7 +32,7 @@ class Response:
         self.status = status
         self._body = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         names = {name.lower() for name, _ in headers}
-        lines = [f"HTTP/1.1 {status} {_phrase(status)}"]
+        lines = [f"HTTP/1.1 {status} {phrase_of(status)}"]
         if "server" not in names:
             lines.append("Server: Hookline")
         lines.extend(f"{name}: {value}" for name, value in headers)
@@ -73,10 +73,3 @@ def of_error(status: int, error: str, headers: Headers = (), **details: int | st
 @lru_cache(maxsize=1)
 def _date_line(second: int) -> bytes:
     return f"Date: {formatdate(second, usegmt=True)}\r\n".encode("ascii")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:  # a status without a name is valid
-        return ""

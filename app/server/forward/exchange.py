@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from http import HTTPStatus
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +22,7 @@ from app.core.delivery import FailureKind, Timing
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
 from app.core.record import Headers
+from app.core.text import phrase_of
 from app.server.forward.attempt_failure import AttemptError, closed_error
 from app.server.forward.pool import Connection, ConnectionClosedError, ConnectionPool, Phase, PoolKey, Progress
 from app.server.forward.request import OutgoingRequest
@@ -67,18 +67,11 @@ def status_text(status: int, headers: Headers, body: bytes | bytearray) -> str |
         return None
     if status == 508 and _is_loop(body):
         return LOOP_ERROR
-    text = f"The target responded with {status}{_phrase(status)}."
+    text = f"The target responded with {status} {phrase_of(status)}".rstrip() + "."
     location = next((value for name, value in headers if name.lower() == "location"), None)
     if status in REDIRECTS and location:
         return f"{text} Redirects are not followed; it points to {location[:_LOCATION_MAX]}"
     return text
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" {HTTPStatus(status).phrase}"
-    except ValueError:
-        return ""
 
 
 def _is_loop(body: bytes | bytearray) -> bool:

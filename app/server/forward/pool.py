@@ -20,6 +20,7 @@ import msgspec
 
 from app.core.delivery import FailureKind
 from app.core.pem_files import PemFileError
+from app.core.text import host_port
 from app.server.forward.attempt_failure import WRONG_NAME, AttemptError, connect_error, handshake_error, lookup_error
 from app.server.forward.tls import TlsContexts, TlsOptions
 
@@ -263,7 +264,7 @@ class PoolKey(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_port(self.host, self.port)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
+from app.core.text import host_port
 from app.core.tunnel.program import (
     COMMAND,
     AddressHeader,
@@ -139,7 +140,7 @@ class Launch:
             **self.options,
             "port": str(port),
             "local_host": host,
-            "target": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            "target": host_port(host, port),
             "folder": str(folder),
             "data": str(self.data),
         }

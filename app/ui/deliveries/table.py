@@ -31,7 +31,7 @@ from app.core.events import (
 from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
 from app.core.target import Target
-from app.core.text import clock_time, day_text, exact_time, ms_text
+from app.core.text import clock_time, day_text, exact_time, ms_text, phrase_of
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.services import Services
@@ -276,10 +276,8 @@ class DeliveryTable(DeliveriesView):
 
 def failure_text(delivery: Delivery) -> str:
     """A status's usual phrase is shorter than the sentence around it."""
-    if delivery.status is not None and delivery.status >= 300:
-        phrase = status_text(delivery.status).partition(" ")[2]
-        if phrase:
-            return phrase
+    if delivery.status is not None and delivery.status >= 300 and (phrase := phrase_of(delivery.status)):
+        return phrase
     return escape(reason_text(delivery.error, delivery.next_step)).replace("\n", " ")
 
 

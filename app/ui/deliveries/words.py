@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from http import HTTPStatus
 
 from app.core.about import duration_text
 from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
 from app.core.ids import uuid7_us
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import PausedBy, Target
-from app.core.text import clock_time, count_of, ms_text
+from app.core.text import clock_time, count_of, ms_text, phrase_of
 from app.core.worst_state import State, delivery_state
 from app.ui.state_look import LOOKS, Look
 
@@ -67,10 +66,7 @@ def result_of(attempt: Attempt) -> str:
 
 def status_text(status: int) -> str:
     """The number, with its usual phrase."""
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
+    return f"{status} {phrase_of(status)}".rstrip()
 
 
 def is_paused(delivery: Delivery, target: Target | None) -> bool:
