@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.formatter import Position
 from app.core.text import size_text
 from app.ui.inspector.body.body_loader import BodyLoader
 from app.ui.inspector.body.code_view import CodeView
@@ -44,47 +45,45 @@ class NoticesBar(QFrame):
         self.setProperty("tone", "warning")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.text = NoticeText(theme, self, "small")
-        self.place = Button("Show", theme, self, kind="link")
-        self.place.setToolTip("Go to the error in the text as it was sent")
-        self.place.setAccessibleName("Show the error")
-        hbox((self.text, 1), self.place, inside=self, margins=(metrics.SPACE_4, 6, metrics.SPACE_3, 6))
+        self._row = hbox((self.text, 1), inside=self, margins=(metrics.SPACE_4, 6, metrics.SPACE_3, 6))
         self.hide()
 
-    def say(self, notices: list[str], *, place: bool = False) -> None:
-        """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
-        self.place.setVisible(place)
+    def say(self, notices: list[str]) -> None:
+        """Show these notices; an empty list hides the bar."""
         self.text.say(" ".join(notices))
         self.setVisible(bool(notices))
 
 
-class ErrorLocation(QObject):
-    """The button in `notices` goes to the error in `code`. Create it after the object that shows there what `loader`
-    loads.
-    """
+class BodyNotices(NoticesBar):
+    """What is wrong with the body that `loader` reads, with a button that goes to the error in `code`."""
 
-    def __init__(self, code: CodeView, loader: BodyLoader, notices: NoticesBar) -> None:
-        super().__init__(notices)
+    def __init__(self, code: CodeView, loader: BodyLoader, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent)
         self._code, self._loader = code, loader
-        self._notice, self._place = "", (0, 0)
+        self._error: tuple[str, Position] | None = None
         self._jumping = False
-        loader.begun.connect(self._mark_place)
-        loader.continued.connect(self._mark_place)
-        notices.place.clicked.connect(self._show_place)
+        self.place = Button("Show", theme, self, kind="link")
+        self.place.setToolTip("Go to the error in the text as it was sent")
+        self.place.setAccessibleName("Show the error")
+        self.place.clicked.connect(self._show_place)
+        self._row.addWidget(self.place)
 
     def forget(self) -> None:
         """Another body is shown."""
-        self._notice, self._jumping = "", False
+        self._error, self._jumping = None, False
 
-    def notices(self, reader: BodyReader) -> tuple[list[str], bool]:
-        """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
-        with the body as JSON or XML; it learns that from the other view.
+    def show_notices(self, reader: BodyReader, others: list[str]) -> None:
+        """The reader's notes after `others`. The text view does not know what is wrong with the body as JSON or XML; it
+        learns that from the other view. Call it after the lines are shown.
         """
         notices = reader.notes
         if reader.located_error is not None:
-            self._notice, self._place = reader.located_error
-        elif self._notice and _is_text(reader):
-            notices = [self._notice, *notices]
-        return notices, bool(self._notice) and self._notice in notices
+            self._error = reader.located_error
+        elif self._error is not None and _is_text(reader):
+            notices = [self._error[0], *notices]
+        self.place.setVisible(self._error is not None and self._error[0] in notices)
+        self.say([*others, *notices])
+        self._mark_place()
 
     @Slot()
     def _show_place(self) -> None:
@@ -95,14 +94,14 @@ class ErrorLocation(QObject):
         elif source is not None:
             self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
 
-    @Slot()
     def _mark_place(self) -> None:
         """Mark the place once its line is shown."""
         reader = self._loader.reader
-        line, column = self._place
-        if reader is None or not self._notice or not _is_text(reader):
+        if reader is None or self._error is None or not _is_text(reader):
             self._jumping = False
-        elif self._code.line_count() > line or self._loader.ended:
+            return
+        line, column = self._error[1]
+        if self._code.line_count() > line or self._loader.ended:
             self._code.mark_place(line, column, move=self._jumping)
             self._jumping = False
 

@@ -17,7 +17,7 @@ from app.core.bodies.formatter import Group, Line, View
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.search.body_search import pattern_of
 from app.core.text import size_text
-from app.ui.inspector.body.body_bars import ErrorLocation, NoticesBar, PartBar, body_toolbar
+from app.ui.inspector.body.body_bars import BodyNotices, PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
 from app.ui.inspector.body.body_source import BodySource
@@ -127,12 +127,12 @@ class BodyPane(QWidget):
         self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
         self.copy = IconButton("copy", f"Copy {what}", theme, self)
         self.save = IconButton("download", f"Save {what} as…", theme, self)
-        self.notices = NoticesBar(theme, self)
         self.loader = BodyLoader(tasks, self)
         self.stack = QStackedWidget(self)
         self.code = CodeView(theme, self.stack)
         self.code.setAccessibleName(f"{what.capitalize()} as text")
         self.stack.addWidget(self.code)
+        self.notices = BodyNotices(self.code, self.loader, theme, self)
         self.find_bar = FindBar(self.code, self.loader, theme, tasks, self, what=self._noun)
         self.rest = PartBar(theme, self)
         self._toast = Toast(theme, self)
@@ -152,7 +152,6 @@ class BodyPane(QWidget):
         bars = (self.notices, self.find_bar)
         vbox(toolbar, *bars, (self.split, 1), self.rest, inside=self, spacing=0, margins=0)
         self._connect()
-        self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
         self.lazy_views = LazyViews(self.values, tasks, self.stack, self._add_page, what)
         self.find_bar.words_changed.connect(self.lazy_views.mark)
@@ -186,7 +185,7 @@ class BodyPane(QWidget):
     def show_source(self, source: BodySource) -> None:
         """Show this body, cancelling the load in progress."""
         self._source = source
-        self.error_location.forget()
+        self.notices.forget()
         self._free_views()
         self.find_bar.dismiss()
         for widget in (self.views, self.search, self.wrap, self.copy, self.save):
@@ -309,8 +308,8 @@ class BodyPane(QWidget):
             self._show_first_lines(reader, reader.view, lines)
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
-        self._show_notices(reader)
         self.find_bar.view_changed(page, reader, source.content_type)
+        self._show_notices(reader)
 
     def _show_views(self, reader: BodyReader, source: BodySource) -> None:
         """Offer the views that fit, and mark the one that is shown."""
@@ -340,14 +339,13 @@ class BodyPane(QWidget):
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
         self.code.add_lines(lines)
+        self.find_bar.extended()
         if self.loader.reader is not None:
             self._show_notices(self.loader.reader)
-        self.find_bar.extended()
 
     def _show_notices(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
-        notices, place = self.error_location.notices(reader)
-        self.notices.say([*wrong, *notices], place=place)
+        self.notices.show_notices(reader, wrong)
         if self.loader.ended:
             self.code.end_lines()
         self._show_rest()
