@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QObject, QRect, Qt, Signal, Slot
@@ -22,7 +23,6 @@ from PySide6.QtGui import (
     QPainter,
     QResizeEvent,
     QShowEvent,
-    QTextCharFormat,
     QTextCursor,
     QTextOption,
 )
@@ -83,16 +83,13 @@ class ValueField(QWidget):
         ground = QColor(self._theme.tokens.warning_fill)
         ground.setAlphaF(0.32)
         selections = []
-        for match in pattern.finditer(text) if pattern is not None else ():
+        for match in islice(pattern.finditer(text), MARKS_MAX) if pattern is not None else ():
             selection = QTextEdit.ExtraSelection()
-            cursor = QTextCursor(self.text.document())
-            cursor.setPosition(utf16(text[: match.start()]))
-            cursor.setPosition(utf16(text[: match.end()]), QTextCursor.MoveMode.KeepAnchor)
-            selection.cursor, selection.format = cursor, QTextCharFormat()
+            selection.cursor = QTextCursor(self.text.document())
+            selection.cursor.setPosition(utf16(text[: match.start()]))
+            selection.cursor.setPosition(utf16(text[: match.end()]), QTextCursor.MoveMode.KeepAnchor)
             selection.format.setBackground(ground)
             selections.append(selection)
-            if len(selections) == MARKS_MAX:
-                break
         self.text.setExtraSelections(selections)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -97,10 +97,8 @@ class CodeMarks(QObject):
                 continue
             selection = Selection()
             selection.cursor = cursor
-            marked = QTextCharFormat()
-            marked.setBackground(QColor(tokens.accent if number == self.current else tokens.warning_soft))
-            marked.setForeground(QColor(tokens.on_accent if number == self.current else tokens.warning))
-            selection.format = marked
+            selection.format.setBackground(QColor(tokens.accent if number == self.current else tokens.warning_soft))
+            selection.format.setForeground(QColor(tokens.on_accent if number == self.current else tokens.warning))
             selections.append(selection)
         self._rows.view.setExtraSelections(selections)
 
