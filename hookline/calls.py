@@ -55,7 +55,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     although they may match."""
 
     items: tuple[T, ...]
-    next: str | None
+    next: str | None = None
     unexamined: int = 0
 
 
@@ -72,6 +72,12 @@ def decoded(text: bytes, kind: type[T]) -> T:
     except msgspec.DecodeError as error:
         message = f"Hookline's response is not understood: {error}. Its version may not fit this library's."
         raise ApiError(message) from error
+
+
+def items_of(kind: type[T]) -> Callable[[Response], tuple[T, ...]]:
+    """Decodes a list that comes whole."""
+    decode = decode_as(Page[kind])  # type: ignore[valid-type]
+    return lambda response: decode(response).items
 
 
 def nothing(_: Response) -> None:

@@ -630,12 +630,6 @@ class TunnelProgram(Record, frozen=True):
     options: tuple[TunnelOption, ...]
 
 
-class TunnelPrograms(Record, frozen=True):
-    """All programs that Hookline can run as a tunnel."""
-
-    items: tuple[TunnelProgram, ...]
-
-
 class TunnelUrl(Record, frozen=True):
     """A public URL that the tunnel had; `until` is None while it has it."""
 
@@ -691,12 +685,6 @@ class Node(Record, frozen=True):
     seen_at: datetime
     current: bool
     jobs: tuple[str, ...]
-
-
-class Nodes(Record, frozen=True):
-    """All programs that run on the store."""
-
-    items: tuple[Node, ...]
 
 
 class Totals(Record, frozen=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hookline.calls import Call, Pages, Response, Steps, T, decode_as, path_of
+from hookline.calls import Call, Pages, Steps, T, decode_as, items_of, path_of
 from hookline.client.deliveries import AsyncDeliveries, AsyncReplays, Deliveries, Replays
 from hookline.client.endpoints import AsyncEndpoints, AsyncTargets, Endpoints, Targets
 from hookline.client.events import Event, async_follow, event_filter, follow
@@ -20,7 +20,6 @@ from hookline.records import (
     Backup,
     EventType,
     Node,
-    Nodes,
     Plan,
     Probe,
     Refusal,
@@ -28,7 +27,6 @@ from hookline.records import (
     Status,
     Tunnel,
     TunnelProgram,
-    TunnelPrograms,
     TunnelUrl,
 )
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
@@ -43,7 +41,7 @@ class _TunnelCalls:
     @Method
     def programs(self) -> Call[tuple[TunnelProgram, ...]]:
         """All programs that Hookline can run as a tunnel."""
-        return Call("GET", "/tunnel/programs", _programs)
+        return Call("GET", "/tunnel/programs", items_of(TunnelProgram))
 
     @Method
     def set_options(self, program: str, options: Mapping[str, str]) -> Call[TunnelProgram]:
@@ -83,14 +81,6 @@ class AsyncTunnelControl(_TunnelCalls, Asynchronous):
     """`TunnelControl` for asyncio."""
 
 
-def _nodes(response: Response) -> tuple[Node, ...]:
-    return decode_as(Nodes)(response).items
-
-
-def _programs(response: Response) -> tuple[TunnelProgram, ...]:
-    return decode_as(TunnelPrograms)(response).items
-
-
 class _Calls:
     @Method
     def status(self) -> Call[Status]:
@@ -100,7 +90,7 @@ class _Calls:
     @Method
     def nodes(self) -> Call[tuple[Node, ...]]:
         """The programs that run on the store: several on a team's."""
-        return Call("GET", "/nodes", _nodes)
+        return Call("GET", "/nodes", items_of(Node))
 
     @ListMethod
     def refused(self, count: int | None = None) -> Pages[Refusal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, Page, Pages, Response, decode_as, flags_of, nothing, path_of, query_of
+from hookline.calls import Call, Pages, decode_as, flags_of, items_of, nothing, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.records import ComparedRequest, Endpoint, Target, WhenFull
 
@@ -84,10 +84,10 @@ class _EndpointCalls:
     @Method
     def change_several(
         self, create: Sequence[NewEndpoint] = (), delete: Sequence[str] = ()
-    ) -> Call[Sequence[Endpoint]]:
+    ) -> Call[tuple[Endpoint, ...]]:
         """Create endpoints and delete others (by their slugs), at most 100 each, in a fraction of the time that single
         calls take; returns those created. If one fails, the others are still done, and its error is raised."""
-        return Call("PATCH", "/endpoints", _items, content={"create": create, "delete": delete})
+        return Call("PATCH", "/endpoints", items_of(Endpoint), content={"create": create, "delete": delete})
 
     @Method
     def get(self, slug: str) -> Call[Endpoint]:
@@ -122,10 +122,6 @@ class _EndpointCalls:
         return Pages(
             path_of("endpoints", slug, "compare"), ComparedRequest, params | flags_of(all_headers=all_headers), count
         )
-
-
-def _items(response: Response) -> Sequence[Endpoint]:
-    return decode_as(Page[Endpoint])(response).items
 
 
 class Endpoints(_EndpointCalls, Blocking):

@@ -90,11 +90,11 @@ class StateCalls(Calls):
             )
         )
 
-    @route("GET", "/nodes", "List the nodes", Returns(records.Nodes))
+    @route("GET", "/nodes", "List the nodes", Returns(Page[records.Node]))
     async def nodes(self, request: web.Request) -> web.Response:
         """The programs that run on the store: several on a team's, otherwise the one that is called."""
         nodes = await self._services.store.nodes.all()
-        return json_response(records.Nodes(items=tuple(made(records.Node, node) for node in nodes)))
+        return json_response(Page(tuple(made(records.Node, node) for node in nodes), None))
 
     @route("POST", "/retention/resume", "Resume retention", Returns(records.Retention))
     async def resume(self, request: web.Request) -> web.Response:

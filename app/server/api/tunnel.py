@@ -43,11 +43,11 @@ class TunnelCalls(Calls):
         """How the tunnel is."""
         return self._out(self._services.tunnels.tunnel)
 
-    @route("GET", "/tunnel/programs", "List tunnel programs", Returns(records.TunnelPrograms))
+    @route("GET", "/tunnel/programs", "List tunnel programs", Returns(Page[records.TunnelProgram]))
     async def programs(self, request: web.Request) -> web.Response:
         """All programs that Hookline can run as a tunnel, with the options that are saved, except secrets."""
         found = await self._services.tunnels.programs()
-        return json_response(records.TunnelPrograms(items=tuple(map(_program_out, found))))
+        return json_response(Page(tuple(map(_program_out, found)), None))
 
     @route("PUT", "/tunnel/programs/{id}/options", "Set a program's options", Returns(records.TunnelProgram))
     @takes(OPTIONS, {"domain": "example.ngrok-free.dev"})
