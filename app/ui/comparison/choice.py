@@ -88,15 +88,13 @@ class IgnoredDialog(EditDialog):
         self.headers_field = LabeledField("Headers", self.headers, self, help_text="One name per line, in any case.")
         help_text = "One path per line: data.id, items[*].created_at, $..timestamp for any depth."
         self.paths_field = LabeledField("JSON values", self.paths, self, help_text=help_text)
-        self.reset = Button("Restore defaults", theme, self)
+        self.reset = Button("Restore defaults", theme, self, run=self._restore)
         self.cancel = self.make_close_button("Cancel")
-        self.save = Button("Save", theme, self, kind="primary")
+        self.save = Button("Save", theme, self, kind="primary", run=self._save)
         self.save.setDefault(True)
         self.body.addWidget(self.headers_field)
         self.body.addWidget(self.paths_field)
         fill(self.footer, self.reset, Stretch(), self.cancel, self.save)
-        self.reset.clicked.connect(self._restore)
-        self.save.clicked.connect(self._save)
         for edit in (self.headers, self.paths):
             edit.textChanged.connect(self._check)
 

@@ -157,7 +157,7 @@ class TargetsBar(QWidget):
         super().__init__(parent)
         self._current = (0, 0)
         self.first, self.second = ChoiceField({}, self), ChoiceField({}, self)
-        self.swap = IconButton("swap", "Swap first and second", theme, self)
+        self.swap = IconButton("swap", "Swap first and second", theme, self, run=self._swap)
         self.first.setAccessibleName("First target")
         self.second.setAccessibleName("Second target")
         row = hbox(inside=self, spacing=metrics.SPACE_2, margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3))
@@ -165,7 +165,6 @@ class TargetsBar(QWidget):
             row.addWidget(field, share)
         for field in (self.first, self.second):
             field.activated.connect(self._activated)
-        self.swap.clicked.connect(self._swap)
 
     def show_targets(self, endpoint: Endpoint, choice: ComparisonChoice) -> None:
         self._current = (choice.first, choice.second)
@@ -243,9 +242,9 @@ class ComparisonDialog(Dialog):
         )
         self.right = QStackedWidget(self)
         self.progress = label("", "muted", self)
-        self.more = Button("Stop", theme, self, kind="link")
-        self.ignored = Button("", theme, self, kind="link")
-        self.copy = Button("Copy as command", theme, self, icon="copy")
+        self.more = Button("Stop", theme, self, kind="link", run=self._more)
+        self.ignored = Button("", theme, self, kind="link", run=self._edit_ignored)
+        self.copy = Button("Copy as command", theme, self, icon="copy", run=self._copy)
         self.close_button = self.make_close_button("Close")
         self._lay_out()
         self._connect()
@@ -454,9 +453,6 @@ class ComparisonDialog(Dialog):
     def _connect(self) -> None:
         self.targets.chosen.connect(self._choose_targets)
         self.filter.activated.connect(self._filter)
-        self.more.clicked.connect(self._more)
-        self.ignored.clicked.connect(self._edit_ignored)
-        self.copy.clicked.connect(self._copy)
         self.finished.connect(self.runner.stop)
         self.finished.connect(self._latest.stop)
         self.runner.found.connect(self._add)

@@ -168,13 +168,11 @@ class ResponsesView(QWidget):
         self.body = _AlignedText(theme, self)
         self.body_title = label("Body", "strong", self)
         self.notes = label("", "muted", self, wrap=True)
-        self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self)
-        self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self)
+        self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self, run=self.go_back)
+        self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self, run=self.go_on)
         self._moved = False
         """Whether the user has moved the divider."""
         self._lay_out()
-        self.previous.clicked.connect(self.go_back)
-        self.following.clicked.connect(self.go_on)
 
     def show_pair(self, pair: ResponsePair, found: SideBySide, *, keep_place: bool) -> None:
         """Show both responses."""

@@ -215,7 +215,7 @@ class _DeliveryFilters(SideBySide):
             box.setAccessibleName(name)
         for text, replay in REPLAYS:
             self.replays.addItem(text, replay)
-        self.reset = Button("Clear", theme, self, kind="link", name="Clear filters")
+        self.reset = Button("Clear", theme, self, kind="link", name="Clear filters", run=self.clear)
         self.reset.setToolTip("Clear filters")
         self.reset.hide()
         self._lay_out()
@@ -224,7 +224,6 @@ class _DeliveryFilters(SideBySide):
         self.endpoint.activated.connect(self._endpoint_selected)
         self.target.activated.connect(self._emit)
         self.replays.activated.connect(self._emit)
-        self.reset.clicked.connect(self.clear)
 
     def minimumSizeHint(self) -> QSize:
         """Of the states alone: boxes that have too little room elide their text, and never make the page wider."""

@@ -43,11 +43,10 @@ class FileField(QWidget):
         self._name, self._kind = name, kind
         self.path = TextField(self, placeholder="None", optional=True, mono=True)
         self.path.setAccessibleName(name[0].upper() + name[1:])
-        self.browse = Button("Choose…", theme, self, name=f"Choose {name}")
+        self.browse = Button("Choose…", theme, self, name=f"Choose {name}", run=self.choose)
         hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2)
         self.setFocusProxy(self.path)
         self.path.changed.connect(self.changed)
-        self.browse.clicked.connect(self.choose)
 
     def value(self) -> str | None:
         path: str | None = self.path.value()
@@ -158,16 +157,15 @@ class TargetState(QWidget):
         self.switch = Switch("Forward to this target", theme, self)
         self.text = label("", "strong", self)
         self.effect = label("", "faint", self, wrap=True)
-        self.pause = Button("Pause", theme, self, kind="ghost", icon="pause")
+        pause, resume = partial(self.pause_requested.emit, True), partial(self.pause_requested.emit, False)
+        self.pause = Button("Pause", theme, self, kind="ghost", icon="pause", run=pause)
         look = LOOKS[State.PAUSED]
         self.notice = NoticeBox("warning", theme, self, (look.icon, look.colour))
-        self.resume = Button("Resume", theme, self.notice, icon="play")
+        self.resume = Button("Resume", theme, self.notice, icon="play", run=resume)
         self.notice.buttons.addWidget(self.resume)
         words = vbox(self.text, self.effect, spacing=0)
         row = hbox(self.switch, (words, 1), self.pause, spacing=metrics.SPACE_3)
         vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3)
-        self.pause.clicked.connect(partial(self.pause_requested.emit, True))
-        self.resume.clicked.connect(partial(self.pause_requested.emit, False))
 
     def show_state(self, draft: TargetDraft, stored: Target | None, waiting: int | None) -> None:
         """`waiting` counts its queued deliveries; None until that is known."""

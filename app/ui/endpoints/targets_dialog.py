@@ -68,7 +68,7 @@ class TargetsDialog(SubmitDialog):
         self.forms = TargetForms(endpoint.slug, self.empty, theme, self)
         self.problem = label("", "error", self, wrap=True)
         self.removed = ElidedLabel("", "muted", self)
-        self.undo_button = Button("Undo", theme, self, kind="link")
+        self.undo_button = Button("Undo", theme, self, kind="link", run=self.undo)
         self.cancel = self.make_close_button("Cancel")
         self.save_button = self.make_submit_button("Save")
         self.counts = QueuedCounts(services, tasks, self)
@@ -279,7 +279,6 @@ class TargetsDialog(SubmitDialog):
         self.empty.action.connect(self.add)
         self.forms.changed.connect(self._edited)
         self.forms.pause_requested.connect(self._pause)
-        self.undo_button.clicked.connect(self.undo)
         self.counts.changed.connect(self.refresh)
 
     def _lay_out(self) -> None:
@@ -412,13 +411,12 @@ class _TargetColumn(QWidget):
         self.list = _TargetList(theme, self)
         self.add = Button("Add target", theme, self, icon="add")
         self.duplicate = IconButton("copy", "Duplicate target", theme, self)
-        self.up = IconButton("up", "Move target up (Alt+Up)", theme, self)
-        self.down = IconButton("down", "Move target down (Alt+Down)", theme, self)
+        up, down = partial(self.list.move_by, -1), partial(self.list.move_by, 1)
+        self.up = IconButton("up", "Move target up (Alt+Up)", theme, self, run=up)
+        self.down = IconButton("down", "Move target down (Alt+Down)", theme, self, run=down)
         self.remove = IconButton("delete", "Remove target (Del)", theme, self)
         tools = hbox(self.add, Stretch(), self.duplicate, self.up, self.down, self.remove, spacing=metrics.SPACE_1)
         vbox((self.list, 1), tools, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_3)
-        self.up.clicked.connect(partial(self.list.move_by, -1))
-        self.down.clicked.connect(partial(self.list.move_by, 1))
 
     def only_list(self) -> None:
         """Offer no changes."""

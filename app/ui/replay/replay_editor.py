@@ -80,7 +80,7 @@ class ReplayEditor(SubmitDialog):
         name = "Reset method and URL"
         self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo", name=name, compact=True)
         self.problem = label("", "error", self, wrap=True)
-        self.many = Button("Replay many…", theme, self, kind="ghost")
+        self.many = Button("Replay many…", theme, self, kind="ghost", run=self._ask_for_many)
         self.close_button = self.make_close_button("Close")
         self.send = self.make_submit_button("Send", "send")
         self.tabs = QTabBar(self)
@@ -235,7 +235,6 @@ class ReplayEditor(SubmitDialog):
         self.tabs.currentChanged.connect(self._pages.setCurrentIndex)
         self.show_original.toggled.connect(self._toggle_original)
         self.reset_line.clicked.connect(self._reset_line)
-        self.many.clicked.connect(self._ask_for_many)
         self.finished.connect(self.response.stop)
         self.send.setAutoDefault(False)
 

@@ -82,12 +82,11 @@ class _SeedField(QWidget):
         super().__init__(parent)
         self.number = NumberField("Seed", 0, SEEDS, self, grouped=False)
         self.number.setAccessibleName("Seed")
-        self.draw = Button("New seed", theme, self)
+        self.draw = Button("New seed", theme, self, run=self._draw)
         hbox((self.number, 1), self.draw, inside=self, spacing=metrics.SPACE_2)
         self.setFocusProxy(self.number)
         self._draw()
         self.number.changed.connect(self.changed)
-        self.draw.clicked.connect(self._draw)
 
     def value(self) -> int:
         return self.number.value()

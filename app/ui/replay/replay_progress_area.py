@@ -42,10 +42,10 @@ class ReplayBar(QFrame):
         self.setAccessibleName("Replay")
         self.title = label("", "strong", self)
         self.facts = FittingLabel("small", self)
-        self.show_page = Button("Show", theme, self, kind="ghost")
+        self.show_page = Button("Show", theme, self, kind="ghost", run=self._show_page)
         self.pause = CommandButton("Pause", commands.pause, theme, self, icon="pause")
         self.cancel = CommandButton("Cancel", commands.cancel, theme, self, kind="ghost")
-        self.dismiss = IconButton("close", "Dismiss", theme, self)
+        self.dismiss = IconButton("close", "Dismiss", theme, self, run=self._dismiss)
         hbox(
             self.title,
             (self.facts, 1),
@@ -58,8 +58,6 @@ class ReplayBar(QFrame):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_4, 0, metrics.SPACE_3, 0),
         )
-        self.show_page.clicked.connect(self._show_page)
-        self.dismiss.clicked.connect(self._dismiss)
         self._tracker.changed.connect(self._follow)
         self._follow()
 

@@ -316,13 +316,12 @@ class ReplayDetails(QWidget):
         self.text.setProperty("frameless", True)
         again = commands.again
         self.again = CommandButton(AGAIN, again, theme, self, icon="retry", tooltip=again.name)
-        self.copy = Button("Copy summary", theme, self, icon="copy")
+        self.copy = Button("Copy summary", theme, self, icon="copy", run=self._copy)
         self._lay_out()
         self.views.activated.connect(self._show_view)
         self.failures.loaded.connect(self._show_view)
         self.failures.commands.open_requested.connect(commands.open_requested)
         self.failures.commands.announced.connect(commands.announced)
-        self.copy.clicked.connect(self._copy)
 
     def show_replay(self, replay: Replay) -> None:
         other = self.replay is None or self.replay.id != replay.id

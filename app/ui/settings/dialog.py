@@ -108,7 +108,7 @@ class SettingsDialog(SubmitDialog):
         self.form.load(self._loaded)
         self.form.touched.update(self.form.fields)  # a change of one port may be wrong for the other
         self.status = label("", "error", self, wrap=True)
-        self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
+        self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link", run=self.show_about)
         self.about_button.align_left()
         self.close_button = self.make_close_button("Close")
         self.save_button = self.make_submit_button("Save")
@@ -116,7 +116,6 @@ class SettingsDialog(SubmitDialog):
         self.sections = _SectionList({page.title: _ICONS[page.title] for page in self._pages}, theme, self)
         self._scroll = self._lay_out()
         order_tabs(self)
-        self.about_button.clicked.connect(self.show_about)
         self.storage.open_button.clicked.connect(self._open_store)
         self.form.changed.connect(self._edited)
         self.form.keep_changed.connect(self._edited)

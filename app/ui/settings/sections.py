@@ -130,10 +130,9 @@ class _NotificationsRow(SettingsRow):
     """Shows a sample notification, or why this system shows none."""
 
     def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
-        self.button = Button("Show test", theme, parent, name="Show a test notification")
+        self.button = Button("Show test", theme, parent, name="Show a test notification", run=desktop.show_sample)
         super().__init__("Notifications", NOTIFICATIONS_TEXT, self.button, parent, width=0)
         self._desktop = desktop
-        self.button.clicked.connect(desktop.show_sample)
         desktop.notifier.availability_changed.connect(self._refresh)
         desktop.tray_changed.connect(self._refresh)
         self._refresh()

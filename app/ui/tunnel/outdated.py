@@ -183,7 +183,7 @@ class OutdatedBar(QFrame):
         self.rows = OutdatedRows(services, actions, theme, self, most=BAR_ROWS)
         self.more = Button("", theme, self, kind="link")
         self.more.align_left()
-        self.dismiss = IconButton("close", "Dismiss", theme, self)
+        self.dismiss = IconButton("close", "Dismiss", theme, self, run=self._dismiss)
         self.advice = ElidedLabel("", "muted", self)
         words = vbox(self.title, self.advice, spacing=2)
         top = hbox(self._icon, (words, 1), (self.dismiss, 0, Qt.AlignmentFlag.AlignTop), spacing=metrics.SPACE_3)
@@ -200,7 +200,6 @@ class OutdatedBar(QFrame):
             spacing=metrics.SPACE_1,
             margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
         )
-        self.dismiss.clicked.connect(self._dismiss)
         self.more.clicked.connect(self.page_requested)
         self.hide()
 

@@ -67,9 +67,9 @@ class StatusCard(Card):
         self.title = FittingLabel("title", self)
         self.facts = ElidedLabel("", "muted", self)
         self.output = Button("Show output", theme, self, kind="ghost", icon="terminal")
-        self.check = Button("Check", theme, self, icon="retry")
-        self.again = Button("Start again", theme, self, kind="primary", icon="play")
-        self.stop = Button("Stop", theme, self, icon="stop")
+        self.check = Button("Check", theme, self, icon="retry", run=actions.check)
+        self.again = Button("Start again", theme, self, kind="primary", icon="play", run=actions.start)
+        self.stop = Button("Stop", theme, self, icon="stop", run=actions.stop)
         self.progress = QProgressBar(self, maximum=0, textVisible=False)
         self.progress.setAccessibleName("Starting the tunnel")
         self.url = CopyField("", theme, self, what="tunnel URL")
@@ -81,9 +81,6 @@ class StatusCard(Card):
         self.autostart = Switch(AUTOSTART, theme, self)
         self.autostart_text = ElidedLabel("", "small", self)
         self._lay_out()
-        self.check.clicked.connect(actions.check)
-        self.again.clicked.connect(actions.start)
-        self.stop.clicked.connect(actions.stop)
         self.autostart.clicked.connect(actions.set_autostart)
 
     def show_tunnel(self, tunnel: Tunnel, program: TunnelProgram | None, names: dict[str, str], now_us: int) -> None:

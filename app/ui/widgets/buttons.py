@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
@@ -19,7 +20,7 @@ _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_
 
 class Button(QPushButton):
     """A button with a label; `icon` is a name of `theme.icons.NAMES`, `name` what screen readers call it instead of its
-    label. A `compact` one fits in a line of text.
+    label, `run` what a click does. A `compact` one fits in a line of text.
     """
 
     accessible_role: QAccessible.Role | None = None
@@ -35,12 +36,15 @@ class Button(QPushButton):
         icon: str | None = None,
         name: str = "",
         compact: bool = False,
+        run: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(text, parent)
         self._theme, self._kind, self._icon_name = theme, kind, icon
         self.setProperty("kind", kind)
         self.setProperty("compact", compact)
         self.setAccessibleName(name)
+        if run is not None:
+            self.clicked.connect(run)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setIconSize(QSize(metrics.ICON + metrics.SPACE_1, metrics.ICON))  # or the text would touch it
@@ -78,9 +82,17 @@ class Button(QPushButton):
 
 
 class IconButton(QToolButton):
-    """A button with only an icon; `name` is its tooltip and accessible name."""
+    """A button with only an icon; `name` is its tooltip and accessible name, `run` what a click does."""
 
-    def __init__(self, icon: str, name: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        icon: str,
+        name: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        run: Callable[..., object] | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         self.set_name(name)
@@ -88,6 +100,8 @@ class IconButton(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.set_icon_name(icon)
+        if run is not None:
+            self.clicked.connect(run)
 
     def set_name(self, name: str) -> None:
         """Set the tooltip and accessible name. Only the tooltip has a key, which `name` may end with: ` (Ctrl+F)`."""

@@ -133,8 +133,7 @@ class FolderField(QWidget):
         self._folder = folder
         self.path = CopyField(str(folder), theme, self, what="path")
         self.path.setAccessibleName("Data folder")
-        self.open_button = Button("Open", theme, self, icon="folder", name="Open data folder")
-        self.open_button.clicked.connect(self.open)
+        self.open_button = Button("Open", theme, self, icon="folder", name="Open data folder", run=self.open)
         self.problem = label("", "error", self)
         self.problem.hide()
         row = hbox((self.path, 1), self.open_button, spacing=metrics.SPACE_2)

@@ -79,9 +79,7 @@ class Dialog(QDialog):
         self.body.addLayout(columns, 1)
 
     def make_close_button(self, text: str, *, kind: Kind = "secondary") -> Button:
-        button = Button(text, self.theme, self, kind=kind)
-        button.clicked.connect(self.reject)
-        return button
+        return Button(text, self.theme, self, kind=kind, run=self.reject)
 
     @Slot(int)
     def _show_edge(self, scrolled: int) -> None:
@@ -178,13 +176,12 @@ class Question(Dialog):
         self.text = label(text, "muted", self, wrap=True)
         self.body.addWidget(self.text)
         self.cancel = self.make_close_button(cancel)
-        self.confirm = Button(confirm, theme, self, kind=kind)
+        self.confirm = Button(confirm, theme, self, kind=kind, run=self.accept)
         self.option: QCheckBox | None = None
         self.option_checked = False
         """Whether the option is checked. A bool, because the box no longer exists once the question is answered."""
         self._without = self._with = QuestionText(title, text, confirm)
         fill(self.footer, Stretch(), self.cancel, self.confirm)
-        self.confirm.clicked.connect(self.accept)
         self.cancel.setDefault(True)
         self.cancel.setFocus()
         self.setFixedWidth(WIDTH)
@@ -349,8 +346,7 @@ class SubmitDialog(EditDialog):
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
 
     def make_submit_button(self, text: str, icon: str | None = None) -> Button:
-        self._submit_button = Button(text, self.theme, self, kind="primary", icon=icon)
-        self._submit_button.clicked.connect(self.submit)
+        self._submit_button = Button(text, self.theme, self, kind="primary", icon=icon, run=self.submit)
         return self._submit_button
 
     def reveal_errors(self) -> bool:

@@ -31,8 +31,7 @@ class NoticeText(QWidget):
         self._all = label("", "small" if kind == "small" else "", self, wrap=True)
         self._all.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._all.hide()
-        self.details = Button("Details", theme, self, kind="link", compact=True)
-        self.details.clicked.connect(self._toggle)
+        self.details = Button("Details", theme, self, kind="link", compact=True, run=self._toggle)
         self._text, self._open = "", False
         line = hbox(self._line, self._advice, Stretch(), spacing=metrics.SPACE_2)
         centre = Qt.AlignmentFlag.AlignVCenter
@@ -95,8 +94,7 @@ class ErrorBar(QFrame):
         self._text = NoticeText(theme, self, "strong")
         self._more = label("", "small", self)
         self._buttons = hbox(spacing=metrics.SPACE_2)
-        self._dismiss = IconButton("close", "Dismiss", theme, self)
-        self._dismiss.clicked.connect(self.dismiss)
+        self._dismiss = IconButton("close", "Dismiss", theme, self, run=self.dismiss)
         self._lay_out()
         messages.changed.connect(self._refresh)
         self._refresh()
