@@ -192,7 +192,6 @@ class EndpointDialog(SubmitDialog):
         super().set_busy(busy)
 
     def _lay_out(self) -> None:
-        self.form.setProperty("transparent", True)
         scroll = FormScroll(self.form, self)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)

@@ -186,7 +186,6 @@ class TargetForm(Form):
     def __init__(self, slug: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(TargetDraft, parent)
         self._slug = slug
-        self.setProperty("transparent", True)
         self.state = TargetState(theme, self)
         self.bind("active", self.state.switch)
         column = vbox(

@@ -294,7 +294,6 @@ class SettingsDialog(SubmitDialog):
         self.theme.preview(edited.theme if edited.theme != now.theme else None)
 
     def _lay_out(self) -> QScrollArea:
-        self.form.setProperty("transparent", True)
         # The first row is in line with the first section.
         margins = (metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_5)
         vbox(*self._pages, Stretch(), inside=self.form, spacing=0, margins=margins)

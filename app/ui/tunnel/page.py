@@ -408,7 +408,6 @@ class TunnelPage(Page):
         for view, title in ((self.programs, "Programs"), (self.output, "Output"), (self.history, "URL history")):
             self.tabs.addTab(view, title)
         content = QWidget(self)
-        content.setProperty("transparent", True)
         card = Card(content, padding=1)
         card.body.addWidget(self.tabs)
         vbox(

@@ -323,7 +323,6 @@ class ProgramPane(QWidget):
             spacing=metrics.SPACE_2,
         )
         inside = QWidget(self)
-        inside.setProperty("transparent", True)
         vbox(
             title,
             states,

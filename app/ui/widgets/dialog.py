@@ -47,7 +47,6 @@ class Dialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.title = label(title, "title", self)
         content = QWidget(self)
-        content.setProperty("transparent", True)
         self.body = vbox(
             inside=content,
             spacing=metrics.SPACE_4,

@@ -43,7 +43,6 @@ class EmptyState(QWidget):
     ) -> None:
         super().__init__(parent)
         content = QWidget(self)
-        content.setProperty("transparent", True)
         self.tile, self.tile_from = QFrame(content), TILE_FROM
         self.tile.setFixedSize(64, 64)
         if icon:

@@ -98,11 +98,12 @@ class ColumnScroll(QScrollArea):
 
 class Scrolling(ColumnScroll):
     """Prefers the size of `content`, and can shrink to `least`; a least width of 0 means the content's own, so that it
-    never scrolls sideways.
+    never scrolls sideways. What is behind it is seen behind `content`.
     """
 
     def __init__(self, content: QWidget, least: QSize, parent: QWidget) -> None:
         self._content, self._least = content, least
+        content.setProperty("transparent", True)
         super().__init__(content, parent)
         if least.width():
             self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -123,12 +124,13 @@ class Scrolling(ColumnScroll):
 
 class FormScroll(ColumnScroll):
     """Scrolls `form`. The scroll bar takes its room from the form's right margin, so that the fields keep their width,
-    and stay in line with what is above and below.
+    and stay in line with what is above and below. What is behind it is seen behind `form`.
     """
 
     def __init__(self, form: QWidget, parent: QWidget) -> None:
         self._layout = form.layout()
         self._margins = self._layout.contentsMargins() if self._layout is not None else QMargins()
+        form.setProperty("transparent", True)
         super().__init__(form, parent)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
