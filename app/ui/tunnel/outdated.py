@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -20,11 +20,13 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
+from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, IconLabel, restyle
 from app.ui.widgets.layout import hbox, vbox
 
 ROW = 40
 ROWS_MAX = 4
+"""More of them scroll."""
 BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
 LATER_ADVICE = "Once the tunnel has a URL, give each provider the new URL. Until then its requests do not arrive."
@@ -124,23 +126,6 @@ class OutdatedRows(QWidget):
         self.updateGeometry()
 
 
-class _Rows(QScrollArea):
-    """As high as its rows, at most `ROWS_MAX`."""
-
-    def __init__(self, rows: OutdatedRows, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._rows = rows
-        rows.setProperty("transparent", True)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setWidget(rows)
-
-    def fit(self) -> None:
-        self.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self._rows.rows))))
-
-
 class OutdatedCard(Card):
     """All of them, on the tunnel's page; hidden while there are none."""
 
@@ -149,7 +134,7 @@ class OutdatedCard(Card):
         self._icon = IconLabel(18, theme, self, "warning", "warning")
         self.title = ElidedLabel("", "strong", self)
         self.rows = OutdatedRows(services, actions, theme, self)
-        self._area = _Rows(self.rows, self)
+        self._area = Scrolling(self.rows, QSize(0, ROW), self)
         top = hbox(self._icon, (self.title, 1), spacing=metrics.SPACE_2)
         self.body.addLayout(top)
         self.advice = ElidedLabel("", "muted", self)
@@ -162,7 +147,7 @@ class OutdatedCard(Card):
             up = tunnel.state in CONNECTED
             self.title.setText(title_text(self.rows.count, up=up))
             self.advice.setText(ADVICE if up else LATER_ADVICE)
-            self._area.fit()
+            self._area.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self.rows.rows))))
             self.setVisible(bool(self.rows.count))
 
 
