@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-from peewee import SQL, Case, Database, IntegrityError
+from peewee import SQL, Database, IntegrityError
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, StoreCopyError, check_fields
@@ -20,7 +20,6 @@ from app.db.endpoint_directory import endpoint_not_found
 from app.db.models import (
     PLAN_LIMIT,
     AccountModel,
-    ClockModel,
     EndpointModel,
     TunnelCopyModel,
     TunnelUrlModel,
@@ -252,21 +251,19 @@ def unfinished_copy(database: Database) -> UnfinishedCopyModel | None:
 
 KEPT = 1_000
 """URLs; the oldest are deleted."""
+END_TUNNELS = """UPDATE tunnel_url
+    SET until = (SELECT CASE WHEN since > seen_at THEN since ELSE seen_at END FROM clock) WHERE until IS NULL"""
+"""Of a Hookline that was killed: the store last saw the time shortly before."""
 
 
 class Tunnels(Part):
     """The public URLs that the tunnel had, and which of them were copied."""
 
     async def load(self) -> None:
-        """End the URL that was in use when the last run was killed: the store last saw the time shortly before."""
-
-        def job(database: Database) -> None:
-            seen = ClockModel.select(ClockModel.seen_at).scalar(database) or 0
-            _end(database, Case(None, [(TunnelUrlModel.since > seen, TunnelUrlModel.since)], seen))
-
-        open_now = TunnelUrlModel.select().where(TunnelUrlModel.until.is_null()).limit(1)
-        if await self._readers.run(lambda database: list(open_now.execute(database))):
-            await self._writer.run(job)
+        """End the URL that was in use when the last run was killed."""
+        open_now = TunnelUrlModel.select().where(TunnelUrlModel.until.is_null())
+        if await self._readers.run(open_now.exists):
+            await self._writer.run(lambda database: execute(database, END_TUNNELS))
 
     async def opened(self, url: str, program: str, at: int) -> None:
         """The tunnel has this URL from now on, and no other."""

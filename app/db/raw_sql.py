@@ -18,7 +18,7 @@ These files write SQL (a test compares):
 | `deliveries/delivery_results.py` | all results that wait, in a few statements a commit; the oldest attempts |
 | `deliveries/targets.py` | any number of rows in one statement; what is wrong with each target, in one |
 | `deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
-| `endpoints.py` | a column that only PostgreSQL's table has |
+| `endpoints.py` | a column that only PostgreSQL's table has; an update from another table, which a copy makes, too |
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `models.py` | indexes with conditions |
 | `postgres/database.py` | what each connection is set to |

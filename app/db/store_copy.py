@@ -26,7 +26,7 @@ from app.core.sizes import MIB
 from app.db.body_parts import keys_of
 from app.db.counts import RECOUNT, all_uses
 from app.db.deliveries.replays import interrupt
-from app.db.endpoints import account_of, unfinished_copy
+from app.db.endpoints import END_TUNNELS, account_of, unfinished_copy
 from app.db.models import (
     ALWAYS_FILLED,
     MODELS,
@@ -65,8 +65,6 @@ WHOLE: Mapping[type[StoreModel], str] = {
     MisdatedModel: "true",
 }
 """The tables that are copied at once, and which rows of them; a table comes after those it refers to."""
-_END_TUNNELS = """UPDATE tunnel_url
-    SET until = (SELECT CASE WHEN since > seen_at THEN since ELSE seen_at END FROM clock) WHERE until IS NULL"""
 
 
 def copy_store(source: str | Path, target: str | Path, report: Report) -> CopiedStore:
@@ -138,7 +136,7 @@ def _copy_whole(source: Database, target: Database, plan: str) -> None:
         insert(target, model, select(source, model, condition))
     # What the last Hookline was at when it was killed; the next one would not know that it is over.
     interrupt(target, ReplayModel.select())
-    execute(target, _END_TUNNELS)
+    execute(target, END_TUNNELS)
 
 
 def _is_used(database: Database) -> bool:
