@@ -294,7 +294,8 @@ class RequestFeed(QObject):
 
     def _changed(self, event: RequestsChanged) -> None:
         if event.ids is not None:
-            self.model.set_read(event.ids, event.read)
+            for name in event.ids:
+                self.model.change(name, read=event.read)
         else:
             self._mark_all(event)
             if self.pager.busy or self.pager.jumping:
@@ -332,7 +333,7 @@ class RequestFeed(QObject):
 
     def _identified(self, event: RequestsIdentified) -> None:
         for name, provider, event_type in event.senders:
-            self.model.set_sender(name, provider, event_type)
+            self.model.change(name, provider=provider, event=event_type)
         if mentions(self.query, "provider", "event"):
             self._search_for(name for name, _, _ in event.senders)
 
@@ -349,7 +350,7 @@ class RequestFeed(QObject):
 
     def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
         for name, state in shown.items():
-            self.model.set_delivery_state(name, state)
+            self.model.change(name, delivery=state)
         # The sender may get the target's response, and so its status.
         if mentions(self.query, "delivery", "status"):
             self._search_for(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -13,7 +13,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import DeliveryState, PageKey, Summary
+from app.core.model import PageKey, Summary
 from app.core.text import count_of, size_text, span_text
 from app.core.worst_state import State, delivery_state
 from app.ui.deliveries.words import forwarding_words
@@ -169,10 +169,8 @@ class RequestModel(QAbstractListModel):
         self.at_head, self.at_tail = at_head, at_tail
         self.endResetModel()
 
-    def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> int:
-        """Insert rows at the top, without those already loaded; the oldest beyond `most` (or MAX_ROWS) are dropped.
-        Returns how many were added.
-        """
+    def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> None:
+        """Insert rows at the top, without those already loaded; the oldest beyond `most` (or MAX_ROWS) are dropped."""
         fresh = sorted((self._updates.updated(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
         late = [item for item in fresh if self._items and item.id < self._items[-1].id]
         top = fresh[len(late) :]
@@ -182,8 +180,13 @@ class RequestModel(QAbstractListModel):
             self.endInsertRows()
         for item in late:
             self._insert_late(item)
-        self._trim_oldest(MAX_ROWS if most is None else most)
-        return len(fresh)
+        excess = len(self._items) - (MAX_ROWS if most is None else most)
+        if excess > 0:
+            count = len(self._items)
+            self.beginRemoveRows(QModelIndex(), count - excess, count - 1)
+            del self._items[:excess]
+            self.at_tail = False
+            self.endRemoveRows()
 
     def take_between(self, newest_first: Sequence[Summary]) -> list[Summary]:
         """Insert those that are older than the first row at their position; returns the others."""
@@ -218,20 +221,11 @@ class RequestModel(QAbstractListModel):
             self.beginRemoveRows(QModelIndex(), count - 1 - last, count - 1 - first)
             del self._items[first : last + 1]
             self.endRemoveRows()
-        self.forget([name for name, item in self.kept.items() if gone(item)])
-        return before - len(self._items)
-
-    def forget(self, ids: Collection[str]) -> None:
-        """These requests of `kept` are no longer stored."""
-        for name in ids:
-            del self.kept[name]
-        if ids:
+        if lost := [name for name, item in self.kept.items() if gone(item)]:
+            for name in lost:
+                del self.kept[name]
             self.kept_changed.emit()
-
-    def set_read(self, ids: Collection[str], read: bool) -> None:
-        """Show requests as read or unread."""
-        for name in ids:
-            self.change(name, read=read)
+        return before - len(self._items)
 
     def set_all_read(self, marked: Callable[[Summary], bool], read: bool) -> None:
         """Show all that were `marked` as read or unread."""
@@ -243,14 +237,6 @@ class RequestModel(QAbstractListModel):
         self.kept_changed.emit()
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
-
-    def set_delivery_state(self, capture_id: str, state: DeliveryState) -> None:
-        """Update the delivery state of a request."""
-        self.change(capture_id, delivery=state)
-
-    def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
-        """Update the provider of a request."""
-        self.change(capture_id, provider=provider, event=event)
 
     def change(self, capture_id: str, **fields: Any) -> None:
         """Update these fields of a request's `Summary`, now or once it is inserted."""
@@ -275,15 +261,6 @@ class RequestModel(QAbstractListModel):
         self.beginInsertRows(QModelIndex(), row, row)
         self._items.insert(at, item)
         self.endInsertRows()
-
-    def _trim_oldest(self, most: int) -> None:
-        excess = len(self._items) - most
-        if excess > 0:
-            count = len(self._items)
-            self.beginRemoveRows(QModelIndex(), count - excess, count - 1)
-            del self._items[:excess]
-            self.at_tail = False
-            self.endRemoveRows()
 
 
 def _key(summary: Summary) -> PageKey:
