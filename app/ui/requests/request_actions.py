@@ -186,8 +186,7 @@ class RequestActions:
     async def curl_of(self, capture: Capture) -> tuple[str, bool]:
         """The command that sends this request again, and whether it holds the body or names a file for it."""
         body = await self._services.store.captures.body(capture.id) if capture.size <= PASTE_MAX else None
-        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
-        base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
+        base = self._services.about.base_url.rstrip("/")
         # For a long body this takes too long for the GUI thread.
         command = await in_thread(curl_command, capture, body, base)
         return command, body is not None

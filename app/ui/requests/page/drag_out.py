@@ -51,17 +51,13 @@ class DragFiles:
         if len(captures) == 1:
             data.setText((await self._actions.curl_of(captures[0]))[0])
         else:
-            data.setText("\n".join(self._url(capture) for capture in captures))
+            base = self._services.about.base_url.rstrip("/")
+            data.setText("\n".join(base + capture.target for capture in captures))
         return data
 
     def remove(self) -> None:
         if self._drags:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _url(self, capture: Capture) -> str:
-        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
-        base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
-        return base + capture.target
 
     async def _write(self, captures: Sequence[Capture]) -> list[Path]:
         if not captures:
