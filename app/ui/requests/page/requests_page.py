@@ -251,8 +251,8 @@ class RequestsPage(QWidget):
 
     @Slot()
     def _refreshed(self) -> None:
-        self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
         empty = self.list_area.currentWidget() is self.list_area.empty
+        self.first.waiting |= empty
         self.panes.set_empty(empty)
         self._column.set_empty(empty)
         self.commands.refresh_list()
