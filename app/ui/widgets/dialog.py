@@ -228,29 +228,23 @@ async def result_of(dialog: QDialog) -> int:
 
     The waiting task is cancelled if the dialog is deleted with its parent, which tells no result.
     """
-    waiter = _Waiter()
-    dialog.finished.connect(waiter.finish)
-    dialog.destroyed.connect(waiter.cancel)
+    result: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def finish(code: int) -> None:
+        if not result.done():
+            result.set_result(code)
+
+    def cancel() -> None:
+        result.cancel()
+
+    dialog.finished.connect(finish)
+    dialog.destroyed.connect(cancel)
     dialog.open()
     try:
-        return await waiter.future
+        return await result
     finally:
-        if isValid(dialog) and (not waiter.future.done() or waiter.future.cancelled()):
+        if isValid(dialog) and (not result.done() or result.cancelled()):
             dialog.reject()
-
-
-class _Waiter:
-    """Passes a dialog's result to a future."""
-
-    def __init__(self) -> None:
-        self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def finish(self, code: int) -> None:
-        if not self.future.done():
-            self.future.set_result(code)
-
-    def cancel(self) -> None:
-        self.future.cancel()
 
 
 class DialogOption(NamedTuple):
