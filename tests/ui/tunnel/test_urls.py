@@ -36,7 +36,7 @@ async def of_dashboard(desk: Desk, window: MainWindow) -> Callable[[], str]:
 
 
 async def of_dashboard_title(desk: Desk, window: MainWindow) -> Callable[[], str]:
-    return window.dashboard._place.text
+    return window.dashboard.about.text
 
 
 async def of_form(desk: Desk, window: MainWindow) -> Callable[[], str]:
@@ -87,7 +87,7 @@ async def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(tmp_path
             window.requests.header.url.accessibleDescription,
             window.requests.list_area.empty._state.text.text,
             lambda: row.contents.mark,
-            lambda: window.dashboard._place.text().lower(),
+            lambda: window.dashboard.about.text().lower(),
             form.url.accessibleDescription,
             targets.subtitle.text,
             about.base_url.accessibleDescription,
