@@ -189,7 +189,7 @@ async def test_another_body_is_shown_from_its_beginning_and_nothing_of_the_one_b
     await until(lambda: last_ink(view) >= 0)
     assert view.verticalScrollBar().value() == 0
     assert await on_screen(view.viewport()) == plain
-    view.show_source(None)
+    view.show_source(of_bytes(b"", "nothing"))
     assert await on_screen(view.viewport()) != plain
 
 

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.bodies.formats.hex_dump import HexRow, hex_rows, offset_digits, row_count, row_text
-from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
@@ -44,7 +44,7 @@ class HexWidget(QAbstractScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._tasks = tasks
-        self._source: BodySource | None = None
+        self._source = of_bytes(b"", "")
         self._pages: OrderedDict[int, bytes] = OrderedDict()
         self._latest = Latest(self, tasks, "hex view: read")
         self._selection: tuple[int, int] | None = None
@@ -59,8 +59,8 @@ class HexWidget(QAbstractScrollArea):
         self.horizontalScrollBar().valueChanged.connect(self._repaint)
         theme.changed.connect(self._repaint)
 
-    def show_source(self, source: BodySource | None) -> None:
-        """Show this body from its beginning; None shows nothing."""
+    def show_source(self, source: BodySource) -> None:
+        """Show this body from its beginning."""
         self._latest.stop()
         self._source = source
         self._pages.clear()
@@ -90,8 +90,6 @@ class HexWidget(QAbstractScrollArea):
         """Paint the visible rows that are loaded, and request the others."""
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), QColor(self._theme.tokens.surface))
-        if self._source is None:
-            return
         painter.setFont(self._mono)
         painter.translate(metrics.SPACE_4 - self.horizontalScrollBar().value(), metrics.SPACE_2)
         first = self.verticalScrollBar().value()
@@ -114,7 +112,7 @@ class HexWidget(QAbstractScrollArea):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin to select rows."""
-        if event.button() == Qt.MouseButton.LeftButton and self._source is not None:
+        if event.button() == Qt.MouseButton.LeftButton and self._source.size:
             row = self._row_at(event)
             self._selection = (self._selection[0] if self._extends(event) and self._selection else row, row)
             self.viewport().update()
@@ -130,8 +128,8 @@ class HexWidget(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
-        elif event.matches(QKeySequence.StandardKey.SelectAll) and self._source is not None:
-            self._selection = (0, max(0, row_count(self._source.size, self.columns) - 1))
+        elif event.matches(QKeySequence.StandardKey.SelectAll) and self._source.size:
+            self._selection = (0, row_count(self._source.size, self.columns) - 1)
             self.viewport().update()
         elif event.key() == Qt.Key.Key_Home:
             bar.setValue(0)
@@ -142,7 +140,7 @@ class HexWidget(QAbstractScrollArea):
 
     def copy(self) -> None:
         """Copy the selected rows to the clipboard, in rows of sixteen."""
-        if self._selection is not None and self._source is not None:
+        if self._selection is not None:
             first, last = sorted(self._selection)
             length = (last + 1 - first) * self.columns
             self._tasks.start(self._copy(self._source, first * self.columns, length), "hex view: copy")
@@ -170,17 +168,17 @@ class HexWidget(QAbstractScrollArea):
             painter.setPen(zero if cell == "00" else text)
             painter.drawText(x + self._chars(at) * self._char, base, cell)
         painter.setPen(QColor(tokens.code_string))
-        painter.drawText(self._ascii_at(), base, row.ascii)
+        painter.drawText(self._ascii_at(self.columns), base, row.ascii)
 
     def _paint_marks(self, painter: QPainter, top: int, row: int) -> None:
         """Paint the background of the marked bytes, on both sides."""
-        if self._marked is None or self._source is None:
+        if self._marked is None:
             return
         begin = row * self.columns
         first = max(self._marked[0], begin) - begin
         last = min(sum(self._marked), begin + self.columns) - begin
         cells = offset_digits(self._source.size) * self._char + _GAP
-        ascii_at = self._ascii_at()
+        ascii_at = self._ascii_at(self.columns)
         colour = QColor(self._theme.tokens.warning_soft)
         for at in range(first, last):
             x = cells + self._chars(at) * self._char
@@ -192,12 +190,7 @@ class HexWidget(QAbstractScrollArea):
 
         async def read() -> None:
             for page in pages:
-                if source is None or source is not self._source:
-                    return
-                data = await source.read(page * PAGE, PAGE)
-                if source is not self._source:
-                    return
-                self._pages[page] = data
+                self._pages[page] = await source.read(page * PAGE, PAGE)
                 while len(self._pages) > PAGES_KEPT:
                     self._pages.popitem(last=False)
             self.viewport().update()
@@ -206,7 +199,7 @@ class HexWidget(QAbstractScrollArea):
 
     def _row_at(self, event: QMouseEvent) -> int:
         row = self.verticalScrollBar().value() + (int(event.position().y()) - metrics.SPACE_2) // self._row
-        return max(0, min(row, row_count(self._source.size, self.columns) - 1 if self._source else 0))
+        return max(0, min(row, row_count(self._source.size, self.columns) - 1))
 
     def _extends(self, event: QMouseEvent) -> bool:
         return bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -218,14 +211,12 @@ class HexWidget(QAbstractScrollArea):
         """The characters before the byte `at` of a row."""
         return at * 3 + at // GROUP
 
-    def _ascii_at(self) -> int:
+    def _ascii_at(self, columns: int) -> int:
         """Pixels before the characters of a row."""
-        digits = offset_digits(self._source.size if self._source else 0)
-        return (digits + self._chars(self.columns - 1) + 2) * self._char + 2 * _GAP
+        return (offset_digits(self._source.size) + self._chars(columns - 1) + 2) * self._char + 2 * _GAP
 
     def _width(self, columns: int) -> int:
-        digits = offset_digits(self._source.size if self._source else 0)
-        return (digits + self._chars(columns - 1) + 2 + columns) * self._char + 2 * _GAP + metrics.SPACE_3
+        return self._ascii_at(columns) + columns * self._char + metrics.SPACE_3
 
     def _set_columns(self) -> None:
         """The first byte in view stays there, and the rows that are selected stay so."""
@@ -241,7 +232,7 @@ class HexWidget(QAbstractScrollArea):
             self.verticalScrollBar().setValue(top // columns)
 
     def _set_ranges(self) -> None:
-        rows = row_count(self._source.size, self.columns) if self._source else 0
+        rows = row_count(self._source.size, self.columns)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, rows - self._visible_rows()))
         bar.setPageStep(self._visible_rows())
