@@ -20,7 +20,7 @@ from app.core.text import size_text
 from app.ui.inspector.body.body_bars import BodyNotices, PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
-from app.ui.inspector.body.body_source import BodySource
+from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget
@@ -116,7 +116,7 @@ class BodyPane(QWidget):
         self._theme, self._tasks = theme, tasks
         self._what, self._noun = what, what.partition(" ")[0]
         self.empty = empty
-        self._source: BodySource | None = None
+        self._source = of_bytes(b"", "")
         self._selected_views: dict[str, Group] = {}
         self.views = Segmented(VIEWS, self)
         for view in OPTIONAL_VIEWS:
@@ -211,7 +211,7 @@ class BodyPane(QWidget):
     @Slot()
     def open_find(self) -> None:
         """Open the search; a view without one is replaced by Text."""
-        if self._source is None or not self._source.size:
+        if not self._source.size:
             return
         if self.views.current() in ("parts", "table"):
             self.views.set_current("pretty")
@@ -253,7 +253,7 @@ class BodyPane(QWidget):
         self.rest.earlier.clicked.connect(self._show_previous)
 
     def _current_source(self) -> BodySource | None:
-        return self._source
+        return self._source if self._source.size else None
 
     def _make_state(self, title: str, action: str | None = None) -> EmptyState:
         state = EmptyState("body", title, "", self._theme, self.stack, action=action)
@@ -272,8 +272,7 @@ class BodyPane(QWidget):
 
     @Slot()
     def _start(self) -> None:
-        if self._source is not None:
-            self.loader.start(self._source, self._selected_views.get(media_type(self._source.content_type)))
+        self.loader.start(self._source, self._selected_views.get(media_type(self._source.content_type)))
 
     @Slot()
     def _failed(self) -> None:
@@ -292,7 +291,7 @@ class BodyPane(QWidget):
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
         source = self._source
-        if source is None or reader.view is None:
+        if reader.view is None:
             return
         self._show_views(reader, source)
         self._show_facts(reader, source)
@@ -344,8 +343,7 @@ class BodyPane(QWidget):
             self._show_notices(self.loader.reader)
 
     def _show_notices(self, reader: BodyReader) -> None:
-        wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
-        self.notices.show_notices(reader, wrong)
+        self.notices.show_notices(reader, _not_as_sent(reader, self._source.content_type))
         if self.loader.ended:
             self.code.end_lines()
         self._show_rest()
@@ -353,7 +351,7 @@ class BodyPane(QWidget):
     def _show_rest(self) -> None:
         """Say which part is shown, if it is not all."""
         reader, in_lines = self.loader.reader, self.stack.currentWidget() is self.code
-        if self._source is None or reader is None or not in_lines or not self.loader.ended or self.loader.shows_all:
+        if reader is None or not in_lines or not self.loader.ended or self.loader.shows_all:
             self.rest.hide()
         else:
             self.rest.show_part(reader, self._source.size, self.code.line_count())
@@ -361,7 +359,7 @@ class BodyPane(QWidget):
     @Slot()
     def _show_next(self) -> None:
         reader = self.loader.reader
-        if self._source is None or reader is None or reader.view is None:
+        if reader is None or reader.view is None:
             return
         if reader.view.group == "text":
             self.loader.start_next()
@@ -370,14 +368,13 @@ class BodyPane(QWidget):
 
     @Slot()
     def _show_previous(self) -> None:
-        if self._source is not None and self.loader.reader is not None:
+        if self.loader.reader is not None:
             self.loader.start_at(self._source, self.loader.reader.start_offset - FORMATTED_MAX + BEFORE)
 
     @Slot(str)
     def _view_selected(self, group: str) -> None:
-        if self._source is not None:
-            self._selected_views[media_type(self._source.content_type)] = cast(Group, group)
-            self.loader.start(self._source, cast(Group, group))
+        self._selected_views[media_type(self._source.content_type)] = cast(Group, group)
+        self.loader.start(self._source, cast(Group, group))
 
 
 def _name(reader: BodyReader, content_type: str) -> str:
