@@ -228,10 +228,20 @@ class Purging(Part):
 
     async def resume(self) -> None:
         """Trust the clock, and purge soon."""
-        raise NotImplementedError
+        self.purge_soon()
 
     async def purge(self) -> PurgeReport:
         """Delete expired requests; publishes Purged. StorageUnavailableError if impossible."""
+        async with self._lock:
+            deleted, freed = await self._purge()
+            unsent = self._unsent.take()
+            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed, unsent=unsent)
+        self._publish(Purged(report=self.last_report))
+        return self.last_report
+
+    async def _purge(self) -> tuple[dict[int, int], int]:
+        """Delete what has expired, and what is hidden; how many requests of which endpoint had expired, and the bytes
+        that were given back to the disk."""
         raise NotImplementedError
 
     async def size(self) -> StorageSize:

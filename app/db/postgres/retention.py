@@ -8,8 +8,7 @@ from functools import partial
 from peewee import Database
 
 from app.core.clock import DAY_US
-from app.core.events import Purged
-from app.core.model import PurgeReport, StorageSize
+from app.core.model import StorageSize
 from app.db.counts import SIZE
 from app.db.deleting import Cleanup, Purging, delete_oldest
 from app.db.deliveries.unsent import BY_AGE
@@ -36,23 +35,16 @@ class Retention(Purging):
     def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
         super().__init__(shared, cleanup, rows=256)
 
-    async def resume(self) -> None:
-        self.purge_soon()
-
-    async def purge(self) -> PurgeReport:
+    async def _purge(self) -> tuple[dict[int, int], int]:
         """As in `Purging`, and drop the tables that are empty now."""
-        async with self._lock:
-            deleted = {}
-            now = await self._readers.run(server_time)
-            for endpoint in self._directory.all():
-                if total := await self._purge_endpoint(_DELETE, endpoint.id, now):
-                    deleted[endpoint.id] = total
-            await self._cleanup.run()
-            await self._drop_partitions()
-            unsent = self._unsent.take()
-            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=0, unsent=unsent)
-        self._publish(Purged(report=self.last_report))
-        return self.last_report
+        deleted = {}
+        now = await self._readers.run(server_time)
+        for endpoint in self._directory.all():
+            if total := await self._purge_endpoint(_DELETE, endpoint.id, now):
+                deleted[endpoint.id] = total
+        await self._cleanup.run()
+        await self._drop_partitions()
+        return deleted, 0
 
     async def size(self) -> StorageSize:
         """Bytes that the store takes on the server's disk, and about how many of them the next purge makes room for.

@@ -20,9 +20,9 @@ from peewee import Database
 
 from app.core.clock import DAY_US
 from app.core.errors import StorageUnavailableError
-from app.core.events import Purged, RetentionWaiting
+from app.core.events import RetentionWaiting
 from app.core.fields import fields_of
-from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.core.model import Endpoint, StorageSize
 from app.data_folder.database_files import size_on_disk
 from app.db.counts import Deleted
 from app.db.deleting import Cleanup, Purging, delete_oldest, delete_selected
@@ -72,24 +72,16 @@ class Retention(Purging):
         await self._update_problem()
         self.purge_soon()
 
-    async def purge(self) -> PurgeReport:
-        """Delete expired requests and shrink the file; publishes Purged. StorageUnavailableError if impossible.
-
-        While there is a `problem` nothing is deleted by age.
-        """
-        async with self._lock:
-            given_back = self._reclaim.given_back
-            now = await self._clock_check.run(self._clock())
-            await self._update_problem()
-            deleted = {} if now is None else await self._purge_all(now)
-            await self._cleanup.run()
-            await self._reclaim.run()
-            # In a long purge some of it was given back in the background.
-            freed = self._reclaim.given_back - given_back
-            unsent = self._unsent.take()
-            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed, unsent=unsent)
-        self._publish(Purged(report=self.last_report))
-        return self.last_report
+    async def _purge(self) -> tuple[dict[int, int], int]:
+        """As in `Purging`, and shrink the file. While there is a `problem` nothing is deleted by age."""
+        given_back = self._reclaim.given_back
+        now = await self._clock_check.run(self._clock())
+        await self._update_problem()
+        deleted = {} if now is None else await self._purge_all(now)
+        await self._cleanup.run()
+        await self._reclaim.run()
+        # In a long purge some of it was given back in the background.
+        return deleted, self._reclaim.given_back - given_back
 
     async def size(self) -> StorageSize:
         """Bytes that the store takes on disk, and about how many of them the next purge can free.
