@@ -248,6 +248,10 @@ class Purging(Part):
         """How much the store takes, and how much of it the next purge can free, which is an estimate."""
         raise NotImplementedError
 
+    def _cutoffs(self, now: int) -> list[tuple[int, int]]:
+        """Of each endpoint, before when its requests have expired."""
+        return [(endpoint.id, now - endpoint.retention_days * DAY_US) for endpoint in self._directory.all()]
+
     async def _run(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

@@ -7,7 +7,6 @@ from functools import partial
 
 from peewee import Database
 
-from app.core.clock import DAY_US
 from app.core.model import StorageSize
 from app.db.counts import SIZE
 from app.db.deleting import Cleanup, Purging, delete_oldest
@@ -51,7 +50,7 @@ class Retention(Purging):
 
         StorageUnavailableError when they cannot be read.
         """
-        limits = await self._cutoffs()
+        limits = self._cutoffs(await self._readers.run(server_time))
 
         def job(database: Database) -> StorageSize:
             (size,) = execute(database, _SIZE, (SCHEMA,)).fetchone()
@@ -60,11 +59,6 @@ class Retention(Purging):
             return StorageSize(file_bytes=size, free_bytes=free, expired=expired)
 
         return await self._readers.run(job)
-
-    async def _cutoffs(self) -> list[tuple[int, int]]:
-        """Of each endpoint, before when its requests have expired."""
-        now = await self._readers.run(server_time)
-        return [(endpoint.id, now - endpoint.retention_days * DAY_US) for endpoint in self._directory.all()]
 
     async def _drop_partitions(self) -> None:
         """A table whose requests are all deleted makes each query longer, until it is dropped."""

@@ -88,18 +88,14 @@ class Retention(Purging):
 
         StorageUnavailableError when the file cannot be read.
         """
-        limits = self._cutoffs()
+        limits = self._cutoffs(self._clock())
         return await self._readers.run(lambda database: _size(database, self._path, limits))
-
-    def _cutoffs(self) -> list[tuple[int, int]]:
-        now = self._clock()
-        return [(endpoint.id, _cutoff(endpoint, now)) for endpoint in self._directory.all()]
 
     async def _update_problem(self) -> None:
         """Take over the result of the clock check; log and publish it once, when the problem has changed."""
         problem = self._clock_check.problem
         if problem is not None:
-            limits = self._cutoffs()
+            limits = self._cutoffs(self._clock())
             expired, _ = await self._readers.run(lambda database: _count_expired(database, limits))
             problem = msgspec.structs.replace(problem, expired=expired)
         self.problem = problem
@@ -129,10 +125,6 @@ class Retention(Purging):
             raise failed
         await self._writer.run(partial(_forget_misdated, now=now))
         return deleted
-
-
-def _cutoff(endpoint: Endpoint, now: int) -> int:
-    return now - endpoint.retention_days * DAY_US
 
 
 def _pragma(database: Database, name: str) -> int:
