@@ -319,15 +319,16 @@ class WrittenLater(Generic[T]):
         self._is_closed = False
 
     def add(self, one: T) -> None:
-        if not self._is_closed and len(self._waiting) < MOST_WAITING:
-            self._keep([one])
-            if len(self._waiting) >= self._at_once:
-                self.flush()
+        if self._is_closed or len(self._waiting) >= MOST_WAITING:
+            return
+        self._waiting.append(one)
+        if len(self._waiting) >= self._at_once:
+            self.flush()
+        elif self._timer is None:
+            self._flush_later()
 
-    def _keep(self, more: Sequence[T]) -> None:
-        self._waiting += more
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self.delay_s, self.flush)
+    def _flush_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self.delay_s, self.flush)
 
     def flush(self) -> None:
         """Write what waits."""
@@ -342,7 +343,9 @@ class WrittenLater(Generic[T]):
             elif isinstance(error, NotAllowedError) or self._is_closed:
                 log.debug("%d %s are lost: %s", len(waiting), self._name, error)
             else:
-                self._keep(waiting)
+                self._waiting[:0] = waiting
+                if self._timer is None:
+                    self._flush_later()
 
         if waiting:
             try:
