@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import SenderCount
@@ -35,12 +35,10 @@ CHIPS_MAX = 12
 TEXT_MAX = 200
 """Maximum width in pixels of the text of a chip."""
 HEIGHT, GAP, CROSS = 22, 6, 10
-_LINE_HEIGHT = 2
 PATIENCE_MS = 120
 """A faster search shows nothing, so that nothing flickers while the user types."""
-FRAME_MS = 33
-STEP, PART = 0.02, 0.3
-"""Movement per frame and length of the progress line, as shares of its width."""
+SHARES = 1_000
+"""Steps of the progress line."""
 FRESH_S = 30.0
 """Seconds before the stored values are read again."""
 LONGEST = 100
@@ -142,7 +140,7 @@ class FilterBar(QFrame):
         self._error_row = QWidget(self)
         self.error = label("", "error", self._error_row, wrap=True)
         self.chips = ChipRow(theme, self)
-        self.progress = _ProgressLine(theme, self)
+        self.progress = _ProgressLine(self)
         self.fix = Button("Use it", theme, self, kind="link")
         self.stored = _StoredValues(services, tasks, self)
         self._suggested_for: tuple[str, int] | None = None
@@ -323,61 +321,34 @@ def _names(query: Query) -> list[tuple[int, int]]:
     return [(term.start, term.start + len(term.name) + 1) for term in filters]
 
 
-class _ProgressLine(QWidget):
+class _ProgressLine(QProgressBar):
     """Occupies its space even while nothing is shown."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._place = 0.0
-        self._share: float | None = None
-        self._running = False
+        self.setProperty("part", "line")
+        self.setTextVisible(False)
+        self.setAccessibleName("Searching")
+        keeps = self.sizePolicy()
+        keeps.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(keeps)
+        self.hide()
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
-        self._frames = QTimer(self, interval=FRAME_MS)
-        self._patience.timeout.connect(self._frames.start)
-        self._frames.timeout.connect(self._move)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setFixedHeight(_LINE_HEIGHT)
+        self._patience.timeout.connect(self.show)
 
     def set_running(self, running: bool) -> None:
         """Start after a moment, or end."""
-        if running == self._running:
-            return
-        self._running = running
-        if running:
-            self._place, self._share = 0.0, None
-            self._patience.start()
-        else:
+        if not running:
             self._patience.stop()
-            self._frames.stop()
-            self.update()
+            self.hide()
+        elif self.isHidden() and not self._patience.isActive():
+            self.set_share(None)
+            self._patience.start()
 
     def set_share(self, share: float | None) -> None:
         """The share searched, 0 to 1; None if unknown."""
-        if share != self._share:
-            self._share = share
-            self.update()
-
-    def is_showing(self) -> bool:
-        """Whether anything is visible."""
-        return self._frames.isActive()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the moving part, or the share that is done."""
-        if not self.is_showing():
-            return
-        if self._share is None:
-            width = self.width() * PART
-            left = (self._place % 1.0) * (self.width() + width) - width
-        else:
-            left, width = 0.0, self.width() * self._share
-        QPainter(self).fillRect(QRectF(left, 0, width, self.height()), QColor(self._theme.tokens.accent))
-
-    @Slot()
-    def _move(self) -> None:
-        self._place += STEP
-        if self._share is None:
-            self.update()
+        self.setMaximum(0 if share is None else SHARES)
+        self.setValue(round((share or 0) * SHARES))
 
 
 class _StoredValues(QObject):
@@ -419,20 +390,18 @@ class _StoredValues(QObject):
             self.changed.emit()
 
     def _providers(self, found: Sequence[SenderCount]) -> list[Stored]:
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for one in found:
-            counts[one.provider] = counts.get(one.provider, 0) + one.count
-        most_first = sorted(counts, key=counts.__getitem__, reverse=True)
-        return [(name, self._describe(name, counts[name])) for name in most_first if _is_name(name)]
+            counts[one.provider] += one.count
+        return [(name, self._describe(name, count)) for name, count in counts.most_common() if _is_name(name)]
 
     def _events(self, found: Sequence[SenderCount]) -> list[Stored]:
-        events: dict[str, list[SenderCount]] = {}
+        counts, providers = Counter[str](), dict[str, str]()
         for one in found:
             if one.event is not None and _is_name(one.event):
-                events.setdefault(one.event, []).append(one)
-        counts = {event: sum(one.count for one in senders) for event, senders in events.items()}
-        most_first = sorted(counts, key=counts.__getitem__, reverse=True)
-        return [(event, self._describe(events[event][0].provider, counts[event])) for event in most_first]
+                counts[one.event] += one.count
+                providers.setdefault(one.event, one.provider)
+        return [(event, self._describe(providers[event], count)) for event, count in counts.most_common()]
 
     def _tags(self) -> list[Stored]:
         counts = Counter(tag for endpoint in self._services.store.endpoints.all() for tag in endpoint.tags)
