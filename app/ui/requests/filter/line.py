@@ -24,7 +24,7 @@ from app.core.search.completion import Completion
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, no_tooltip, paint_line
 
@@ -122,7 +122,7 @@ Span = tuple[int, int]
 """Start and end in characters."""
 
 
-class FilterLine(QLineEdit):
+class FilterLine(SearchField):
     """Shows `suggestions` while they are open; otherwise Down moves to the results, and Esc clears the text."""
 
     suggestion_accepted = Signal(object)
@@ -139,7 +139,7 @@ class FilterLine(QLineEdit):
     """Suggestions were requested for the current text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("Filter requests", parent)
         self._theme = theme
         self._keys: Sequence[Span] = ()
         self._wrong: Span | None = None
@@ -150,10 +150,7 @@ class FilterLine(QLineEdit):
         self.suggestions = Suggestions(theme, self)
         self.suggestions.activated.connect(self.suggestion_accepted)
         self.setPlaceholderText(PLACEHOLDER)
-        self.setAccessibleName("Filter requests")
         self.setMaxLength(LENGTH_MAX)
-        self.setClearButtonEnabled(True)
-        name_clear_button(self)
         self.addAction(QAction(theme.icon("search"), "Filter requests", self), QLineEdit.ActionPosition.LeadingPosition)
         theme.changed.connect(self._apply_style)
 
