@@ -53,7 +53,7 @@ FILE_KEY, DAMAGE_KEY = "file", "damage"
 
 
 class QtEvents(QObject):
-    """`session_stats` counts since this object was created; `load_history` adds the last hour before that."""
+    """`session_stats` counts since this object was created, and what `load_history` reads of the last hour."""
 
     endpoints_changed = Signal()
     endpoint_removed = Signal(object)
@@ -77,7 +77,6 @@ class QtEvents(QObject):
         self.storage_trouble: str | None = None
         """Why nothing can be stored."""
         self.session_stats = SessionStats()
-        self._began = now_us()
         self._messages = messages
         self._unsent = 0
         self._counts = Throttle(MERGE_MS, self)
@@ -108,20 +107,13 @@ class QtEvents(QObject):
         """Unsubscribe from the bus."""
         self._subscriptions.end()
 
-    async def load_history(self, store: Store) -> None:
-        """Add what the store has of the last hour, from before this object was created."""
-        await self._load_outcomes(store)
-        edges = self.session_stats.edges(self._began)
-        for endpoint in store.endpoints.all():
-            self.session_stats.add_stored(endpoint.id, await store.activity.bars(endpoint.id, edges), edges)
-        self.counts_changed.emit()
-
-    async def reload_history(self, store: Store, endpoint_ids: Iterable[int]) -> None:
-        """The same for endpoints whose requests are visible again after a deletion was undone."""
+    async def load_history(self, store: Store, endpoint_ids: Iterable[int]) -> None:
+        """Count what the store has of the last hour: at the start, or when requests of these endpoints are visible
+        again after a deletion was undone.
+        """
         await self._load_outcomes(store)
         for endpoint_id in endpoint_ids:
-            now = now_us()
-            edges = self.session_stats.edges(now)
+            edges = self.session_stats.edges(now_us())
             self.session_stats.clear(endpoint_id)
             self.session_stats.add_stored(endpoint_id, await store.activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()

@@ -72,7 +72,7 @@ class SessionStats:
         return [*((last - BUCKETS + 1 + n) * BUCKET_US for n in range(BUCKETS)), before_us]
 
     def add_stored(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
-        """Add what was stored between the `edges`, before this object counted."""
+        """Add what was stored between the `edges`."""
         for bar, start in zip(bars, edges, strict=False):
             if bar.total:
                 self._count(endpoint_id, start, bar.total)

@@ -136,7 +136,7 @@ async def test_what_waits_or_failed_is_shown_after_a_start_and_an_undo_too(
         await until(lambda: sum(window.qt_events.session_stats.activity(endpoint.id)))
         await until(lambda: in_sidebar(window, endpoint) == words)
         window.qt_events.session_stats.forget(endpoint.id)
-        await window.qt_events.reload_history(desk.store, [endpoint.id])
+        await window.qt_events.load_history(desk.store, [endpoint.id])
         await until(lambda: in_sidebar(window, endpoint) == words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
         for endpoint, use in services.store.limits.reached():
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
-        tasks.start(self.qt_events.load_history(services.store), "dashboard: the last hour", self)
+        self._load_history([endpoint.id for endpoint in services.store.endpoints.all()])
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         actions = self.endpoint_actions
         self.endpoint_menus = EndpointMenus(services, actions, theme, self)
@@ -460,8 +460,11 @@ class MainWindow(QMainWindow):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
-            history = self.qt_events.reload_history(self._services.store, event.endpoint_ids)
-            self._tasks.start(history, "dashboard: the last hour", self)
+            self._load_history(event.endpoint_ids)
+
+    def _load_history(self, endpoint_ids: Iterable[int]) -> None:
+        history = self.qt_events.load_history(self._services.store, endpoint_ids)
+        self._tasks.start(history, "dashboard: the last hour", self)
 
     @Slot()
     def _follow_theme(self) -> None:
