@@ -79,10 +79,8 @@ class QtEvents(QObject):
         self.session_stats = SessionStats()
         self._messages = messages
         self._unsent = 0
-        self._counts = Throttle(MERGE_MS, self)
-        self._counts.fired.connect(self.counts_changed)
-        self._refused = Throttle(MERGE_MS, self)
-        self._refused.fired.connect(self.refused_changed)
+        self._counts = Throttle(MERGE_MS, self, self.counts_changed)
+        self._refused = Throttle(MERGE_MS, self, self.refused_changed)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, lambda _: self._counts.call())

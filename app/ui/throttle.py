@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance, Slot
 
 REST = 20
 """How many times as long as something took is waited before it is done again: others need the database, too."""
 
 
 class Throttle(QObject):
-    """`fired` follows `call` at once when quiet, otherwise once at the end of the interval."""
+    """`fired` follows `call` at once when quiet, otherwise once at the end of the interval; `run` is then called."""
 
     fired = Signal()
 
-    def __init__(self, interval_ms: int, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        interval_ms: int,
+        parent: QObject | None = None,
+        run: Callable[..., object] | SignalInstance | None = None,
+    ) -> None:
         super().__init__(parent)
+        if run is not None:
+            self.fired.connect(run)
         self._pending = False
         self._interval_ms = self._least_ms = interval_ms
         self._timer = QTimer(self, singleShot=True)

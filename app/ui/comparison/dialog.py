@@ -59,8 +59,7 @@ class ComparisonRunner(QObject):
         self._next: PageKey | None = None
         self.running, self.ended, self.examined = False, False, 0
         self._fresh: set[str] = set()
-        self._throttle = Throttle(LIVE_MS, self)
-        self._throttle.fired.connect(self._compare_fresh)
+        self._throttle = Throttle(LIVE_MS, self, self._compare_fresh)
         self._subscription = services.bus.subscribe(DeliveryChanged, self._delivered)
 
     def start(self, choice: ComparisonChoice) -> None:

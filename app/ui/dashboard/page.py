@@ -165,7 +165,7 @@ class DashboardPage(Page):
         self._lay_out()
         self._clock = QTimer(self, interval=CLOCK_MS)
         self._clock.timeout.connect(self._refresh_counts)
-        self._measure = Throttle(MEASURE_MS, self)
+        self._measure = Throttle(MEASURE_MS, self, self._start_measuring)
         self._connect()
         self.refresh()
 
@@ -202,7 +202,6 @@ class DashboardPage(Page):
         qt_events.counts_changed.connect(self._counts_changed)
         qt_events.purged.connect(self._measure.call)
         actions.switch_refused.connect(self._undo_switch)
-        self._measure.fired.connect(self._start_measuring)
 
     def _lay_out(self) -> None:
         self.filter.setFixedWidth(176)

@@ -41,8 +41,7 @@ class DeliveryCommands(Commands):
         self._say = self.announced.emit
         self._services, self._tasks, self._window = services, tasks, parent
         self._checking = Latest(self, tasks, "deliveries: any failed")
-        self._again = Throttle(0, self)
-        self._again.fired.connect(self.check_failed)
+        self._again = Throttle(0, self, self.check_failed)
         self._any_failed, self._replays_failed = True, False
         """Whether there is one to retry, as far as is known; if there is none, whether replays failed."""
         self.selected: Callable[[], Sequence[Delivery]] = tuple

@@ -344,8 +344,7 @@ class DeliveryPager(QObject):
         """Since a page began to be read, which may not know of them."""
         self._reading = Latest(self, tasks, "deliveries: list")
         self._counting = Latest(self, tasks, "deliveries: count")
-        self._again = Throttle(MERGE_MS, self)
-        self._again.fired.connect(self._refresh)
+        self._again = Throttle(MERGE_MS, self, self._refresh)
         self._subscriptions = Subscriptions(services.bus)
 
     def set_watched(self, on: bool) -> None:

@@ -35,8 +35,7 @@ class QueuedCounts(QObject):
         self.counts: dict[int, TargetCounts] = {}
         self._watched: tuple[int, ...] = ()
         self._counting = asyncio.Lock()
-        self._throttle = Throttle(COUNT_MS, self)
-        self._throttle.fired.connect(self._count)
+        self._throttle = Throttle(COUNT_MS, self, self._count)
         self._subscriptions = Subscriptions(services.bus)
         for kind in (Captured, DeliveryChanged, DeliveriesQueued, DeletionPurged, Purged, TargetChanged):
             self._subscriptions.add(kind, self._call)

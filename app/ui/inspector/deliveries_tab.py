@@ -49,8 +49,7 @@ class DeliveriesTab(QWidget):
         self._listed: list[Delivery] = []
         self._attempts: dict[str, list[Attempt]] = {}
         self._latest = Latest(self, tasks, "deliveries: load")
-        self._again = Throttle(MERGE_MS, self)
-        self._again.fired.connect(self._load)
+        self._again = Throttle(MERGE_MS, self, self._load)
         self._sized_by_user = False
         self.list = AttemptList(theme, self)
         self._pane: AttemptPane | None = None

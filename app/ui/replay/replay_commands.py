@@ -64,8 +64,7 @@ class ReplayTracker(QObject):
         self._told: set[str] = set()
         """The IDs of those that the bar may show."""
         self.loaded = False
-        self._merged = Throttle(MERGE_MS, self)
-        self._merged.fired.connect(self.changed)
+        self._merged = Throttle(MERGE_MS, self, self.changed)
         self._subscription = services.bus.subscribe(ReplayChanged, self._follow)
         tasks.start(self._load(), "replays: list", self)
 

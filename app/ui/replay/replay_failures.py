@@ -58,8 +58,7 @@ class FailureTable(DeliveriesView):
         """Whether the replay has several targets, which only then need their column."""
         self.rows = Rows[Delivery](self._make_columns(), self)
         self._reading = Latest(self, tasks, "replay: failures")
-        self._again = Throttle(MERGE_MS, self)
-        self._again.fired.connect(self._read)
+        self._again = Throttle(MERGE_MS, self, self._read)
         self.commands = DeliveryCommands(services, theme, tasks, self)
         self.show_rows(self.rows, metrics.ROW)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -51,10 +51,8 @@ class ActivitySource(QObject):
         self._doubtful: set[int] = set()
         """Start times of bars whose count may be wrong."""
         self._clear()
-        self._paint = Throttle(PAINT_MS, self)
-        self._paint.fired.connect(self.changed)
-        self._recount = Throttle(RECOUNT_MS, self)
-        self._recount.fired.connect(self._count_doubtful)
+        self._paint = Throttle(PAINT_MS, self, self.changed)
+        self._recount = Throttle(RECOUNT_MS, self, self._count_doubtful)
         self._clock = QTimer(self, interval=CLOCK_MS)
         self._clock.timeout.connect(self._advance)
         self._subscriptions = Subscriptions(bus)

@@ -122,8 +122,7 @@ class RequestFeed(QObject):
         self._tags: dict[int, tuple[str, ...]] = {}
         """The tags of each endpoint when the list was last filtered."""
         self._checking = Latest(self, tasks, "list: what is still stored")
-        self._throttle = Throttle(MERGE_MS, self)
-        self._throttle.fired.connect(self._flush)
+        self._throttle = Throttle(MERGE_MS, self, self._flush)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._changed)
