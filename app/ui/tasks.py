@@ -134,6 +134,7 @@ class Latest:
         # A reference would be a cycle: the collector clears attributes of a widget before Qt deletes it.
         self._owner, self._tasks, self._name, self._only_reads = ref(owner), tasks, name, only_reads
         self._task: asyncio.Task[None] | None = None
+        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._turn = asyncio.Lock()
 
     @property
@@ -144,8 +145,18 @@ class Latest:
         self.stop()
         self._task = self._tasks.start(self._run(work), self._name, self._owner())
 
+    def run_next(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run it once what runs now has ended, and of several only the last. Where each takes longer than it is until
+        the next is asked for, none would end otherwise.
+        """
+        if self.running:
+            self._next = work
+        else:
+            self.run(work)
+
     def stop(self) -> None:
         """Cancel the operation."""
+        self._next = None
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -157,9 +168,12 @@ class Latest:
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async with self._turn:
-            # Deleted while it was being read: the page receives the event and clears itself.
-            with suppress(NotFoundError):
-                await (self._tasks.until_read(work) if self._only_reads else work())
+            following: Callable[[], Coroutine[Any, Any, None]] | None = work
+            while following is not None:
+                # Deleted while it was being read: the page receives the event and clears itself.
+                with suppress(NotFoundError):
+                    await (self._tasks.until_read(following) if self._only_reads else following())
+                following, self._next = self._next, None
 
 
 def cancel_unless_there(owner: QObject) -> None:

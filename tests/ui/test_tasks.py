@@ -16,7 +16,7 @@ from shiboken6 import isValid
 from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError
 from app.ui.messages import Messages
 from app.ui.tasks import Latest, Tasks, cancel_unless_there, in_thread, unless_cancelled
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 # A `cancel_all` that spins gives the loop no turn, so no time limit of asyncio's would end the test.
 pytestmark = [pytest.mark.smoke, pytest.mark.timeout(10)]
@@ -321,6 +321,22 @@ class TestLatest:
                 latest.run(partial(asyncio.sleep, 0))
             await until(lambda: not tasks.running())
         assert texts(tasks) == []
+
+    @pytest.mark.parametrize("stopped", [False, True])
+    async def test_what_is_next_begins_once_the_one_before_has_ended(self, latest: Latest, stopped: bool) -> None:
+        gate = Gate()
+        latest.run_next(partial(gate.read, "a"))
+        await until(lambda: gate.begun)
+        for name in ("b", "c"):
+            latest.run_next(partial(gate.read, name))
+        await settle()
+        assert gate.begun == ["a"]
+        if stopped:
+            latest.stop()
+        gate.open.set()
+        await until(lambda: not latest.running)
+        await settle()
+        assert (gate.begun, gate.shown) == ((["a"], []) if stopped else (["a", "c"], ["a", "c"]))
 
     async def test_what_does_more_than_read_is_not_done_again(self, tasks: Tasks, owner: QObject) -> None:
         latest, done = Latest(owner, tasks, "send", only_reads=False), list[int]()

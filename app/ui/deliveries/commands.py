@@ -41,7 +41,7 @@ class DeliveryCommands(Commands):
         self._say = self.announced.emit
         self._services, self._tasks, self._window = services, tasks, parent
         self._checking = Latest(self, tasks, "deliveries: any failed")
-        self._again = Throttle(0, self, self.check_failed)
+        self._again = Throttle(0, self, self._check_next)
         self._any_failed, self._replays_failed = True, False
         """Whether there is one to retry, as far as is known; if there is none, whether replays failed."""
         self.selected: Callable[[], Sequence[Delivery]] = tuple
@@ -89,6 +89,10 @@ class DeliveryCommands(Commands):
     def check_again(self) -> None:
         """Deliveries changed: the same, but not all the time where it takes long."""
         self._again.call()
+
+    @Slot()
+    def _check_next(self) -> None:
+        self._checking.run_next(self._check_failed)
 
     async def _check_failed(self) -> None:
         page, which = self._services.store.deliveries.page, self.listed() or DeliveryFilter()

@@ -344,7 +344,7 @@ class DeliveryPager(QObject):
         """Since a page began to be read, which may not know of them."""
         self._reading = Latest(self, tasks, "deliveries: list")
         self._counting = Latest(self, tasks, "deliveries: count")
-        self._again = Throttle(MERGE_MS, self, self._refresh)
+        self._again = Throttle(MERGE_MS, self, self._refresh_next)
         self._subscriptions = Subscriptions(services.bus)
 
     def set_watched(self, on: bool) -> None:
@@ -381,6 +381,14 @@ class DeliveryPager(QObject):
             self._refreshing = True
             self._reading.run(self._read_again)
             self._counting.run(self._count)
+
+    @Slot()
+    def _refresh_next(self) -> None:
+        """The same after changes: what is being read is read to its end."""
+        if self._watched:
+            self._refreshing = True
+            self._reading.run_next(self._read_again)
+            self._counting.run_next(self._count)
 
     async def _read_older(self) -> None:
         oldest = self.model.oldest()

@@ -114,7 +114,7 @@ class DeliveriesTab(QWidget):
     @Slot()
     def _load(self) -> None:
         if self._capture is not None:
-            self._latest.run(self._read)
+            self._latest.run_next(self._read)
 
     async def _read(self) -> None:
         capture = self._capture

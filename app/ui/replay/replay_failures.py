@@ -95,7 +95,7 @@ class FailureTable(DeliveriesView):
     @Slot()
     def _read(self) -> None:
         if self._shown is not None:
-            self._reading.run(partial(self._read_those_of, self._shown[0]))
+            self._reading.run_next(partial(self._read_those_of, self._shown[0]))
 
     async def _read_those_of(self, replay_id: str) -> None:
         with self._again.paced():

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
-from app.core.events import Event, RequestsDescribed, RequestsIdentified
+from app.core.events import DeliveriesQueued, Event, RequestsDescribed, RequestsIdentified
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, count_of, day_text, exact_time
@@ -473,6 +473,31 @@ class TestFollowing:
             assert model.record(3).state is DELIVERED
             pager.set_watched(False)
             window.deleteLater()
+
+    async def test_a_slow_store_is_read_to_the_end_while_deliveries_change(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table_module, "MERGE_MS", 10)
+        endpoint = await forwarding(desk)
+        await deliver(desk, endpoint)
+        page = desk.store.deliveries.page
+
+        async def slow(which: DeliveryFilter, *, limit: int) -> list[tuple[int, Delivery]]:
+            await asyncio.sleep(0.1)
+            return await page(which, limit=limit)
+
+        monkeypatch.setattr(desk.store.deliveries, "page", slow)
+        window, endpoints, targets = QWidget(), desk.store.endpoints, desk.store.targets
+        model = DeliveryModel(endpoints.by_id, targets.by_id, desk.theme, window)
+        table = DeliveryTable(model, window)
+        pager = DeliveryPager(model, table, desk.services, desk.tasks, table)
+        pager.set_watched(True)
+        for _ in range(50):
+            desk.services.bus.publish(DeliveriesQueued(target_ids=(), shown={}))
+            await asyncio.sleep(0.01)
+        assert pager.ready
+        pager.set_watched(False)
+        window.deleteLater()
 
     async def test_what_is_read_on_the_way_back_is_listed_though_older_ones_are_asked_for(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
