@@ -20,6 +20,7 @@ from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.gui import Ready
 from app.server.capture import reader
+from app.server.capture.reader import Incoming
 from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.tabs import BODY, DELIVERIES
@@ -55,7 +56,7 @@ class Book:
     async def fill(self, endpoint: Endpoint, requests: Sequence[picture_data.Request], minutes: int = 0) -> None:
         """Send `requests` as a provider would; an endpoint that is off is switched on for as long.
 
-        Spread over `minutes` they arrive as if it had been at that time: only the server's clock is made up.
+        Spread over `minutes` they arrive as if it had been at that time: only when the server read them is made up.
         """
         if not endpoint.active:
             await self.store.endpoints.update(endpoint.id, replace(endpoint.draft(), active=True))
@@ -64,10 +65,10 @@ class Book:
         try:
             for number, request in enumerate(requests):
                 if times:
-                    reader.now_us = _Stopped(times[number])  # type: ignore[attr-defined]
+                    reader.Incoming = partial(Incoming, received_at=times[number])  # type: ignore[misc, assignment]
                 await self.send(endpoint, request)
         finally:
-            reader.now_us = now_us  # type: ignore[attr-defined]
+            reader.Incoming = Incoming  # type: ignore[misc]
         if not endpoint.active:
             await self.store.endpoints.update(endpoint.id, endpoint.draft())
         await asyncio.sleep(0.3)
@@ -199,16 +200,6 @@ class Book:
                 place = widget.pos() - self.window.mapToGlobal(QPoint(0, 0))
                 painter.drawPixmap(place, widget.grab())
         painter.end()
-
-
-class _Stopped:
-    """A clock that stands."""
-
-    def __init__(self, at: int) -> None:
-        self._at = at
-
-    def __call__(self) -> int:
-        return self._at
 
 
 def _place(dialog: QDialog, window: QWidget, picture: QPixmap) -> None:
