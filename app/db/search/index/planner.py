@@ -66,42 +66,31 @@ def _decided(node: Term, *, holds: bool) -> IndexQuery | None:
         return join(_decided(part, holds=holds) for part in node.terms)
     if isinstance(node, Word):
         return _text(node.text) if holds else _without(_term_containing("", node.text))
-    return _filter(node) if holds else _not_filter(node)
+    return _filter(node)[0 if holds else 1]
 
 
-def _filter(node: Filter) -> IndexQuery | None:
+def _filter(node: Filter) -> tuple[IndexQuery | None, IndexQuery | None]:
+    """The queries for requests that meet the condition, and for those that do not."""
     condition = node.condition
     if isinstance(condition, Choice):
         named = _column_terms(node.name, condition.value)
-        return None if named is None else AnyOf(parts=named)
+        return (None, None) if named is None else (AnyOf(parts=named), Without(part=named[0]))
     if isinstance(condition, Range):
-        if node.name == "status":
-            return AnyOf(parts=(_status(condition), HasTerm(term=OPEN)))
-        return _size(condition)
+        if node.name == "size":
+            return _size(condition), _other_size(condition)
+        status = _status(condition)
+        return AnyOf(parts=(status, HasTerm(term=OPEN))), Without(part=status)
     if isinstance(condition, Network):
-        return _or_more(_source(condition) or _network(condition))
+        source = _source(condition)
+        return _or_more(source or _network(condition)), _without(source)
     if isinstance(condition, Contains):
-        return _text(condition.text)
+        return _text(condition.text), _without(_term_containing("/", condition.text))
     if isinstance(condition, HeaderTest):
-        return _header(condition)
-    return _json(condition) if isinstance(condition, JsonTest) else None
-
-
-def _not_filter(node: Filter) -> IndexQuery | None:
-    """The same for requests that do not meet the condition."""
-    condition = node.condition
-    if isinstance(condition, Choice):
-        named = _column_terms(node.name, condition.value)
-        return None if named is None else Without(part=named[0])
-    if isinstance(condition, Range):
-        return Without(part=_status(condition)) if node.name == "status" else _other_size(condition)
-    if isinstance(condition, Network):
-        return _without(_source(condition))
-    if isinstance(condition, Contains):
-        return _without(_term_containing("/", condition.text))
-    if isinstance(condition, HeaderTest):
-        return _without(_exact_header(condition))
-    return _not_json(condition) if isinstance(condition, JsonTest) else None
+        exact = _exact_header(condition)
+        return _or_more(exact) or _header(condition), _without(exact)
+    if isinstance(condition, JsonTest):
+        return _json(condition), _not_json(condition)
+    return None, None
 
 
 def _text(text: str) -> IndexQuery | None:
@@ -123,10 +112,8 @@ def _network(node: Network) -> IndexQuery | None:
 
 
 def _header(test: HeaderTest) -> IndexQuery | None:
+    """Requests with the texts of such a header."""
     name = f"\n{test.name}:"
-    exact = _exact_header(test)
-    if exact is not None:
-        return _or_more(exact)
     if test.operator == "=":
         return _text(f"{name} {test.value.strip()}\n")
     return all_of(map(_text, (name, test.value.strip())))
