@@ -7,12 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from functools import partial
 from threading import Event
 
-from msgspec.structs import replace
-
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.redaction.secret import HOLE, SecretHeaders
-from app.core.search.query import Filter, JsonTest, Leaf, Not, Query, Term, Word, flatten
+from app.core.search.query import Filter, JsonTest, Leaf, Query, Term, flatten
 from app.db.part import Part
 from app.db.queries import numbers_of
 from app.db.readers import Readers
@@ -128,10 +126,9 @@ class Search(Part):
         raise NotImplementedError
 
     def _scan(self, query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
-        asked = query if secret_headers is None else _shown_events(query)
         return Scan(
             step_s=self.step_s,
-            sql_filter=to_sql_filter(asked, now_us(), self._tagged),
+            sql_filter=to_sql_filter(query, now_us(), self._tagged, without_secrets=secret_headers is not None),
             endpoint_id=endpoint_id,
             cancelled=Event(),
             budget=UnpackBudget(),
@@ -177,24 +174,6 @@ class ScanProgress:
         self._count += await self._readers.run(job, slow=True)
         self._place, self._next = place, time.perf_counter() + PROGRESS_S
         self._searched(self._count)
-
-
-_SHOWN_EVENT = "shown event"
-
-
-def _shown_events(query: Query) -> Query:
-    """The query with `event:` as a condition on what is shown: SQLite looks at the column."""
-    return replace(query, terms=tuple(map(_shown, query.terms)))
-
-
-def _shown(term: Term) -> Term:
-    if isinstance(term, Word):
-        return term
-    if isinstance(term, Filter):
-        return replace(term, name=_SHOWN_EVENT) if term.name == "event" else term
-    if isinstance(term, Not):
-        return replace(term, term=_shown(term.term))
-    return replace(term, terms=tuple(map(_shown, term.terms)))
 
 
 def _indexed_terms(query: Query) -> tuple[Term, ...]:

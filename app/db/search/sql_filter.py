@@ -3,7 +3,7 @@ match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from app.core.model import DeliveryState
@@ -69,16 +69,22 @@ class SqlFilter(Record, frozen=True):
     """All matches were received before this time."""
 
 
-def to_sql_filter(query: Query, now: int, tagged: Tagged) -> SqlFilter:
-    """The part of a search made at `now` that the database can evaluate."""
-    given = now, tagged
-    narrowed = [_narrow(term, given) for term in query.terms]
-    exact = all(exact for _, exact in narrowed)
+def to_sql_filter(query: Query, now: int, tagged: Tagged, *, without_secrets: bool = False) -> SqlFilter:
+    """The part of a search made at `now` that the database can evaluate. A search `without_secrets` uses no column
+    that can tell one."""
+    columns = {
+        leaf.term.start: sql
+        for leaf in flatten(query.terms)
+        if isinstance(leaf.term, Filter)
+        and not (without_secrets and leaf.term.name in SECRET)
+        and (sql := _column(leaf.term, now, tagged)) is not None
+    }
+    narrowed, exact = _narrow_all(" AND ", query.terms, columns)
     return SqlFilter(
         terms=query.terms,
-        where=join(" AND ", [sql for sql, _ in narrowed]),
+        where=narrowed,
         exact=exact,
-        columns=() if exact else tuple(_columns(query, given)),
+        columns=() if exact else tuple(columns.items()),
         sparse_selects=_sparse_selects(query.terms),
         since=max([0, *_times(query, "since", now)]),
         before=min([LAST, *_times(query, "before", now)]),
@@ -131,10 +137,11 @@ COLUMNS = {
 each of its values."""
 
 
-_Given = tuple[int, Tagged]
+SECRET = frozenset(["event"])
+"""Of these filters a request without its secrets has a value of its own: the event may be from what is redacted."""
 
 
-def _column(term: Filter, given: _Given) -> Sql | None:
+def _column(term: Filter, now: int, tagged: Tagged) -> Sql | None:
     """The condition on a column; None where that cannot decide the filter."""
     sql, condition = COLUMNS.get(term.name), term.condition
     if sql is None:
@@ -143,7 +150,7 @@ def _column(term: Filter, given: _Given) -> Sql | None:
         ends = ((">=", condition.low), ("<=", condition.high))
         return join(" AND ", [(f"{sql} {sign} ?", (end,)) for sign, end in ends if end is not None])
     if isinstance(condition, TimePoint):
-        return sql, (condition.us(given[0]),)
+        return sql, (condition.us(now),)
     if isinstance(condition, Network):
         return None if "/" in condition.network else (sql, (condition.network,))
     assert isinstance(condition, Choice)
@@ -152,24 +159,27 @@ def _column(term: Filter, given: _Given) -> Sql | None:
     if term.name == "delivery":
         return sql, (DELIVERY_CODE[DeliveryState(condition.value)],)
     if term.name == "tag":
-        return sql, (json_list(given[1](condition.value)),)
+        return sql, (json_list(tagged(condition.value)),)
     return sql, (condition.value if term.name == "method" else folded(condition.value),)
 
 
-def _narrow(term: Term, given: _Given) -> tuple[Sql, bool]:
-    """A condition that holds wherever the term does, and whether it holds nowhere else."""
-    if isinstance(term, Filter):
-        sql = _column(term, given)
-        return (sql, True) if sql else (TRUE, False)
+def _narrow(term: Term, columns: Mapping[int, Sql]) -> tuple[Sql, bool]:
+    """A condition that holds wherever the term does, and whether it holds nowhere else. `columns`: the conditions on
+    columns, by the positions of their filters."""
+    if isinstance(term, Filter) and term.start in columns:
+        return columns[term.start], True
     if isinstance(term, Not):
-        inner, exact = _narrow(term.term, given)
+        inner, exact = _narrow(term.term, columns)
         return ((f"NOT ({inner[0]})", inner[1]), True) if exact else (TRUE, False)
     if isinstance(term, All | Either):
-        parts = [_narrow(part, given) for part in term.terms]
-        exact = all(exact for _, exact in parts)
-        condition = join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
-        return condition, exact
+        return _narrow_all(" AND " if isinstance(term, All) else " OR ", term.terms, columns)
     return TRUE, False
+
+
+def _narrow_all(operator: str, terms: Iterable[Term], columns: Mapping[int, Sql]) -> tuple[Sql, bool]:
+    """The same for several terms."""
+    parts = [_narrow(part, columns) for part in terms]
+    return join(operator, [sql for sql, _ in parts]), all(exact for _, exact in parts)
 
 
 def join(operator: str, parts: list[Sql]) -> Sql:
@@ -177,10 +187,3 @@ def join(operator: str, parts: list[Sql]) -> Sql:
     if not parts:
         return TRUE
     return operator.join(f"({text})" for text, _ in parts), tuple(value for _, values in parts for value in values)
-
-
-def _columns(query: Query, given: _Given) -> Iterator[tuple[int, Sql]]:
-    for leaf in flatten(query.terms):
-        sql = _column(leaf.term, given) if isinstance(leaf.term, Filter) else None
-        if sql:
-            yield leaf.term.start, sql
