@@ -4,6 +4,7 @@ quotes has a special meaning."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from app.core.record import Record
@@ -25,37 +26,29 @@ class Token(Record, frozen=True):
     """`start` to `end` includes the quotes."""
 
     kind: Kind
-    text: Text
     start: int
     end: int
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> Iterator[Token]:
     """Raises QueryError for an unclosed quote."""
-    found: list[Token] = []
     offset, depth = 0, 0
     while offset < len(text):
-        character = text[offset]
+        start, character = offset, text[offset]
+        kind: Kind = "text"
         if character.isspace():
             offset += 1
             continue
-        if character in "(-" or (character == ")" and depth):
-            depth += {"(": 1, ")": -1}.get(character, 0)
-            found.append(
-                Token(kind=_sign(character), text=_text_of(text, offset, offset), start=offset, end=offset + 1)
-            )
-            offset += 1
-            continue
-        end = _end(text, offset, depth)
-        content = _text_of(text, offset, end)
-        kind: Kind = "OR" if text[offset:end] == "OR" else "text"
-        found.append(Token(kind=kind, text=content, start=offset, end=end))
-        offset = end
-    return found
-
-
-def _sign(character: str) -> Kind:
-    return "(" if character == "(" else ")" if character == ")" else "-"
+        if character == "(":
+            kind, offset, depth = "(", offset + 1, depth + 1
+        elif character == ")" and depth:
+            kind, offset, depth = ")", offset + 1, depth - 1
+        elif character == "-":
+            kind, offset = "-", offset + 1
+        else:
+            offset = _end(text, offset, depth)
+            kind = "OR" if text[start:offset] == "OR" else "text"
+        yield Token(kind=kind, start=start, end=offset)
 
 
 def _end(text: str, offset: int, depth: int) -> int:
@@ -107,15 +100,13 @@ def parse(text: str) -> Query:
     """An empty text matches everything. Raises only QueryError, for an invalid text."""
     if len(text) > MAX_TEXT:
         raise QueryError(f"A search can have at most {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
-    reader = _Reader(text)
-    terms = reader.terms(0)
-    return Query(text=text, terms=terms)
+    return Query(text=text, terms=_Reader(text).terms(0))
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = tokens(text)
+        self._tokens = list(tokens(text))
         self._at = 0
 
     def _peek(self) -> Token | None:
@@ -158,7 +149,9 @@ class _Reader:
     def _not(self, minus: Token, depth: int) -> Term:
         following = self._peek()
         if following is None or following.start != minus.end or following.kind == ")":
-            raise QueryError('A minus sign must be directly before a term; to search for it, write "-".', *_span(minus))
+            raise QueryError(
+                'A minus sign must be directly before a term; to search for it, write "-".', minus.start, minus.end
+            )
         term = self._term(depth + 1)
         return Not(term=term, start=minus.start, end=term.end)
 
@@ -166,19 +159,15 @@ class _Reader:
         inner = self.terms(depth + 1)
         closing = self._peek()
         if closing is None:
-            raise QueryError('This bracket is not closed; to search for it, write "(".', *_span(opening))
+            raise QueryError('This bracket is not closed; to search for it, write "(".', opening.start, opening.end)
         self._at += 1
         if not inner:
             raise QueryError("These brackets are empty.", opening.start, closing.end)
         return All(terms=inner, start=opening.start, end=closing.end)
 
 
-def _span(token: Token) -> tuple[int, int]:
-    return token.start, token.end
-
-
 def _leaf(token: Token, written: str) -> Term:
-    text = token.text
+    text = _text_of(written, token.start, token.end)
     colon = text.find(":")
     name = text.characters[: max(colon, 0)]
     if colon > 0 and not any(text.quoted[:colon]) and _NAME.fullmatch(name):
