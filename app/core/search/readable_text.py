@@ -9,7 +9,6 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterator
-from typing import Protocol
 
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.languages import type_of
@@ -134,41 +133,26 @@ class MailParts:
             yield "end", ""
 
 
-class _Decoder(Protocol):
-    def decode(self, data: bytes, final: bool) -> bytes: ...
+def _quoted_printable(data: bytes, final: bool) -> tuple[bytes, bytes]:
+    """Decodes complete lines only: a line can continue after its end. Also returns the rest."""
+    stop = len(data) if final else data.rfind(b"\n") + 1
+    if not stop and len(data) > LINE_MAX:
+        equals = data.rfind(b"=", len(data) - 3)
+        stop = len(data) if equals < 0 else equals
+    return binascii.a2b_qp(data[:stop]), data[stop:]
 
 
-class _QuotedPrintable:
-    def __init__(self) -> None:
-        self._pending = b""
-
-    def decode(self, data: bytes, final: bool) -> bytes:
-        """Complete lines only: a line can continue after its end."""
-        data = self._pending + data
-        stop = len(data) if final else data.rfind(b"\n") + 1
-        if not stop and len(data) > LINE_MAX:
-            equals = data.rfind(b"=", len(data) - 3)
-            stop = len(data) if equals < 0 else equals
-        self._pending = data[stop:]
-        return binascii.a2b_qp(data[:stop])
+def _base64(data: bytes, final: bool) -> tuple[bytes, bytes]:
+    """Decodes groups of four characters, and returns the rest; an incomplete group at the end is dropped."""
+    data = b"".join(data.split())
+    stop = len(data) // 4 * 4
+    try:
+        return binascii.a2b_base64(data[:stop]), data[stop:]
+    except binascii.Error:
+        return b"", data[stop:]
 
 
-class _Base64:
-    def __init__(self) -> None:
-        self._pending = b""
-
-    def decode(self, data: bytes, final: bool) -> bytes:
-        """Groups of four characters; incomplete ones are dropped."""
-        data = self._pending + b"".join(data.split())
-        stop = len(data) // 4 * 4
-        self._pending = data[stop:]
-        try:
-            return binascii.a2b_base64(data[:stop])
-        except binascii.Error:
-            return b""
-
-
-_CODECS: dict[str, type[_QuotedPrintable] | type[_Base64]] = {"quoted-printable": _QuotedPrintable, "base64": _Base64}
+_CODECS = {"quoted-printable": _quoted_printable, "base64": _base64}
 
 
 class _Part:
@@ -176,7 +160,7 @@ class _Part:
 
     def __init__(self, part: Part, codec: str, delimiters: list[str]) -> None:
         self._content_type, self._codec = part.content_type, codec
-        self._decoder: _Decoder = _CODECS[part.encoding]()
+        self._decode_bytes, self._pending = _CODECS[part.encoding], b""
         self._charset: codecs.IncrementalDecoder | None = None
         self.end, self.end_length = _NO_BASE64, 0
         if part.encoding != "base64":
@@ -186,7 +170,7 @@ class _Part:
 
     def decode(self, text: str, final: bool) -> str:
         """The next piece of its text."""
-        data = self._decoder.decode(text.encode(self._codec, "replace"), final)
+        data, self._pending = self._decode_bytes(self._pending + text.encode(self._codec, "replace"), final)
         if self._charset is None:
             if not data:
                 return ""

@@ -146,12 +146,6 @@ BODY_LIMIT = PART_SIZE
 """Bytes of the decoded body that are searched."""
 
 
-def plain_body(headers: Headers, data: bytes, budget: BodyBudget | None = None) -> bytes:
-    """The beginning of a decoded body, as far as it can be decoded; as sent when it cannot. `data` is its first
-    part."""
-    return decoded_body(headers, data, budget or BodyBudget(UnpackBudget())) or data[:BODY_LIMIT]
-
-
 def decoded_body(headers: Headers, data: bytes, budget: BodyBudget) -> bytes:
     """At most `BODY_LIMIT` bytes of it; empty when it cannot be decoded."""
     names = codings(headers)
@@ -179,28 +173,6 @@ def body_text(content_type: str, plain: bytes) -> DecodedBody:
     except UnicodeDecodeError:
         charset = detect(content_type, plain, complete=False)
         return DecodedBody(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
-
-
-def sent_text(target: str, headers: Headers, body: str) -> str:
-    """The text of a request that words are searched in, as sent and case-folded: target, headers, body."""
-    lines = [target, *(f"{name}: {value}" for name, value in headers)]
-    if body:
-        lines += ["", body]
-    return "\n".join(lines).casefold()
-
-
-def readable_texts_of(
-    target: str, headers: Headers, content_type: str, body: DecodedBody, *, only_changed: bool = False
-) -> list[str]:
-    """The same text in readable form (percent, JSON and other escapes decoded) where that differs, in pieces. With
-    `only_changed`, only the parts of the body that differ, with a few characters around them."""
-    # Start-up time: it knows many notations and formats, which only a search and the index need.
-    from app.core.search.notations import readable_headers, readable_targets
-    from app.core.search.readable_text import readable_texts
-
-    found = [*readable_targets(target), *readable_headers(headers)]
-    found += readable_texts(content_type, body.text, body.codec, only_changed=only_changed)
-    return [text.casefold() for text in found]
 
 
 NO_JSON = object()
@@ -252,11 +224,21 @@ class Candidate:
     @cached_property
     def text(self) -> str:
         """The text that words are searched in, as sent and case-folded, with the beginning of the body."""
-        return sent_text(self.target, self.headers, self._body.text)
+        lines = [self.target, *(f"{name}: {value}" for name, value in self.headers)]
+        if self._body.text:
+            lines += ["", self._body.text]
+        return "\n".join(lines).casefold()
 
     def readable_texts(self, *, only_changed: bool = False) -> list[str]:
-        """The same text in readable form, see `readable_texts_of`."""
-        return readable_texts_of(self.target, self.headers, self.content_type, self._body, only_changed=only_changed)
+        """The same text in readable form (percent, JSON and other escapes decoded) where that differs, in pieces. With
+        `only_changed`, only the parts of the body that differ, with a few characters around them."""
+        # Start-up time: it knows many notations and formats, which only a search and the index need.
+        from app.core.search.notations import readable_headers, readable_targets
+        from app.core.search.readable_text import readable_texts
+
+        found = [*readable_targets(self.target), *readable_headers(self.headers)]
+        found += readable_texts(self.content_type, self._body.text, self._body.codec, only_changed=only_changed)
+        return [text.casefold() for text in found]
 
     def has(self, word: str) -> bool | None:
         """Whether the case-folded word occurs anywhere in the request, as sent or in readable form; None when it does
@@ -279,7 +261,8 @@ class Candidate:
 
     @cached_property
     def _plain(self) -> bytes:
-        return plain_body(self.headers, self._data, self._budget)
+        """The beginning of the decoded body, as far as it can be decoded; as sent when it cannot."""
+        return decoded_body(self.headers, self._data, self._budget) or self._data[:BODY_LIMIT]
 
     @cached_property
     def _is_long(self) -> bool:
