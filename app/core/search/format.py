@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.core.record import Record
 from app.core.search.parse import QUOTE, parse
-from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, flatten
+from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, required
 
 
 class Chip(Record, frozen=True):
@@ -28,10 +28,9 @@ def without(query: Query, chip: Chip) -> str:
     return f"{left} {right}".strip()
 
 
-def words(query: Query) -> tuple[str, ...]:
+def words(query: Query | None) -> tuple[str, ...]:
     """The words to highlight in a matching request; excluded words are left out."""
-    required = (leaf.term for leaf in flatten(query.terms) if not leaf.negated)
-    return tuple(dict.fromkeys(term.text for term in required if isinstance(term, Word)))
+    return tuple(dict.fromkeys(term.text for term in required(query) if isinstance(term, Word)))
 
 
 def literal(text: str, length_max: int) -> str:

@@ -162,6 +162,11 @@ class Leaf(Record, frozen=True):
     negated: bool
 
 
+def required(query: Query | None) -> list[Word | Filter]:
+    """The words and filters that are not excluded; none without a query."""
+    return [] if query is None else [leaf.term for leaf in flatten(query.terms) if not leaf.negated]
+
+
 def flatten(terms: Iterable[Term], *, negated: bool = False) -> Iterator[Leaf]:
     """All words and filters in the order written, including those in groups and after a minus sign."""
     for term in terms:

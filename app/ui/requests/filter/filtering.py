@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.model import Capture
 from app.core.search.body_search import pattern_of
 from app.core.search.format import words
-from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
+from app.core.search.query import Contains, Filter, HeaderTest, Query, required
 from app.core.text import count_of, unexamined_text
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.inspector.tabs import BODY
@@ -212,12 +212,14 @@ class PageFilter(QObject):
         self.changed.emit()
 
     def _mark(self, query: Query | None) -> None:
-        found = words(query) if query is not None else ()
-        paths = _paths(query) if query is not None else []
+        # Paths stand in the list; values of headers, or their names, among the headers of the request.
+        found = words(query)
+        conditions = [term.condition for term in required(query) if isinstance(term, Filter)]
+        paths = [one.text for one in conditions if isinstance(one, Contains)]
+        headers = [one.value or one.name for one in conditions if isinstance(one, HeaderTest)]
         self._list.request_delegate.marked = pattern_of([*found, *paths], ("form",))
         self._list.viewport().update()
-        values = _header_values(query) if query is not None else []
-        self._detail.mark(found, pattern_of([*found, *values], ("percent", "mail")), pattern_of(found, ("form",)))
+        self._detail.mark(found, pattern_of([*found, *headers], ("percent", "mail")), pattern_of(found, ("form",)))
 
     @Slot()
     def clear_or_resume(self) -> None:
@@ -250,19 +252,3 @@ class PageFilter(QObject):
         name = await ask_name(text, {one.name for one in saved.all()}, self._theme, self._page)
         if name:
             saved.save(name, text)
-
-
-def _paths(query: Query) -> list[str]:
-    """What `path:` filters look for; where they stand in the list."""
-    conditions = (term.condition for term in _required_filters(query) if term.name == "path")
-    return [condition.text for condition in conditions if isinstance(condition, Contains)]
-
-
-def _header_values(query: Query) -> list[str]:
-    """What `header:` filters look for; where it stands among the headers."""
-    conditions = (term.condition for term in _required_filters(query))
-    return [condition.value or condition.name for condition in conditions if isinstance(condition, HeaderTest)]
-
-
-def _required_filters(query: Query) -> list[Filter]:
-    return [leaf.term for leaf in flatten(query.terms) if isinstance(leaf.term, Filter) and not leaf.negated]

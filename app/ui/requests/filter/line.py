@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 
 from app.core.search.completion import Completion
+from app.core.search.parse import MAX_TEXT
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -115,7 +116,6 @@ def _paint(theme: Theme, painter: QPainter, rect: QRect, suggestion: Completion)
     paint_line(painter, rest, suggestion.help, ui_font(SMALL), tokens.text_muted, align=RIGHT)
 
 
-LENGTH_MAX = 2_000
 PLACEHOLDER = "Filter: words, method:POST, status:5xx …"
 
 Span = tuple[int, int]
@@ -150,7 +150,7 @@ class FilterLine(SearchField):
         self.suggestions = Suggestions(theme, self)
         self.suggestions.activated.connect(self.suggestion_accepted)
         self.setPlaceholderText(PLACEHOLDER)
-        self.setMaxLength(LENGTH_MAX)
+        self.setMaxLength(MAX_TEXT)
         self.addAction(QAction(theme.icon("search"), "Filter requests", self), QLineEdit.ActionPosition.LeadingPosition)
         theme.changed.connect(self._apply_style)
 
