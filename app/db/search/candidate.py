@@ -1,4 +1,5 @@
 """A stored request that a search examines: the texts that words are searched in, its headers, its JSON.
+Values of JSON are compared as numbers if they are, also those written as texts.
 
 Headers and body are parsed only when a condition needs them. A body longer than the part that comes with its row is
 read in windows that overlap, so that a word is always within one; so is its readable text, up to
@@ -8,8 +9,9 @@ read in windows that overlap, so that a word is always within one; so is its rea
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -173,6 +175,33 @@ def body_text(content_type: str, plain: bytes) -> DecodedBody:
     except UnicodeDecodeError:
         charset = detect(content_type, plain, complete=False)
         return DecodedBody(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
+
+
+JSON_NAMES = {True: "true", False: "false", None: "null"}
+EVERY_WHOLE = 2.0**53
+"""Up to here a float holds every whole number."""
+_MAY_BE_NUMBER = re.compile(r"[\s_+\-.]*\d")
+"""Matches the beginning of every number; most texts are ruled out by their first character."""
+
+
+def as_number(value: Any) -> Decimal | None:
+    """The value as a number, None if it is none. A text such as "12.50" is one: many services write amounts that
+    way."""
+    if isinstance(value, str) and not _MAY_BE_NUMBER.match(value):
+        return None
+    try:
+        number = Decimal(value)
+    except (InvalidOperation, ValueError):
+        return None
+    return number if number.is_finite() else None
+
+
+def rounded(number: Decimal) -> tuple[float, bool]:
+    """The nearest float, which the index can hold, and whether it equals the number."""
+    near = float(number)
+    if near.is_integer() and abs(near) < EVERY_WHOLE:
+        return near, near == number
+    return near, Decimal(repr(near)) == number
 
 
 NO_JSON = object()

@@ -8,6 +8,7 @@ match; those are read, or all of a section, in steps so short that other readers
 from __future__ import annotations
 
 import ipaddress
+import operator
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -26,8 +27,7 @@ from app.db import body_parts
 from app.db.queries import any_trashed, visible_sql
 from app.db.raw_sql import execute, is_sqlite, json_list, stream
 from app.db.records import SUMMARY
-from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
-from app.db.search.json_values import NAMES, as_number
+from app.db.search.candidate import JSON_NAMES, NO_JSON, Candidate, UnpackBudget, as_number
 from app.db.search.sql_filter import Sql, SqlFilter
 
 FEW = 2_000
@@ -433,12 +433,12 @@ def _at(value: Any, path: tuple[str | None, ...], remaining: list[int]) -> Itera
 
 
 _BY_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: bool(a == b),
-    "!=": lambda a, b: bool(a != b),
-    "<": lambda a, b: bool(a < b),
-    "<=": lambda a, b: bool(a <= b),
-    ">": lambda a, b: bool(a > b),
-    ">=": lambda a, b: bool(a >= b),
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 
@@ -446,11 +446,11 @@ def _compare(value: Any, test: JsonTest) -> bool:
     if isinstance(value, dict | list):
         return False
     if test.operator == "~":
-        text = NAMES[value] if value is None or isinstance(value, bool) else str(value)
+        text = JSON_NAMES[value] if value is None or isinstance(value, bool) else str(value)
         return test.value.casefold() in text.casefold()
     compare = _BY_ORDER[test.operator]
     if value is None or isinstance(value, bool):
-        return test.operator in ("=", "!=") and compare(NAMES[value], test.value)
+        return test.operator in ("=", "!=") and compare(JSON_NAMES[value], test.value)
     number, expected = as_number(value), as_number(test.value)
     if number is not None and expected is not None:
         return compare(number, expected)

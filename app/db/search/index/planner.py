@@ -24,6 +24,7 @@ from app.core.search.query import (
     Term,
     Word,
 )
+from app.db.search.candidate import as_number, rounded
 from app.db.search.index.index_query import (
     AnyOf,
     HasTerm,
@@ -49,7 +50,6 @@ from app.db.search.index.terms import (
     term,
 )
 from app.db.search.index.trigrams import LITERAL, plain
-from app.db.search.json_values import as_number, rounded
 
 
 def to_index_query(terms: Iterable[Term]) -> IndexQuery | None:

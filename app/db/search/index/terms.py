@@ -16,9 +16,9 @@ from math import inf, nextafter
 from typing import Any
 
 from app.core.record import Headers, Record
+from app.db.search.candidate import JSON_NAMES, as_number, rounded
 from app.db.search.index.index_query import Steps
 from app.db.search.index.trigrams import INDEXED
-from app.db.search.json_values import NAMES, as_number, rounded
 
 LONGEST = 100
 """The most characters of a text that has a term."""
@@ -98,7 +98,7 @@ class _LeafCollector:
             if isinstance(value, dict | list):
                 waiting += self._inside(path + BETWEEN, value)
             elif isinstance(value, bool) or value is None:
-                self.texts.add((path, NAMES[value]))
+                self.texts.add((path, JSON_NAMES[value]))
             elif (number := as_number(value)) is not None:
                 near, exact = rounded(number)
                 self.numbers.add((path, near))
