@@ -31,22 +31,20 @@ _ENDED = "SELECT seq FROM capture INDEXED BY capture_forwarded WHERE delivery IN
 _INCOMPLETE = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
 _WAITING = "SELECT capture_seq AS seq FROM delivery INDEXED BY delivery_queued WHERE state = 'queued'"
 _SPARSE = {
-    ("is", "incomplete"): (_INCOMPLETE,),
-    ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
-    ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
-    ("delivery", DeliveryState.QUEUED.value): (_WAITING,),
+    ("is", "incomplete", True): (_INCOMPLETE,),
+    ("is", "starred", True): ("SELECT capture_seq AS seq FROM capture_star",),
+    ("is", "noted", True): ("SELECT capture_seq AS seq FROM capture_note",),
+    ("delivery", DeliveryState.QUEUED.value, True): (_WAITING,),
+    ("delivery", DeliveryState.NONE.value, False): (_WAITING, _ENDED, f"{_INCOMPLETE} AND delivery IN ('d', 'u', 'f')"),
     **{
-        ("delivery", state.value): tuple(
+        ("delivery", state.value, True): tuple(
             f"{some} AND delivery = '{DELIVERY_CODE[state]}'" for some in (_ENDED, _INCOMPLETE)
         )
         for state in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT, DeliveryState.FAILED)
     },
 }
-"""Selects of the numbers of all requests with a mark, or with a delivery result, each from a small table or index."""
-_SPARSE_OTHERS = {
-    ("delivery", DeliveryState.NONE.value): (_WAITING, _ENDED, f"{_INCOMPLETE} AND delivery IN ('d', 'u', 'f')"),
-}
-"""The same for all other requests."""
+"""Selects of the numbers of all requests with a mark, or with a delivery result, or of all others (False), each from a
+small table or index."""
 
 
 class SqlFilter(Record, frozen=True):
@@ -107,10 +105,9 @@ def _sparse_selects(terms: tuple[Term, ...]) -> tuple[str, ...]:
 
 
 def _sparse_selects_of(term: Term) -> tuple[str, ...]:
-    if isinstance(term, Filter) and isinstance(term.condition, Choice):
-        return _SPARSE.get((term.name, term.condition.value), ())
-    if isinstance(term, Not) and isinstance(term.term, Filter) and isinstance(term.term.condition, Choice):
-        return _SPARSE_OTHERS.get((term.term.name, term.term.condition.value), ())
+    inner = term.term if isinstance(term, Not) else term
+    if isinstance(inner, Filter) and isinstance(inner.condition, Choice):
+        return _SPARSE.get((inner.name, inner.condition.value, inner is term), ())
     if isinstance(term, All):
         return _sparse_selects(term.terms)
     if isinstance(term, Either):
