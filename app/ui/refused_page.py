@@ -269,8 +269,7 @@ class RefusedPage(Page):
         if services.is_elsewhere:
             text = "This machine does not capture. Each node lists what it refused itself: hookline refused, there."
         self.empty = EmptyState("check-circle", "No refused requests", text, theme, self)
-        self.clear_button = Button("Clear list", theme, self)
-        self.clear_button.clicked.connect(self.clear)
+        self.clear_button = Button("Clear list", theme, self, run=self.clear)
         self.raw = RawPane(theme, tasks, self)
         self.raw.hide()
         self._lay_out()

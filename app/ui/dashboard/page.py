@@ -219,8 +219,7 @@ class DashboardPage(Page):
         empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)
         if empty.button is not None:
             empty.button.set_refusal(self._services.read_only)
-        own = Button("Custom endpoint…", self._theme, empty, kind="link")
-        own.clicked.connect(self._actions.new.trigger)
+        own = Button("Custom endpoint…", self._theme, empty, kind="link", run=self._actions.new.trigger)
         empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
         return empty
 

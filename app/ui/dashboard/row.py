@@ -259,8 +259,7 @@ class DashboardRow(PaintedButton):
         self.switch.clicked.connect(self._switch_clicked)
         self.copy_button = CopyButton(contents.url, "URL", theme, self)
         self.copy_button.clicked.connect(self._url_copied)
-        self.menu_button = IconButton("more", "More", theme, self)
-        self.menu_button.clicked.connect(self._menu_clicked)
+        self.menu_button = IconButton("more", "More", theme, self, run=self._menu_clicked)
         self._stops: tuple[QWidget, ...] = (self, self.switch, self.copy_button, self.menu_button)
         for control in self._stops[1:]:
             control.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

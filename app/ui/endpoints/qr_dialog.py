@@ -26,7 +26,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import Dialog, FileDialog
-from app.ui.widgets.labels import ElidedLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, label, style
 from app.ui.widgets.layout import Stretch, fill, hbox
 
 QUIET_ZONE = 4
@@ -212,8 +212,7 @@ class QrDialog(Dialog):
         self._show_status(f"Saved as {escape(path.name)}.")
 
     def _show_status(self, text: str, kind: str = "success") -> None:
-        self.status.setProperty("kind", kind)
-        restyle(self.status)
+        style(self.status, "kind", kind)
         self.status.setText(text)
 
     async def _write(self, path: Path) -> None:

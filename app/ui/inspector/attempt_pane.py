@@ -63,9 +63,8 @@ class AttemptPane(QWidget):
         self._latest_body = Latest(self, tasks, "deliveries: body")
         self._latest_copy = Latest(self, tasks, "deliveries: copy", only_reads=False)
         self.title = ElidedLabel("", "strong", self)
-        self.retry = Button("Retry", theme, self, icon="retry")
-        self.retry.setProperty("compact", True)
-        self.copy_text = IconButton("copy", "Copy request and response as text", theme, self)
+        self.retry = Button("Retry", theme, self, icon="retry", compact=True)
+        self.copy_text = IconButton("copy", "Copy request and response as text", theme, self, run=self._copy)
         self.method = MethodBadge("POST", theme, self)
         self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.url.setFont(mono_font())
@@ -88,7 +87,6 @@ class AttemptPane(QWidget):
         self._lay_out()
         self.sides.activated.connect(self._show_part)
         self.parts.activated.connect(self._show_part)
-        self.copy_text.clicked.connect(self._copy)
 
     @cached_property
     def headers(self) -> PairsView:

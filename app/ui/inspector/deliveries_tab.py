@@ -54,7 +54,7 @@ class DeliveriesTab(QWidget):
         self.list = AttemptList(theme, self)
         self._pane: AttemptPane | None = None
         self.notice = label("", "", self, wrap=True)
-        self.resume = Button("Resume target", theme, self, icon="play")
+        self.resume = Button("Resume target", theme, self, icon="play", compact=True, run=self._resume)
         self.resume.set_refusal(services.read_only)
         self._notice_bar = QFrame(self)
         self._split = QSplitter(Qt.Orientation.Vertical, self)
@@ -64,7 +64,6 @@ class DeliveriesTab(QWidget):
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.list.chosen.connect(self._chosen)
-        self.resume.clicked.connect(self._resume)
         self._split.splitterMoved.connect(self._sized)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeliveryChanged, self._changed)
@@ -271,7 +270,6 @@ class DeliveriesTab(QWidget):
             spacing=metrics.SPACE_3,
             margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
         )
-        self.resume.setProperty("compact", True)
         self._notice_bar.setProperty("part", "bar")
         self._notice_bar.setProperty("tone", "warning")
         self._notice_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

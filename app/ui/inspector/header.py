@@ -37,7 +37,7 @@ from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import WrappedEdit
 
@@ -63,9 +63,8 @@ class FactsRow(QWidget):
     def __init__(self, facts: QWidget, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._facts, self._buttons, self._spare = facts, list[ActionButton](), list[ActionButton]()
-        self._more = IconButton("more", "More for this request", theme, self)
+        self._more = IconButton("more", "More for this request", theme, self, run=self._show_menu)
         self._more.hide()
-        self._more.clicked.connect(self._show_menu)
         self._menu = QMenu(self)
         self._menu.setToolTipsVisible(True)  # why a command cannot be run
         self._row = hbox((facts, 1), self._more, inside=self, spacing=metrics.SPACE_1, margins=0)
@@ -195,10 +194,7 @@ class RequestHeader(QFrame):
 
     def _show_title(self, capture: Capture, providers: Mapping[str, str]) -> None:
         title = title_of(capture.summary(), providers)
-        kind = "strong" if title.is_event else "muted"
-        if self.title.property("kind") != kind:
-            self.title.setProperty("kind", kind)
-            restyle(self.title)
+        style(self.title, "kind", "strong" if title.is_event else "muted")
         self.title.setText(" · ".join(filter(None, (title.main, title.sender))))
         self.title.updateGeometry()
 
@@ -258,17 +254,12 @@ class _NotePanel(QFrame):
         self.text.done.connect(self.save)
         self.text.cancelled.connect(self.cancel)
         self.text.textChanged.connect(self._check)
-        self.edit = IconButton("edit", "Edit note (N)", theme, self)
-        self.edit.clicked.connect(self.start)
+        self.edit = IconButton("edit", "Edit note (N)", theme, self, run=self.start)
         self.author = label("", "faint", self)
         self._footer = QWidget(self)
         self.hint = FittingLabel("small", self._footer)
-        self.cancel_button = Button("Cancel", theme, self._footer, kind="ghost")
-        self.save_button = Button("Save", theme, self._footer, kind="primary")
-        for button, act in ((self.cancel_button, self.cancel), (self.save_button, self.save)):
-            button.setProperty("compact", True)
-            restyle(button)
-            button.clicked.connect(act)
+        self.cancel_button = Button("Cancel", theme, self._footer, kind="ghost", compact=True, run=self.cancel)
+        self.save_button = Button("Save", theme, self._footer, kind="primary", compact=True, run=self.save)
         self._build_layout()
         self._show()
 
@@ -369,13 +360,11 @@ class _NotePanel(QFrame):
         self._apply_style()
 
     def _apply_style(self) -> None:
-        self.setProperty("writing", self.writing)
-        restyle(self)
+        style(self, "writing", self.writing)
         margin = 0 if self.writing else metrics.SPACE_1
         self.setContentsMargins(margin, metrics.SPACE_1, margin, metrics.SPACE_1)
         self.text.setReadOnly(not self.writing)
-        self.text.setProperty("frameless", not self.writing)
-        restyle(self.text)
+        style(self.text, "frameless", not self.writing)
         self.edit.setVisible(not self.writing and not self.read_only)
         self._footer.setVisible(self.writing)
         self.author.setVisible(not self.writing and bool(self.author.text()))
@@ -396,8 +385,7 @@ class _NotePanel(QFrame):
     def _check(self) -> None:
         dropped, length = self.text.dropped, len(self.text.toPlainText().strip())
         unsaved = bool(self._unsaved_for) and self.writing
-        self.hint.setProperty("kind", "error" if dropped or unsaved else "small")
-        restyle(self.hint)
+        style(self.hint, "kind", "error" if dropped or unsaved else "small")
         self._fit()
         if unsaved:
             deleted = "Cannot be saved: the request was deleted. Copy the text to keep it."

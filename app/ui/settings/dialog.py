@@ -40,7 +40,7 @@ from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.labels import label, plain_tooltip, style
 from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.rows import Index
 
@@ -228,8 +228,7 @@ class SettingsDialog(SubmitDialog):
             self.reveal(refused)
 
     def _say(self, text: str, kind: str) -> None:
-        self.status.setProperty("kind", kind)
-        restyle(self.status)
+        style(self.status, "kind", kind)
         self.status.setText(text)
         self.save_button.setAccessibleDescription(text)
 

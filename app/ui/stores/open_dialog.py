@@ -48,7 +48,7 @@ class OpenStoreDialog(Dialog):
         self.progress.setAccessibleName("Checking the store")
         self.state = label("", "small", self)
         self.cancel = self.make_close_button("Cancel")
-        self.open_button = Button("Open", theme, self, kind="primary")
+        self.open_button = Button("Open", theme, self, kind="primary", run=self.submit)
         vbox(
             self.form.add("address", placeholder=EXAMPLE, mono=True, help_text=help_of("address")),
             self.form.add("password", password, optional=True, help_text=help_of("password")),
@@ -67,7 +67,6 @@ class OpenStoreDialog(Dialog):
         )
         self.form.load(given)
         self.form.changed.connect(self._edited)
-        self.open_button.clicked.connect(self.submit)
         self.open_button.setDefault(True)
         self._show_busy(False)
         self.setFixedWidth(WIDTH)

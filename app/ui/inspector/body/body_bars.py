@@ -62,10 +62,8 @@ class BodyNotices(NoticesBar):
         self._code, self._loader = code, loader
         self._error: tuple[str, Position] | None = None
         self._jumping = False
-        self.place = Button("Show", theme, self, kind="link")
+        self.place = Button("Show", theme, self, kind="link", name="Show the error", run=self._show_place)
         self.place.setToolTip("Go to the error in the text as it was sent")
-        self.place.setAccessibleName("Show the error")
-        self.place.clicked.connect(self._show_place)
         self._row.addWidget(self.place)
 
     def forget(self) -> None:

@@ -124,7 +124,7 @@ class BodyPane(QWidget):
         self.facts = FittingLabel("small", self)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
-        self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
+        self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self, run=self.open_find)
         self.copy = IconButton("copy", f"Copy {what}", theme, self)
         self.save = IconButton("download", f"Save {what} as…", theme, self)
         self.loader = BodyLoader(tasks, self)
@@ -245,7 +245,6 @@ class BodyPane(QWidget):
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
         self.find_bar.closed.connect(self.take_focus)
-        self.search.clicked.connect(self.open_find)
         self.copy.clicked.connect(self._export.copy)
         for save in (self.save, self.rest.save):
             save.clicked.connect(self._export.save)

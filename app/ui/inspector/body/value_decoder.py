@@ -61,9 +61,9 @@ class ValuePanel(QFrame):
         self.title = ElidedLabel("", "strong", self)
         self.remark = label("", "small", self, wrap=True)
         self.remark.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, metrics.SPACE_1)
-        self.back = Button("Back", theme, self, kind="link")
-        self.copy = IconButton("copy", "Copy this value", theme, self)
-        self.close_button = IconButton("close", "Close (Esc)", theme, self)
+        self.back = Button("Back", theme, self, kind="link", run=self._go_back)
+        self.copy = IconButton("copy", "Copy this value", theme, self, run=self._copy)
+        self.close_button = IconButton("close", "Close (Esc)", theme, self, run=self.close_panel)
         self.code = CodeView(theme, self)
         self.code.setAccessibleName("Value")
         self.setFocusProxy(self.code)
@@ -76,9 +76,6 @@ class ValuePanel(QFrame):
             margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
         )
         vbox(row, self.remark, (self.code, 1), inside=self, spacing=0, margins=0)
-        self.back.clicked.connect(self._go_back)
-        self.copy.clicked.connect(self._copy)
-        self.close_button.clicked.connect(self.close_panel)
         self.hide()  # Hidden until there is something to show.
 
     @property
