@@ -1,4 +1,6 @@
-"""Forwards the first call at once and merges later ones: bursts cost less as they grow."""
+"""When something is done: a throttle forwards the first call at once and merges later ones, so that bursts cost less as
+they grow; other things are done while a widget is shown.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtWidgets import QWidget
 
 REST = 20
 """How many times as long as something took is waited before it is done again: others need the database, too."""
@@ -57,3 +60,20 @@ class Throttle(QObject):
             self._pending = False
             self._timer.start(self._interval_ms)
             self.fired.emit()
+
+
+class WhileShown(QTimer):
+    """Calls `run` when `widget` is shown, and then after each interval until it is hidden."""
+
+    def __init__(self, interval_ms: int, widget: QWidget, run: Callable[[], object]) -> None:
+        super().__init__(widget, interval=interval_ms)
+        self.timeout.connect(run)
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show:
+            self.start()
+            self.timeout.emit()
+        elif event.type() == QEvent.Type.Hide:
+            self.stop()
+        return False

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QHideEvent, QPainter, QShowEvent
+from PySide6.QtCore import QObject, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
@@ -17,6 +17,7 @@ from app.core.text import ago_text, exact_time
 from app.ui.inspector.title import title_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 
@@ -125,14 +126,4 @@ def _tooltip(one: ComparedRequest) -> str:
 class ComparedList(RowsList[ComparedRequest]):
     def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
         super().__init__("Compared requests", model, ROW, theme, parent)
-        self._clock = QTimer(self, interval=TICK_MS)
-        self._clock.timeout.connect(self.viewport().update)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """The ages go on while it is shown."""
-        super().showEvent(event)
-        self._clock.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._clock.stop()
+        WhileShown(TICK_MS, self, self.viewport().update)  # the ages go on

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QAccessible, QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.clock import now_us
@@ -26,7 +26,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.throttle import Throttle
+from app.ui.throttle import Throttle, WhileShown
 from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page, line
@@ -163,8 +163,7 @@ class DashboardPage(Page):
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
         self.filter = SearchField("Filter endpoints", self)
         self._lay_out()
-        self._clock = QTimer(self, interval=CLOCK_MS)
-        self._clock.timeout.connect(self._refresh_counts)
+        WhileShown(CLOCK_MS, self, self._refresh_counts)
         self._measure = Throttle(MEASURE_MS, self, self._start_measuring)
         self._connect()
         self.refresh()
@@ -183,14 +182,7 @@ class DashboardPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._clock.start()
-        self._refresh_counts()
         self._measure.call()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
-        super().hideEvent(event)
-        self._clock.stop()
 
     def _connect(self) -> None:
         qt_events, actions = self._qt_events, self._actions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QStyle, QStyleOptionComboBox, QStylePainter, QWidget
 
@@ -20,6 +20,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, Page
 from app.ui.widgets.empty_state import EmptyState
@@ -86,8 +87,7 @@ class DeliveriesPage(Page):
         self.filters.changed.connect(self._filter)
         self.empty.action.connect(self.filters.clear)
         qt_events.endpoints_changed.connect(self.filters.refresh)
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self._count_down)
+        WhileShown(TICK_MS, self, self._count_down)
         self._loaded()
 
     def _listed(self) -> DeliveryFilter | None:
@@ -99,12 +99,10 @@ class DeliveriesPage(Page):
         self._measured = False
         self.filters.refresh()
         self.pager.set_watched(True)
-        self._tick.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self.pager.set_watched(False)
-        self._tick.stop()
 
     @Slot(object)
     def _filter(self, which: DeliveryFilter) -> None:

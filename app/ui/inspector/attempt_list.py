@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFont,
     QFontMetrics,
-    QHideEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QPen,
     QResizeEvent,
-    QShowEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -46,6 +44,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import paint_pill, pill_width
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 
@@ -339,8 +338,7 @@ class AttemptList(RowsList[Row]):
         super().__init__("Attempts", self.attempts, _height, theme, parent)
         self._by_user = False
         self._updating = False
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self._count_down)
+        WhileShown(TICK_MS, self, self._count_down)
         self.selectionModel().currentChanged.connect(self._changed)
 
     def forget(self) -> None:
@@ -365,19 +363,10 @@ class AttemptList(RowsList[Row]):
         if moved and not self._by_user:
             self.scrollTo(self.currentIndex())
         self._updating = False
-        self._wind_clock()
 
     def content_height(self) -> int:
         """Pixels that all rows take."""
         return sum(_height(row) for row in self.attempts.records()) + 2
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._wind_clock()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._tick.stop()
 
     def _usual_row(self) -> int:
         """The last attempt of the worst delivery, the first of those."""
@@ -388,13 +377,6 @@ class AttemptList(RowsList[Row]):
         of_it = [at for at, row in enumerate(rows) if row.delivery.id == worst.id]
         made = [at for at in of_it if rows[at].attempt is not None]
         return next(iter([*made[-1:], *of_it]), 0)
-
-    def _wind_clock(self) -> None:
-        """Count down only while something is waiting and can be seen."""
-        if self.isVisible() and any(row.waiting for row in self.attempts.records()):
-            self._tick.start()
-        else:
-            self._tick.stop()
 
     @Slot()
     def _count_down(self) -> None:

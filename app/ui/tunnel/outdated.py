@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
@@ -17,6 +16,7 @@ from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Tunnel
 from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
@@ -79,17 +79,7 @@ class OutdatedRows(QWidget):
         self.count = 0
         self.rows: list[OutdatedRow] = []
         self._column = vbox(inside=self, spacing=0)
-        self._clock = QTimer(self, interval=TICK_MS)
-        self._clock.timeout.connect(self._show_ages)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._clock.start()
-        self._show_ages()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._clock.stop()
+        WhileShown(TICK_MS, self, self._show_ages)
 
     @Slot()
     def _show_ages(self) -> None:

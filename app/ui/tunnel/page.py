@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QGuiApplication,
-    QHideEvent,
     QKeySequence,
     QShowEvent,
     QTextCursor,
@@ -28,6 +27,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.tunnel.outdated import OutdatedCard
 from app.ui.tunnel.programs_view import ProgramsView
@@ -319,8 +319,7 @@ class TunnelPage(Page):
         self.output = OutputView(theme, self.tabs)
         self.history = HistoryView(theme, self.tabs)
         self._lay_out()
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self.refresh)
+        WhileShown(TICK_MS, self, self.refresh)
         self.status.output.clicked.connect(self._show_output)
         self.status.focus_left.connect(self.programs.list.setFocus)
         self.programs.search_requested.connect(self._read)
@@ -356,13 +355,7 @@ class TunnelPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._tick.start()
-        self.refresh()
         self._read()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._tick.stop()
 
     @Slot()
     def _changed(self) -> None:
