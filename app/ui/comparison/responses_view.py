@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QMenu,
-    QPlainTextEdit,
     QSplitter,
     QStyle,
     QStyledItemDelegate,
@@ -26,7 +25,7 @@ from app.core.bodies.escape import escape
 from app.core.comparison.response_pairs import ComparedResponse, ResponsePair
 from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
 from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
-from app.ui.inspector.body.text_style import TextSize
+from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
 from app.ui.inspector.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
@@ -404,8 +403,8 @@ class _AlignedText(QWidget):
             side.colour()
 
 
-class _Side(QPlainTextEdit):
-    """Read-only. Lines are not wrapped: they would not stay beside each other."""
+class _Side(ReadOnlyText):
+    """Lines are not wrapped: they would not stay beside each other."""
 
     ignore_requested = Signal(str)
 
@@ -413,15 +412,8 @@ class _Side(QPlainTextEdit):
         super().__init__(parent)
         self._number, self._theme = number, theme
         self._rows: Sequence[AlignedRow] = ()
-        self.setReadOnly(True)
-        self.setUndoRedoEnabled(False)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setProperty("frameless", True)
+        self.setLineWrapMode(ReadOnlyText.LineWrapMode.NoWrap)
         self.setProperty("part", "code")
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.setTabChangesFocus(True)
         self.setAccessibleName(f"Body of the {('first', 'second')[number]} response")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().valueChanged.connect(self.colour)

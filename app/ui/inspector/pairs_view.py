@@ -29,7 +29,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
-    QPlainTextEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -39,6 +38,7 @@ from PySide6.QtWidgets import (
 
 from app.core.bodies.escape import escape, escape_beginning
 from app.ui.inspector.body.code_rows import utf16
+from app.ui.inspector.body.text_style import ReadOnlyText
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -103,22 +103,15 @@ class ValueField(QWidget):
         self.closed.emit(self._row)
 
 
-class _FullText(QPlainTextEdit):
+class _FullText(ReadOnlyText):
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._sent = text
-        self.setReadOnly(True)
-        self.setUndoRedoEnabled(False)
-        self.setProperty("frameless", True)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
         self.setStyleSheet(
             "QPlainTextEdit, QPlainTextEdit:focus { border: none; padding: 0; background: transparent; }"
         )
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         self.setPlainText(escape(text))
 

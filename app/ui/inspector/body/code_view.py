@@ -29,7 +29,7 @@ from app.core.bodies.formatter import Line, position_of_column
 from app.core.search.body_search import Encoding
 from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands
 from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
-from app.ui.inspector.body.text_style import TextSize
+from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.view_actions import add_view_action
@@ -228,8 +228,8 @@ class CodeGutter(QWidget):
             self.update(0, rect.y(), self.width(), rect.height())
 
 
-class CodeView(QPlainTextEdit):
-    """Read-only. `set_lines` begins, `add_lines` continues. Places (of matches) are counted as if nothing were
+class CodeView(ReadOnlyText):
+    """`set_lines` begins, `add_lines` continues. Places (of matches) are counted as if nothing were
     folded."""
 
     menu_opening = Signal(object, object, object)
@@ -241,13 +241,7 @@ class CodeView(QPlainTextEdit):
         self._text = SearchableText()
         self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
-        self.setReadOnly(True)
-        self.setUndoRedoEnabled(False)
-        self.setProperty("frameless", True)
         self.setProperty("part", "code")
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document().setDocumentMargin(6)
         self.setAccessibleName("Body as text")

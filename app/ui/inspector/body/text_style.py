@@ -1,4 +1,6 @@
-"""The text size and line wrapping of all bodies: applied to a view, and changed by wheel or button."""
+"""Text that is only read; and the text size and line wrapping of all bodies: applied to a view, and changed by wheel or
+button.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,22 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QFont, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QPlainTextEdit, QWidget
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import BodyTextStyle, Theme
 from app.ui.widgets.buttons import IconButton
+
+
+class ReadOnlyText(QPlainTextEdit):
+    """Selected also with the keyboard. Tab leaves it, as it does whatever cannot be edited."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, readOnly=True, undoRedoEnabled=False)
+        self.setProperty("frameless", True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
 
 
 class TextSize(QObject):
