@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import encodings_of
@@ -26,8 +26,8 @@ from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.fields import SearchField
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import Space, hbox
 
@@ -53,11 +53,7 @@ class FindBar(QFrame):
         self._finders: dict[QWidget, Finder] = {code: self._lines}
         self.finder: Finder | None = self._lines
         self.setProperty("part", "header")
-        self.field = QLineEdit(self)
-        self.field.setPlaceholderText(f"Find in {what}")
-        self.field.setAccessibleName(f"Find in {what}")
-        self.field.setClearButtonEnabled(True)
-        name_clear_button(self.field)
+        self.field = SearchField(f"Find in {what}", self)
         self.field.textChanged.connect(self.search)
         self.field.setMinimumWidth(80)
         self.count = ElidedLabel("", "small", self)
