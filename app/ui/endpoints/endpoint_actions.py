@@ -21,7 +21,7 @@ from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
 from app.core.tunnel.tunnel import url_mark
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.endpoints.notification_settings import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -477,9 +477,7 @@ class EndpointMenus(QObject):
 
     def menu(self, endpoint: Endpoint) -> QMenu:
         """It deletes itself when closed."""
-        menu = QMenu(self._window)
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.setToolTipsVisible(True)
+        menu = menu_of(self._window)
         current = partial(self._services.store.endpoints.by_id, endpoint.id)
         commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
         menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])

@@ -6,13 +6,14 @@ from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_send_now
 from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
+from app.ui.commands.command import menu_of
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.inspector.attempt_list import AttemptList, Row, rows_of
 from app.ui.inspector.attempt_pane import AttemptPane
@@ -57,7 +58,7 @@ class DeliveriesTab(QWidget):
         self.resume = Button("Resume target", theme, self, icon="play", compact=True, run=self._resume)
         self.resume.set_refusal(services.read_only)
         self._notice_bar = QFrame(self)
-        self._split = QSplitter(Qt.Orientation.Vertical, self)
+        self._split = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False, handleWidth=1)
         self._pages = QStackedWidget(self)
         self._blank, self._content = QWidget(self._pages), QWidget(self._pages)
         self._lay_out()
@@ -243,9 +244,7 @@ class DeliveriesTab(QWidget):
         row = self.list.current_record()
         if row is None:
             return
-        menu = QMenu(self)
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.setToolTipsVisible(True)
+        menu = menu_of(self)
         retry = menu.addAction("Send now" if row.delivery.state is DeliveryState.QUEUED else "Retry", self._retry)
         reason = self._not_again(row)
         retry.setEnabled(reason is None)
@@ -273,8 +272,6 @@ class DeliveriesTab(QWidget):
         self._notice_bar.setProperty("part", "bar")
         self._notice_bar.setProperty("tone", "warning")
         self._notice_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._split.setChildrenCollapsible(False)
-        self._split.setHandleWidth(1)
         self._split.setProperty("transparent", True)
         self._split.addWidget(self.list)
         self.list.setMinimumHeight(84)

@@ -30,7 +30,7 @@ from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField, open_folder
 from app.ui.widgets.dialog import ALL_FILES, FileDialog, ask
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Space, hbox, vbox
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ class BackupRows(QWidget):
         """What became of the backup."""
         done = backup is not None and backup.state == "done"
         self.backup_row.set_error(backup.problem if backup is not None else None)
-        self.result.setText(_result_text(backup) if backup is not None and done else "")
-        self.result.setVisible(done)
+        show_or_hide(self.result, _result_text(backup) if backup is not None and done else "")
         self.show_button.setVisible(done)
 
     @Slot()
@@ -304,8 +303,7 @@ class StorageSection(SettingsSection):
         self.used.setText(f"{use_text(use.used, use.limit)} stored")
         self.meter.set_use(use.used, use.limit or 0)
         self.meter.setVisible(use.limit is not None)
-        self.reached.setText(limit_text(None, use)[0] if use.reached else "")
-        self.reached.setVisible(use.reached)
+        show_or_hide(self.reached, limit_text(None, use)[0] if use.reached else "")
         used = size_text(self._services.store.limits.use_of_responses().used)
         self.response_row.set_help(f"{field_of('response_limit').help} {used} used.")
 

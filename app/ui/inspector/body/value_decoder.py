@@ -23,7 +23,7 @@ from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast
 from app.ui.widgets.view_actions import add_view_action
@@ -117,8 +117,7 @@ class ValuePanel(QFrame):
     def _show(self) -> None:
         level = self._levels[-1]
         self.title.setText(level.title)
-        self.remark.setText(level.remark)
-        self.remark.setVisible(bool(level.remark))
+        show_or_hide(self.remark, level.remark)
         self.back.setVisible(len(self._levels) > 1)
         self.code.set_lines(level.lines)
         self.setAccessibleName(level.title)
@@ -231,11 +230,8 @@ class ValueDecoder(QObject):
             self._split.setStretchFactor(0, 1)
             self.panel.plain.connect(self._report_plain)
             self.panel.closed.connect(self._return_focus)
-            close = QAction("Close", self.panel)
-            close.setShortcut(QKeySequence("Esc"))
+            close = add_view_action(self.panel, "Close", self.panel.close_panel, "Esc")
             close.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            close.triggered.connect(self.panel.close_panel)
-            self.panel.addAction(close)
             self._watch(self.panel.code)
         return self.panel
 
