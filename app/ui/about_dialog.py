@@ -51,12 +51,10 @@ class LicencesDialog(Dialog):
         self.no_matches.hide()
         self.name = ElidedLabel("Reading…", "heading", self)
         self.licence = ElidedLabel("", "small", self)
-        self.text = QPlainTextEdit(self)
-        self.text.setReadOnly(True)
+        self.text = QPlainTextEdit(self, readOnly=True)
         self.text.setFont(mono_font())
         self.text.setAccessibleName("Licence text")
         self.text.setProperty("frameless", True)
-        self.text.setTabChangesFocus(True)
         self.close_button = self.make_close_button("Close")
         self.close_button.setAutoDefault(False)  # Enter after a search must not close the dialog.
         self._lay_out()

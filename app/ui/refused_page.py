@@ -350,10 +350,8 @@ class RefusedPage(Page):
         self.header.addWidget(self.clear_button)
         card = Card(self, padding=1)
         card.body.addWidget(self.table)
-        split = QSplitter(Qt.Orientation.Vertical, self)
+        split = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False, handleWidth=metrics.SPACE_3)
         split.setObjectName("refused")
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(metrics.SPACE_3)
         split.setProperty("part", "gap")  # between two cards
         split.addWidget(card)
         split.addWidget(self.raw)

@@ -105,9 +105,8 @@ class IgnoredDialog(EditDialog):
         return self._edited() != self._before
 
     def _edit(self, name: str, lines: tuple[str, ...], height: int) -> QPlainTextEdit:
-        edit = QPlainTextEdit("\n".join(lines), self)
+        edit = QPlainTextEdit("\n".join(lines), self, tabChangesFocus=True)
         edit.setAccessibleName(name)
-        edit.setTabChangesFocus(True)
         edit.setMinimumHeight(height)
         return edit
 

@@ -42,7 +42,7 @@ class RequestTabs(QTabBar):
     user_selected = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, expanding=False, drawBase=False, usesScrollButtons=True)
         self._theme = theme
         self._counts: dict[int, int] = {}
         self._more_apart = 0
@@ -50,9 +50,6 @@ class RequestTabs(QTabBar):
         for title in (*TABS, "Tokens"):
             self.addTab(title)
         self.setTabVisible(TOKENS, False)
-        self.setExpanding(False)
-        self.setDrawBase(False)
-        self.setUsesScrollButtons(True)
         self.setElideMode(Qt.TextElideMode.ElideNone)
         self.setMouseTracking(True)
         self.setAccessibleName("Parts of the request")

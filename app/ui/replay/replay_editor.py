@@ -83,7 +83,7 @@ class ReplayEditor(SubmitDialog):
         self.many = Button("Replay many…", theme, self, kind="ghost", run=self._ask_for_many)
         self.close_button = self.make_close_button("Close")
         self.send = self.make_submit_button("Send", "send")
-        self.tabs = QTabBar(self)
+        self.tabs = QTabBar(self, drawBase=False, expanding=False)
         self._pages = QStackedWidget(self)
         self._splitters: list[QSplitter] = []
         self._set_up_fields()
@@ -168,8 +168,6 @@ class ReplayEditor(SubmitDialog):
         self.show_original.setToolTip("The request as it was captured, beside the editor")
         self.tabs.addTab("Headers")
         self.tabs.addTab("Body")
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
         self.tabs.setAccessibleName("Parts of the request to edit")
 
     def _lay_out(self) -> None:

@@ -69,10 +69,9 @@ class BodyTree(QTreeView):
     """Enter opens the current row. The context menu has the actions of the view."""
 
     def __init__(self, name: str, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, uniformRowHeights=True)
         self.value_actions: list[QAction] = []
         """They are enabled while `has_value` is true of the current row."""
-        self.setUniformRowHeights(True)
         self.setProperty("frameless", True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -153,7 +153,6 @@ class PageView(SourceView):
         self.page.setAccessibleName("Body as a page")
         self.area = QScrollArea(self)
         self.area.setWidget(self.page)
-        self.area.setWidgetResizable(False)
         self.area.setProperty("frameless", True)
         self.area.setAccessibleName("Body as a page")
         self.words = label("", "small", self, wrap=True)
