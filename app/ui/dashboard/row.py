@@ -30,7 +30,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.badge import count_text, paint_tags, tags_text
+from app.ui.widgets.badge import count_text, paint_box, paint_tags, tags_text
 from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fields import Switch
@@ -85,15 +85,12 @@ def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], to
     if not values or rect.width() < len(values):
         return
     painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
     top = max(values)
     step = rect.width() / len(values)
     for i, value in enumerate(values):
         height = max(3.0, rect.height() * value / top) if value else 2.0
-        painter.setBrush(QColor(tokens.accent if value else tokens.border_strong))
         bar = QRectF(rect.left() + i * step, rect.bottom() - height, max(1.0, step - 2), height)
-        painter.drawRoundedRect(bar, 1, 1)
+        paint_box(painter, bar, 1, tokens.accent if value else tokens.border_strong)
     painter.restore()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -22,6 +22,7 @@ from app.ui.inspector.body.body_source import of_bytes
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import paint_box
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyField
@@ -92,10 +93,7 @@ class QrCode(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(LIGHT))
-        painter.drawRoundedRect(self.rect(), 8, 8)
+        paint_box(painter, QRectF(self.rect()), 8, LIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         ratio, side = self.devicePixelRatioF(), self.module_pixels()
         start = (int(self.width() * ratio) - side * len(self.modules)) // 2

@@ -45,7 +45,7 @@ from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.throttle import WhileShown
-from app.ui.widgets.badge import paint_pill, pill_width
+from app.ui.widgets.badge import paint_box, paint_pill, pill_width
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 
 BAR, LEGEND_ROW, SQUARE = 8, 18, 8
@@ -114,9 +114,7 @@ class TimingBar(QWidget):
         for name, value, token, left, row in self._places():
             top = BAR + GAP + row * LEGEND_ROW
             square = QRectF(left, top + (LEGEND_ROW - SQUARE) / 2, SQUARE, SQUARE)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(getattr(tokens, token)))
-            painter.drawRoundedRect(square, 2, 2)
+            paint_box(painter, square, 2, getattr(tokens, token))
             fm = QFontMetrics(self._font)
             text_left = left + SQUARE + GAP
             painter.setPen(QColor(tokens.text_muted))

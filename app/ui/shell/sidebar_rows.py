@@ -28,7 +28,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.badge import Tone, count_text, paint_pill, paint_tags, pill_width, tags_text
+from app.ui.widgets.badge import Tone, count_text, paint_box, paint_pill, paint_tags, pill_width, tags_text
 from app.ui.widgets.buttons import PaintedButton
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
@@ -113,9 +113,7 @@ class SidebarRow(PaintedButton):
         rect = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         background = self.background(tokens)
         if background:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(background))
-            painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
+            paint_box(painter, rect, metrics.RADIUS, background)
         self.paint_mark(painter, tokens)
         right = self.width() - PAD
         if self.count:

@@ -30,6 +30,14 @@ def method_font() -> QFont:
     return mono_font(11, QFont.Weight.DemiBold)
 
 
+def paint_box(painter: QPainter, rect: QRectF, radius: float, colour: QColor | str) -> None:
+    """Fill a rectangle with round corners. The painter then has no pen."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(colour))
+    painter.drawRoundedRect(rect, radius, radius)
+
+
 def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, background: str | None = None) -> None:
     """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `background`, or over what
     is there.
@@ -39,13 +47,10 @@ def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, b
     usual = method == "POST"
     colour = tokens.text_muted if usual else tokens.method(method)
     painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
     share = 0.05 if usual else 0.12
     shade = QColor(mix(colour, background, share)) if background is not None else QColor(colour)
     shade.setAlphaF(1 if background is not None else share)
-    painter.setBrush(shade)
-    painter.drawRoundedRect(rect, 4, 4)
+    paint_box(painter, rect, 4, shade)
     painter.setPen(QColor(colour))
     font = method_font()
     painter.setFont(font)
@@ -71,10 +76,7 @@ def paint_pill(
     """Paint a state pill filling `rect`."""
     background, colour = pill_colours(tokens, tone)
     painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(background))
-    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    paint_box(painter, rect, rect.height() / 2, background)
     painter.setPen(QColor(colour))
     painter.setFont(ui_font(11, weight))
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
@@ -195,13 +197,8 @@ class Meter(QWidget):
         if self.width() < METER_LEAST:
             return
         tokens = self._theme.tokens
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        rect = QRectF(self.rect())
-        painter.setBrush(QColor(tokens.border_strong))
-        painter.drawRoundedRect(rect, 2, 2)
+        painter, rect = QPainter(self), QRectF(self.rect())
+        paint_box(painter, rect, 2, tokens.border_strong)
         if self._limit and self._used:
             rect.setWidth(max(4.0, rect.width() * min(1.0, self._used / self._limit)))
-            painter.setBrush(QColor(tokens.warning_fill if self._used >= self._limit else tokens.accent))
-            painter.drawRoundedRect(rect, 2, 2)
+            paint_box(painter, rect, 2, tokens.warning_fill if self._used >= self._limit else tokens.accent)

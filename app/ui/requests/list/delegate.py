@@ -24,7 +24,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import LIGHT, Tokens, contrast, mix
-from app.ui.widgets.badge import METHOD_SIZE, paint_method
+from app.ui.widgets.badge import METHOD_SIZE, paint_box, paint_method
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import elide_around, paint_marks
 
@@ -186,10 +186,7 @@ def _drawn(mark: ProviderMark, tokens: Tokens, ratio: float) -> QPixmap:
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(ground_of(mark.colour, tokens)))
-    painter.drawRoundedRect(QRectF(0, 0, PROVIDER_SIZE, PROVIDER_SIZE), RADIUS, RADIUS)
+    paint_box(painter, QRectF(0, 0, PROVIDER_SIZE, PROVIDER_SIZE), RADIUS, ground_of(mark.colour, tokens))
     painter.setPen(QColor(LETTERS))
     painter.setFont(ui_font(9 if len(mark.monogram) > 1 else 11, QFont.Weight.Bold))
     painter.drawText(QRectF(0, 0, PROVIDER_SIZE, PROVIDER_SIZE), Qt.AlignmentFlag.AlignCenter, mark.monogram)
