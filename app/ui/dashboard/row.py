@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -366,10 +365,7 @@ class DashboardRow(PaintedButton):
             painter.fillRect(self.rect(), QColor(tokens.hover))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(tokens.border))
         paint_row(painter, self.contents, self.url, columns, self.theme)
-        if self.ringed:
-            painter.setPen(QPen(QColor(tokens.accent), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(2, 2, -2, -3), metrics.RADIUS, metrics.RADIUS)
+        self.paint_ring(painter, QRectF(self.rect()).adjusted(2, 2, -2, -3), 2)
 
     def _columns(self) -> Columns:
         return Columns.of(self.width(), HEIGHT)

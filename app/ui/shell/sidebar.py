@@ -419,10 +419,7 @@ class StoreButton(PaintedButton):
             left = self.fontMetrics().horizontalAdvance(text) + _CHEVRON - _ICON
             place = QRect(left, (self.height() - _ICON) // 2 + 1, _ICON, _ICON)
             self.theme.icon("collapse", "text_muted").paint(painter, place)
-        if self.ringed:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(tokens.accent), 1.5))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), metrics.RADIUS, metrics.RADIUS)
+        self.paint_ring(painter, QRectF(self.rect()).adjusted(1, 1, -1, -1))
 
 
 class SidebarHead(QWidget):

@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
@@ -127,10 +126,7 @@ class SidebarRow(PaintedButton):
             self.theme.icon(look.icon, look.colour).paint(painter, place)
             right -= size + 6
         self._paint_text(painter, tokens, right)
-        if self.ringed:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(tokens.accent), 1.5))
-            painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
+        self.paint_ring(painter, rect)
 
     def _paint_text(self, painter: QPainter, tokens: Tokens, right: int) -> None:
         bold = self.isChecked() or self.emphasised()

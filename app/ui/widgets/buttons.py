@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
@@ -122,7 +122,7 @@ class IconButton(QToolButton):
 
 
 class PaintedButton(QAbstractButton):
-    """Repaints on hover and when the theme changes. `ringed` says whether to draw the focus ring."""
+    """Repaints on hover and when the theme changes. `paint_ring` is called last."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -132,10 +132,13 @@ class PaintedButton(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)
 
-    @property
-    def ringed(self) -> bool:
-        """Whether the button has the focus and got it by a key, not by a click or with the window."""
-        return self.hasFocus() and self._by_keyboard
+    def paint_ring(self, painter: QPainter, place: QRectF, width: float = 1.5) -> None:
+        """If the button has the focus and got it by a key, not by a click or with the window."""
+        if self.hasFocus() and self._by_keyboard:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(self.theme.tokens.accent), width))
+            painter.drawRoundedRect(place, metrics.RADIUS, metrics.RADIUS)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter works as Space does."""
