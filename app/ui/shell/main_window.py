@@ -248,7 +248,6 @@ class MainWindow(QMainWindow):
         self.qt_events.stop()
         self._deletes.end()
         self.replays.tracker.stop()
-        self.tunnel.notices.stop()
         self._retention_notice.stop()
         if self._requests is not None:
             self._requests.stop()

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import TunnelChanged
 from app.core.gist.words import shortened
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.ui.desktop.text import TUNNEL_KEY, Notice
@@ -40,7 +39,9 @@ class TunnelNotices(QObject):
     notice_ready = Signal(object)
     page_requested = Signal()
 
-    def __init__(self, services: Services, tasks: Tasks, actions: TunnelActions, parent: QObject) -> None:
+    def __init__(
+        self, services: Services, tasks: Tasks, actions: TunnelActions, qt_events: QtEvents, parent: QObject
+    ) -> None:
         super().__init__(parent)
         self._services, self._messages, self._actions = services, tasks.messages, actions
         self.page_is_shown: Callable[[], bool] = _no
@@ -48,20 +49,16 @@ class TunnelNotices(QObject):
         self._interrupted = False
         """It ended by itself since it was last up."""
         self._before = Tunnel()
-        self._subscription = services.bus.subscribe(TunnelChanged, self._changed)
-        self._follow(services.tunnels.tunnel)
-
-    def stop(self) -> None:
-        self._subscription.end()
+        qt_events.tunnel_changed.connect(self._follow)
+        self._follow()
 
     def page_shown(self) -> None:
         """The user sees the page."""
         self._messages.withdraw(KEY)
 
-    def _changed(self, event: TunnelChanged) -> None:
-        self._follow(event.tunnel)
-
-    def _follow(self, tunnel: Tunnel) -> None:
+    @Slot()
+    def _follow(self) -> None:
+        tunnel = self._services.tunnels.tunnel
         before, self._before = self._before, tunnel
         news = _said_of(tunnel) != _said_of(before)
         if tunnel.state in CONNECTED:
@@ -155,7 +152,7 @@ class TunnelArea(QObject):
         self._tunnels = services.tunnels
         self.actions = TunnelActions(services, theme, tasks, self)
         self.bar = OutdatedBar(services, self.actions, theme, window)
-        self.notices = TunnelNotices(services, tasks, self.actions, self)
+        self.notices = TunnelNotices(services, tasks, self.actions, qt_events, self)
         self.notices.page_is_shown = self._page_is_shown
         for part in (self.actions, self.bar, self.notices):
             part.page_requested.connect(self.page_requested)
