@@ -91,7 +91,7 @@ class AttemptPane(QWidget):
     @cached_property
     def headers(self) -> PairsView:
         """Of the request or of the response; made when they are first shown."""
-        headers = PairsView(("Name", "Value"), self._theme, self, COPY_HEADER)
+        headers = PairsView("", ("Name", "Value"), self._theme, self, COPY_HEADER)
         self._shown.addWidget(headers)
         order_tabs(self)
         return headers

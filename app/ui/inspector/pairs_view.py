@@ -307,9 +307,9 @@ class PairsView(RowsView):
     """The heights of the rows changed."""
 
     def __init__(
-        self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
+        self, name: str, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
     ) -> None:
-        super().__init__("", parent, "pairs")
+        super().__init__(name, parent, "pairs")
         self._theme = theme
         self._open: dict[int, list[ValueField]] = {}
         self._fitting_columns = False

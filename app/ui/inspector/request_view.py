@@ -83,9 +83,8 @@ class RequestView(QWidget):
 
     @cached_property
     def query(self) -> PairsView:
-        query = self._add_page(PairsView(("Name", "Value", "As sent"), self._theme, self._pages))
-        query.setAccessibleName("Query parameters")
-        return query
+        titles = ("Name", "Value", "As sent")
+        return self._add_page(PairsView("Query parameters", titles, self._theme, self._pages))
 
     @cached_property
     def raw(self) -> BodyPane:

@@ -38,8 +38,7 @@ class HeadersTab(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._trailers: PairsView | None = None
-        self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
-        self.headers.setAccessibleName("Request headers")
+        self.headers = PairsView("Request headers", ("Name", "Value"), theme, self, COPY_HEADER)
         self.setFocusProxy(self.headers)
         self._line = line(self)
         self._column = vbox((self.headers, 1), self._line, inside=self, spacing=0, margins=0)
@@ -48,9 +47,9 @@ class HeadersTab(QWidget):
     def trailers(self) -> PairsView:
         """Created when first used: few requests have any."""
         if self._trailers is None:
-            self._trailers = PairsView(("Trailers", "Sent after the body"), self._theme, self, COPY_HEADER)
+            titles = ("Trailers", "Sent after the body")
+            self._trailers = PairsView("Trailers", titles, self._theme, self, COPY_HEADER)
             self._trailers.fitted.connect(self._fit_trailers)
-            self._trailers.setAccessibleName("Trailers")
             self._column.addWidget(self._trailers)
             order_tabs(self)
         return self._trailers
@@ -82,9 +81,8 @@ class InfoTab(PairsView):
     """`show_capture` fills it; the charset of a text is known only once the body was `read`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(("Property", "Value"), theme, parent)
+        super().__init__("Facts about the request", ("Property", "Value"), theme, parent)
         self.horizontalHeader().hide()
-        self.setAccessibleName("Facts about the request")
         self._shown: tuple[Capture, Mapping[str, str]] | None = None
         self._charset = ""
 
@@ -157,8 +155,7 @@ class TokensTab(QWidget):
     def code(self) -> CodeView:
         """Created when first used: few requests have tokens."""
         if self._code is None:
-            self._code = CodeView(self._theme, self)
-            self._code.setAccessibleName("Decoded tokens")
+            self._code = CodeView(self._theme, self, "Decoded tokens")
             self.setFocusProxy(self._code)
             self._column.addWidget(self._code, 1)
         return self._code

@@ -150,8 +150,7 @@ class ReplayEditor(SubmitDialog):
             json = self._request.body.text.lstrip()[:1] in ("{", "[")
             text.show_text(self._request.body.text, coloured_from=0 if json else None)
             return text
-        view = HexWidget(self.theme, tasks, self)
-        view.setAccessibleName("Original body as hexadecimal")
+        view = HexWidget(self.theme, tasks, self, "Original body as hexadecimal")
         view.setProperty("part", "edited")
         view.show_source(self._request.source)
         return view

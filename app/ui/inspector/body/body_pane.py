@@ -129,8 +129,7 @@ class BodyPane(QWidget):
         self.save = IconButton("download", f"Save {what} as…", theme, self)
         self.loader = BodyLoader(tasks, self)
         self.stack = QStackedWidget(self)
-        self.code = CodeView(theme, self.stack)
-        self.code.setAccessibleName(f"{what.capitalize()} as text")
+        self.code = CodeView(theme, self.stack, f"{what.capitalize()} as text")
         self.stack.addWidget(self.code)
         self.notices = BodyNotices(self.code, self.loader, theme, self)
         self.find_bar = FindBar(self.code, self.loader, theme, tasks, self, what=self._noun)
@@ -167,8 +166,7 @@ class BodyPane(QWidget):
     @cached_property
     def hex(self) -> HexWidget:
         """Made when it is first shown, as the states are: they would slow down the start of the window."""
-        view = HexWidget(self._theme, self._tasks, self.stack)
-        view.setAccessibleName(f"{self._what.capitalize()} as hexadecimal")
+        view = HexWidget(self._theme, self._tasks, self.stack, f"{self._what.capitalize()} as hexadecimal")
         self._add_page(view)
         return view
 

@@ -235,7 +235,7 @@ class CodeView(ReadOnlyText):
     menu_opening = Signal(object, object, object)
     """The view, its context menu, which listeners may extend, and a text cursor at the clicked position."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget, name: str = "Body as text") -> None:
         super().__init__(parent)
         self._theme = theme
         self._text = SearchableText()
@@ -244,7 +244,7 @@ class CodeView(ReadOnlyText):
         self.setProperty("part", "code")
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document().setDocumentMargin(6)
-        self.setAccessibleName("Body as text")
+        self.setAccessibleName(name)
         self.rows = CodeRows(self)
         self.folds = CodeFolds(self.rows)
         self._layout = CodeLayout(self.rows, theme.body_text)

@@ -40,7 +40,7 @@ COLUMNS = (32, 16, 8)
 class HexWidget(QAbstractScrollArea):
     """`show_source` shows a body. Dragging selects rows, Ctrl+C copies them."""
 
-    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, name: str = "Body as hexadecimal") -> None:
         super().__init__(parent)
         self._theme = theme
         self._tasks = tasks
@@ -53,7 +53,7 @@ class HexWidget(QAbstractScrollArea):
         """Bytes of a row."""
         self.notices = Toast(theme, self)
         self._text_size = TextSize(self, theme.body_text, self._set_font)
-        self.setAccessibleName("Body as hexadecimal")
+        self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().valueChanged.connect(self._repaint)
         self.horizontalScrollBar().valueChanged.connect(self._repaint)

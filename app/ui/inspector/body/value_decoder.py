@@ -64,8 +64,7 @@ class ValuePanel(QFrame):
         self.back = Button("Back", theme, self, kind="link", run=self._go_back)
         self.copy = IconButton("copy", "Copy this value", theme, self, run=self._copy)
         self.close_button = IconButton("close", "Close (Esc)", theme, self, run=self.close_panel)
-        self.code = CodeView(theme, self)
-        self.code.setAccessibleName("Value")
+        self.code = CodeView(theme, self, "Value")
         self.setFocusProxy(self.code)
         row = hbox(
             self.back,
