@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QSplitter, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_send_now
@@ -27,7 +27,7 @@ from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.layout import hbox, stack, vbox
 
 MERGE_MS = 100
 LOADED_MAX = 50
@@ -59,8 +59,7 @@ class DeliveriesTab(QWidget):
         self.resume.set_refusal(services.read_only)
         self._notice_bar = QFrame(self)
         self._split = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False, handleWidth=1)
-        self._pages = QStackedWidget(self)
-        self._blank, self._content = QWidget(self._pages), QWidget(self._pages)
+        self._blank, self._content = QWidget(self), QWidget(self)
         self._lay_out()
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
@@ -86,7 +85,7 @@ class DeliveriesTab(QWidget):
 
     @cached_property
     def empty(self) -> EmptyState:
-        empty = EmptyState("forward", "Not forwarded", "", self._theme, self._pages)
+        empty = EmptyState("forward", "Not forwarded", "", self._theme, self)
         empty.set_text_width(EMPTY_WIDTH)
         self._pages.addWidget(empty)
         return empty
@@ -278,6 +277,4 @@ class DeliveriesTab(QWidget):
         # The tab may be lower than an attempt, its body and the timeline are.
         scrolled = Scrolling(self._split, QSize(1, 1), self._content)
         vbox(self._notice_bar, (scrolled, 1), inside=self._content, spacing=0, margins=0)
-        for page in (self._blank, self._content):
-            self._pages.addWidget(page)
-        vbox(self._pages, inside=self, margins=0)
+        self._pages = stack(self._blank, self._content, inside=self)

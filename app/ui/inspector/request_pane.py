@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.clock import DAY_US, now_us
 from app.core.events import (
@@ -35,7 +35,7 @@ from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.layout import vbox
+from app.ui.widgets.layout import stack
 
 if TYPE_CHECKING:
     from app.ui.inspector.body.body_pane import BodyPane
@@ -182,9 +182,7 @@ class RequestPane(QFrame):
         self._latest = Latest(self, tasks, "detail: load")
         self._latest_mark = Latest(self, tasks, "detail: mark read")
         self.placeholder = Placeholder(theme, self)
-        self._stack = QStackedWidget(self)
-        self._stack.addWidget(self.placeholder)
-        vbox(self._stack, inside=self, margins=0)
+        self._stack = stack(self.placeholder, inside=self)
         self._deletion = DeletionWatcher(services, tasks, self)
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
@@ -212,7 +210,7 @@ class RequestPane(QFrame):
         if self._view is None:
             from app.ui.inspector.request_view import RequestView  # as the view itself
 
-            self._view = view = RequestView(self._services, self._theme, self._tasks, self._stack)
+            self._view = view = RequestView(self._services, self._theme, self._tasks, self)
             self._stack.addWidget(view)
             view.body.find_bar.set_words(self._words)
             view.mark(*self._marks)

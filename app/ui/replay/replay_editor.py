@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QSplitter, QStackedWidget, QTabBar, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QSplitter, QTabBar, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.delivery import RequestEdit
@@ -37,7 +37,7 @@ from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import bring_into_view, order_tabs
 from app.ui.widgets.headers_field import header_lines
 from app.ui.widgets.labels import label, plain_tooltip, show_or_hide
-from app.ui.widgets.layout import Stretch, fill, hbox, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, stack, vbox
 
 SIZE = QSize(1180, 800)
 LEAST_HEIGHT = 280
@@ -84,7 +84,6 @@ class ReplayEditor(SubmitDialog):
         self.close_button = self.make_close_button("Close")
         self.send = self.make_submit_button("Send", "send")
         self.tabs = QTabBar(self, drawBase=False, expanding=False)
-        self._pages = QStackedWidget(self)
         self._splitters: list[QSplitter] = []
         self._set_up_fields()
         self._lay_out()
@@ -180,8 +179,10 @@ class ReplayEditor(SubmitDialog):
             field.title.setFixedHeight(BAR_HEIGHT)
         url.header.addWidget(self.reset_line)
         bar = hbox((self.tabs, 1), self.show_original)
-        self._pages.addWidget(self._beside(self.headers, self.original_headers, self.headers.room_below))
-        self._pages.addWidget(self._beside(self.body_editor, self.original_body))
+        self._pages = stack(
+            self._beside(self.headers, self.original_headers, self.headers.room_below),
+            self._beside(self.body_editor, self.original_body),
+        )
         content = QWidget(self)
         vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2)
         split = self._split = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)

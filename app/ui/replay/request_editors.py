@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies import decompressor
 from app.core.bodies.charset import declared_codec
@@ -33,7 +33,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import FileDialog
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import FittingLabel, label, show_or_hide
-from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.layout import Stretch, hbox, stack, vbox
 from app.ui.widgets.text_fields import FormatJsonButton
 
 FILE_MAX = 16 * 1024 * 1024
@@ -112,9 +112,7 @@ class BodyEditor(QWidget):
         self.note = label("", "faint", self, wrap=True)
         self._error = label("", "error", self, wrap=True)
         self._error.hide()
-        self._pages = QStackedWidget(self)
-        self._pages.addWidget(self.edit)
-        self._pages.addWidget(self.hex)
+        self._pages = stack(self.edit, self.hex)
         bar = hbox((self.facts, 1), spacing=metrics.SPACE_1)
         for control in (self.format, self.wrap, self.choose, self.reset):
             control.setFixedHeight(BAR_HEIGHT)

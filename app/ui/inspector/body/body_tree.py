@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
 from app.core.bodies.node_tree import TOP
 from app.ui.inspector.body.body_source import BodySource, read_plain
@@ -16,7 +16,7 @@ from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import vbox
+from app.ui.widgets.layout import stack
 from app.ui.widgets.rows import NO_INDEX, Index
 
 
@@ -136,11 +136,8 @@ class BodyTreePane(SourceView):
         self.reason = label("", "muted", self, wrap=True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setMargin(metrics.SPACE_5)
-        self.stack = QStackedWidget(self)
-        self.stack.addWidget(view)
-        self.stack.addWidget(self.reason)
+        self.stack = stack(view, self.reason, inside=self)
         self.setFocusProxy(view)
-        vbox(self.stack, inside=self, margins=0)
 
     def show_nothing(self) -> None:
         self._show_reason("")
