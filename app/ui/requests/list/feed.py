@@ -190,12 +190,13 @@ class RequestFeed(QObject):
         self._tags = {endpoint.id: endpoint.tags for endpoint in self._endpoints.all()}
         self.head()
 
-    def head(self) -> None:
-        """Go to the newest request and follow new ones."""
+    def head(self, missing: str | None = None) -> None:
+        """Go to the newest request and follow new ones; `missing` is as for `Pager.head`."""
+        names = (missing, *self._new_requests.ids, *(item.id for item in self._waiting))
         self.following = True
         self._waiting.clear()
         self._new_requests.keep(set())
-        self.pager.head()
+        self.pager.head(min(filter(None, names), default=None))
 
     def tail(self) -> None:
         """Go to the oldest request."""
@@ -279,7 +280,7 @@ class RequestFeed(QObject):
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
-            self.pager.head()  # only the newest were kept: any other may be missing
+            self.pager.head(first_id(0))  # only the newest were kept: any other may be missing
             return
         rows = self.model.rowCount()
         most = FOLLOWED_ROWS if rows > FOLLOWED_ROWS + PAGE else None

@@ -85,6 +85,8 @@ class Pager(QObject):
         """Whether the last jump has not been read yet; whether that failed and is tried again in a moment."""
         self.busy = False
         """Whether the next older or newer page is being read."""
+        self._missing: str | None = None
+        """The oldest request known to be missing among the rows, until the newest page has been read."""
         self._late: list[Summary] = []
         """What arrived while a page is read, which may have been read without it."""
         self._model, self._captures = model, captures
@@ -102,8 +104,9 @@ class Pager(QObject):
         for reading in (self._jump, self._next_page):
             await reading.ended()
 
-    def head(self) -> None:
-        """Read the newest page."""
+    def head(self, missing: str | None = None) -> None:
+        """Read the newest page. `missing` is the oldest request that is not among the rows where it belongs."""
+        self._missing = min((one for one in (missing, self._missing) if one is not None), default=None)
         self._jump_by(self._read_head)
 
     def tail(self) -> None:
@@ -160,7 +163,7 @@ class Pager(QObject):
         times = self.scope.time_range
         page, ended = await self._read(before=times.top if times else None)
         self.jumping = False
-        self._model.reset(page, at_head=True, at_tail=ended)
+        self._show_head(page, ended)
         self.loaded.emit()
 
     async def _read(self, *, before: PageKey | None = None, after: PageKey | None = None) -> tuple[list[Summary], bool]:
@@ -168,6 +171,17 @@ class Pager(QObject):
         page = await self._captures.page(self.scope.endpoint_id, before=before, after=after, limit=PAGE)
         kept = self.scope.time_range.cut(page) if self.scope.time_range else page
         return kept, len(kept) < PAGE
+
+    def _show_head(self, page: list[Summary], ended: bool) -> None:
+        """Existing rows stay, so that selection and scroll position stay; only a gap replaces all rows."""
+        newest, oldest = self._model.newest_key(), self._model.oldest_key()
+        last = page[-1].id if page else ""
+        complete = self._model.at_head and (self._missing is None or last <= self._missing)
+        self._missing = None
+        if newest and oldest and complete and oldest.id <= last <= newest.id:
+            self._model.add_newer(page)
+        else:
+            self._model.reset(page, at_head=True, at_tail=ended)
 
     async def _read_tail(self) -> None:
         times = self.scope.time_range
@@ -294,8 +308,8 @@ class SearchPager(QObject):
         self._ended()
         self.search_queued()
 
-    def head(self) -> None:
-        """Search from the newest request on."""
+    def head(self, missing: str | None = None) -> None:
+        """Search from the newest request on, whatever is missing among the rows."""
         self.give_up()
         self._begin()
         self.jumping = self.busy = True

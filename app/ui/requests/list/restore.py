@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject
 
 from app.core.events import Subscriptions
+from app.core.ids import first_id
 from app.core.model import Summary
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.feed import RequestFeed
@@ -112,7 +113,7 @@ class ListRestorer(QObject):
             self._list.jumps.put_at(position.place)
         self._feed.loaded.emit()
         if reading and position.at_head:
-            self._reload()  # it may be about to find new requests
+            self._feed.pager.head()  # it may be about to find new requests
 
     def _reload(self) -> None:
         """Where it is, with what is back anywhere among the rows."""
@@ -122,4 +123,4 @@ class ListRestorer(QObject):
         if place is not None:
             self._list.jumps.scroll_to(place)
         else:
-            self._feed.head()
+            self._feed.head(first_id(0))

@@ -126,6 +126,36 @@ async def test_a_reader_who_scrolled_away_is_not_disturbed(shown: PageDesk) -> N
 
 
 @pytest.mark.slow
+async def test_going_to_the_top_keeps_the_rows_and_those_in_view_if_the_user_scrolls_on_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    await shown.fill(PAGE + 100)
+    await shown.reload()
+    shown.feed.pager.older()
+    await until(lambda: shown.model.rowCount() == PAGE + 100)
+    bar, page, go = shown.list.verticalScrollBar(), shown.desk.store.captures.page, asyncio.Event()
+    bar.setValue(20 * ROW)
+    for _ in range(3):
+        await shown.add()
+    await until(lambda: shown.feed.new_count == 3)
+
+    async def late(*args: Any, **options: Any) -> list[Summary]:
+        await go.wait()
+        return await page(*args, **options)
+
+    monkeypatch.setattr(shown.desk.store.captures, "page", late)
+    bar.setValue(0)
+    await until(lambda: shown.feed.pager.jumping)
+    bar.setValue(10 * ROW + 7)
+    seen = shown.list.scroll_place()
+    go.set()
+    await until(lambda: not shown.feed.pager.jumping)
+    await settle()
+    assert shown.model.rowCount() == PAGE + 103
+    assert shown.list.scroll_place() == seen
+    assert ordered(shown)
+
+
 async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
