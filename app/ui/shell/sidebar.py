@@ -118,7 +118,8 @@ class Sidebar(QFrame):
         self.setMaximumWidth(400)
         self.head = SidebarHead(services, theme, qt_events, stores, self)
         self.list = EndpointList(theme, self)
-        self.filter = EndpointFilter(theme, self)
+        self._filter_room = QWidget(self)
+        self.filter = EndpointFilter(theme, self._filter_room)
         self._pages = {
             DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
             ALL_REQUESTS: NavRow("all", "All requests", theme, self),
@@ -194,6 +195,7 @@ class Sidebar(QFrame):
         for row in self._pages.values():
             row.setFixedHeight(height)
         self.filter.offer(len(self._services.store.endpoints.all()), room=height != LEAST_PAGE_HEIGHT)
+        self._filter_room.setHidden(self.filter.isHidden())  # a layout would keep its margins
 
     def _mark(self, row: SidebarRow) -> None:
         """Check this row and no other."""
@@ -221,11 +223,13 @@ class Sidebar(QFrame):
     def _lay_out(self) -> None:
         pages = vbox(*self._pages.values(), spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2))
         tunnel = vbox(self.tunnel, margins=(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, 0))
+        around_filter = (metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)
+        hbox(self.filter, inside=self._filter_room, margins=around_filter)
         vbox(
             self.head,
             pages,
             self._endpoints_header(),
-            hbox(self.filter, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)),
+            self._filter_room,
             (self.list, 1),
             line(self),
             tunnel,

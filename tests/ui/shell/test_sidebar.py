@@ -18,6 +18,7 @@ from app.ui.shell.endpoint_list import OFFERED_ABOVE, DropLine
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED, StatusDot
 from app.ui.shell.sidebar_rows import EndpointRow
+from app.ui.theme import metrics
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.fields import Switch
 from tests.ui.desk import Desk, shown
@@ -218,6 +219,14 @@ class TestFilter:
             await desk.store.endpoints.update(ids[0], desk.store.endpoints.all()[0].draft())
             await until(window.sidebar.filter.isHidden)
             assert order_of(window) == ids[:1]
+
+    async def test_hidden_it_takes_no_room(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=OFFERED_ABOVE, plan=Plan.PRO) as (desk, window):
+            above = window.sidebar.list.y()
+            await desk.endpoint(name="One more")
+            await until(window.sidebar.filter.isVisible)
+            await settle()
+            assert window.sidebar.list.y() == above + window.sidebar.filter.height() + metrics.SPACE_2
 
 
 class TestOrder:
