@@ -7,7 +7,6 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Signal, Slot
@@ -30,9 +29,6 @@ from app.ui.requests.list.pager import just_above
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
 from app.ui.tasks import Tasks
-
-if TYPE_CHECKING:
-    pass
 
 STEP = 200
 """Requests in one go: a moment's work for the store."""
