@@ -88,7 +88,9 @@ class RequestView(QWidget):
 
     @cached_property
     def raw(self) -> BodyPane:
-        return self._add_page(BodyPane(self._theme, self._tasks, self._pages, what="request"))
+        raw = BodyPane(self._theme, self._tasks, self._pages, what="request")
+        raw.code.setAccessibleName("Request as received")
+        return self._add_page(raw)
 
     @cached_property
     def info(self) -> InfoTab:

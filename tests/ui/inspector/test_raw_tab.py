@@ -96,6 +96,7 @@ async def test_only_text_and_hex_are_offered_and_both_can_be_searched(shown: Pag
     raw = shown.detail.view.raw
     choices = [button.text() for button in raw.views.findChildren(QToolButton) if button.isVisible()]
     assert choices == ["Text", "Hex"]
+    assert raw.code.accessibleName() == "Request as received"
     raw.views.activated.emit("hex")
     await until(raw.hex.isVisible)
     shown.detail.open_find()
