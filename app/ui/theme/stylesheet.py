@@ -79,6 +79,7 @@ QToolButton:pressed { background: $pressed; }
 QToolButton:checked { background: $selection; color: $text; }
 QToolButton:focus { border-color: $accent; }
 QToolButton:disabled { color: $text_disabled; }
+QToolButton::menu-indicator { image: none; } /* of a button that has actions */
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox {
     background: $surface; border: 1px solid $border_strong; border-radius: ${radius}px; color: $text;

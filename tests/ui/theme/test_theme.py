@@ -22,6 +22,7 @@ from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
+from app.ui.widgets.view_actions import add_view_action
 
 AA = 4.5
 NON_TEXT = 3.0
@@ -214,6 +215,17 @@ def test_the_mark_in_the_window_fills_its_size(qapp: QApplication, size: int) ->
     middle, last = picture.width() // 2, picture.width() - 1
     edges = [(0, middle), (last, middle), (middle, 0), (middle, last)]
     assert [picture.pixelColor(x, y).alpha() for x, y in edges] == [255] * 4
+
+
+def test_a_button_with_an_action_looks_like_any_other(qapp: QApplication, qtbot: QtBot) -> None:
+    """Qt would mark it as one that opens a menu."""
+    theme, window = Theme(), QWidget()
+    theme.apply(qapp)
+    qtbot.addWidget(window)
+    plain, with_action = (IconButton("expand", "Open", theme, window) for _ in range(2))
+    add_view_action(with_action, "Copy", window.update)
+    window.show()
+    assert plain.grab().toImage() == with_action.grab().toImage()
 
 
 def test_text_keeps_the_theme_of_a_widget_made_before(qapp: QApplication, qtbot: QtBot) -> None:
