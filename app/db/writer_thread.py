@@ -351,6 +351,7 @@ class WrittenLater(Generic[T]):
             try:
                 self._writer.put(Job(lambda database: self._write(database, waiting), nothing, failed))
             except StorageUnavailableError as error:
+                self._is_closed = True  # the writer is
                 failed(error)
 
     async def close(self) -> None:
