@@ -50,6 +50,13 @@ def test_the_environment_may_name_the_store(monkeypatch: pytest.MonkeyPatch) -> 
     assert init_on(None)[1] == "postgresql://ann:secret@db/team"
 
 
+def test_without_an_address_it_asks_for_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOOKLINE_STORE", raising=False)
+    done = run("team", "init")
+    assert done.code == 2
+    assert done.err == "hookline: Say which store: hookline team init ADDRESS, or set HOOKLINE_STORE.\n"
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

@@ -60,6 +60,7 @@ def add_parser(commands: Commands) -> None:
         "address",
         metavar="ADDRESS",
         nargs="?",
+        default=None,
         help=f"the store, such as postgresql://USER@HOST/DATABASE; if omitted, the one that {STORE_VARIABLE} names",
     )
 
