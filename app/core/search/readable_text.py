@@ -9,6 +9,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterator
+from typing import TypedDict
 
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.languages import type_of
@@ -39,22 +40,28 @@ _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/= \t\r\n]")
 _TEXTS = ("text/", "message/", "multipart/")
 _TEXT_ENDINGS = ("json", "xml", "yaml", "x-www-form-urlencoded")
 
-Event = tuple[str, str]
-"""("begin", content type) of a part, ("text", a piece of its text), or ("end", "")."""
+
+class _Options(TypedDict):
+    """What a `ReadableText` is made with, besides its body."""
+
+    overlap: int
+    only_changed: bool
+    depth: int
 
 
-class MailParts:
-    """Decodes quoted-printable and base64 texts (RFC 2045) in mails and other bodies with parts, as text arrives.
-    `codec` is its charset, `content_type` that of the whole body.
+class Mail:
+    """Decodes quoted-printable and base64 texts (RFC 2045) in mails and other bodies with parts, as text arrives, and
+    the texts encoded in those. `codec` is its charset, `content_type` that of the whole body; `options` are those of
+    `ReadableText` for a part.
 
     They are found by the header that declares them, not by boundaries: mail providers put a mail into a form field, a
     part or a JSON string, where no boundary is declared.
     """
 
-    def __init__(self, content_type: str, codec: str) -> None:
+    def __init__(self, content_type: str, codec: str, options: _Options) -> None:
         boundary = declared_boundary(content_type) if "boundary" in content_type else None
         self._delimiters = [f"--{boundary}"] if boundary else []
-        self._codec = codec if codec == "latin-1" else "utf-8"
+        self._codec, self._options = codec if codec == "latin-1" else "utf-8", options
         self._text, self._at = "\n", 0
         self._examined, self._may_have_parts = 0, False
         self._part: _Part | None = None
@@ -64,17 +71,20 @@ class MailParts:
         """Whether the text can contain such a header."""
         return any(hint in text for hint in _HINTS)
 
-    def feed(self, text: str, final: bool) -> Iterator[Event]:
-        """The events found so far. Consume them all before feeding more."""
+    def feed(self, text: str, final: bool) -> Iterator[str]:
+        """The texts found so far. Consume them all before feeding more."""
         cut = max(0, self._at - LOOK_BACK)
         self._text, self._at = self._text[cut:] + text, self._at - cut
         self._may_have_parts = self.may_occur(self._text)
         before: tuple[int, bool] | None = None
         while before != (self._at, self._part is None):
             before = self._at, self._part is None
-            yield from self._inside(self._part, final) if self._part else self._outside(final)
+            if self._part:
+                yield from self._inside(self._part, final)
+            else:
+                self._outside(final)
 
-    def _outside(self, final: bool) -> Iterator[Event]:
+    def _outside(self, final: bool) -> None:
         text = self._text
         found = self._next_encoding()
         if found is None or self._examined >= PARTS_MAX:
@@ -95,8 +105,7 @@ class MailParts:
         if part.encoding in _CODECS and _is_text(part):
             if delimiter and delimiter not in self._delimiters:
                 self._delimiters = [*self._delimiters, delimiter][-DELIMITERS_MAX:]
-            self._part = _Part(part, self._codec, self._delimiters)
-            yield "begin", part.content_type
+            self._part = _Part(part, self._codec, self._delimiters, self._options)
 
     def _next_encoding(self) -> re.Match[str] | None:
         """Searches for a substring first: a pattern for the whole line would be tried at every character."""
@@ -119,18 +128,15 @@ class MailParts:
         stop = text.find("\n", line + 1)
         return text[line + 1 : stop].rstrip(), part_of(text[stop + 1 : end])
 
-    def _inside(self, part: _Part, final: bool) -> Iterator[Event]:
+    def _inside(self, part: _Part, final: bool) -> Iterator[str]:
         text, at = self._text, self._at
         match = part.end.search(text, at)
         stop = match.start() if match else len(text) if final else max(at, len(text) - part.end_length)
         ended = match is not None or final
-        piece = part.decode(text[at:stop], ended)
         self._at = stop
-        if piece:
-            yield "text", piece
         if ended:
             self._part = None
-            yield "end", ""
+        yield from part.feed(text[at:stop], ended)
 
 
 def _quoted_printable(data: bytes, final: bool) -> tuple[bytes, bytes]:
@@ -158,8 +164,9 @@ _CODECS = {"quoted-printable": _quoted_printable, "base64": _base64}
 class _Part:
     """A part being read, up to a match of `end`, which has at most `end_length` characters."""
 
-    def __init__(self, part: Part, codec: str, delimiters: list[str]) -> None:
+    def __init__(self, part: Part, codec: str, delimiters: list[str], options: _Options) -> None:
         self._content_type, self._codec = part.content_type, codec
+        self._overlap, self._inner = Overlap(options["overlap"]), ReadableText(part.content_type, **options)
         self._decode_bytes, self._pending = _CODECS[part.encoding], b""
         self._charset: codecs.IncrementalDecoder | None = None
         self.end, self.end_length = _NO_BASE64, 0
@@ -168,8 +175,15 @@ class _Part:
             self.end = re.compile(f"\n(?:{lines})" if lines else r"(?!)")
             self.end_length = max(map(len, delimiters), default=0) + 2
 
-    def decode(self, text: str, final: bool) -> str:
-        """The next piece of its text."""
+    def feed(self, text: str, final: bool) -> Iterator[str]:
+        """The next piece of its text, and the texts encoded in that."""
+        decoded = self._decode(text, final)
+        if decoded:
+            yield self._overlap.extend(decoded)
+        if decoded or final:
+            yield from self._inner.feed(decoded, final)
+
+    def _decode(self, text: str, final: bool) -> str:
         data, self._pending = self._decode_bytes(self._pending + text.encode(self._codec, "replace"), final)
         if self._charset is None:
             if not data:
@@ -248,7 +262,7 @@ class ReadableText:
         self._started, self._remaining = False, READ_MAX
         self._json_levels = [IncrementalDecoder(JSON_ESCAPES, overlap) for _ in range(JSON_LEVELS if overlap else 1)]
         self._values: dict[tuple[int, Notation], IncrementalDecoder] = {}
-        self._mails: dict[int, _Mail] = {}
+        self._mails: dict[int, Mail] = {}
 
     def feed(self, text: str, final: bool) -> Iterator[str]:
         """The texts found so far. Consume them all before feeding more."""
@@ -288,44 +302,14 @@ class ReadableText:
                 self._values[key] = self._decoder(notation)
             if key in self._values:
                 yield from self._values[key].feed(text, final)[1]
-        if level not in self._mails and (self._overlap or MailParts.may_occur(text)) and self._depth < MAIL_LEVELS:
-            self._mails[level] = _Mail(self._content_type, self._codec, self._overlap, self._only_changed, self._depth)
+        if level not in self._mails and (self._overlap or Mail.may_occur(text)) and self._depth < MAIL_LEVELS:
+            options = _Options(overlap=self._overlap, only_changed=self._only_changed, depth=self._depth + 1)
+            self._mails[level] = Mail(self._content_type, self._codec, options)
         if level in self._mails:
             yield from self._mails[level].feed(text, final)
 
     def _decoder(self, notation: Notation) -> IncrementalDecoder:
         return IncrementalDecoder(notation, self._overlap, self._only_changed)
-
-
-class _Mail:
-    """The texts of the parts of a mail, and the texts encoded in those."""
-
-    def __init__(self, content_type: str, codec: str, overlap: int, only_changed: bool, depth: int) -> None:
-        self._parts = MailParts(content_type, codec)
-        self._overlap, self._only_changed, self._depth = overlap, only_changed, depth + 1
-        self._pieces: list[str] = []
-        self._overlap_before = Overlap(overlap)
-        self._inner: ReadableText | None = None
-
-    def feed(self, text: str, final: bool) -> Iterator[str]:
-        for kind, content in self._parts.feed(text, final):
-            if kind == "begin":
-                self._overlap_before = Overlap(self._overlap)
-                self._inner = ReadableText(
-                    content, overlap=self._overlap, only_changed=self._only_changed, depth=self._depth
-                )
-            elif self._inner is None:
-                continue
-            elif kind == "end":
-                complete_text, self._pieces = "".join(self._pieces), []
-                if complete_text:
-                    yield complete_text
-                yield from self._inner.feed(complete_text, True)
-            elif self._overlap:
-                yield self._overlap_before.extend(content)
-                yield from self._inner.feed(content, False)
-            else:
-                self._pieces.append(content)
 
 
 def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
@@ -348,7 +332,7 @@ def _may_decode_further(text: str, changed: list[str]) -> bool:
 
 def _may_contain_encoded(text: str) -> bool:
     """Whether the text can contain encoded text other than JSON's escapes."""
-    return ENCODED_WORDS.may_occur(text) or PARAMETERS.may_occur(text) or MailParts.may_occur(text)
+    return ENCODED_WORDS.may_occur(text) or PARAMETERS.may_occur(text) or Mail.may_occur(text)
 
 
 def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -> Notation | None:

@@ -105,6 +105,13 @@ def test_what_stands_between_pieces_is_never_invented() -> None:
     assert reads("multipart/mixed; boundary=b", parts) == ["zo", "e"]
 
 
+def test_a_part_of_a_long_body_reads_as_that_of_a_short_one() -> None:
+    kind, text = "multipart/mixed; boundary=b", "=3D?utf-8?q?one?=3D =3D?utf-8?q?two?=3D"
+    body = f"--b\nContent-Transfer-Encoding: quoted-printable\n\n{text}\n--b--\n"
+    assert any("onetwo" in found for found in reads(kind, body))
+    assert any("onetwo" in found for found in ReadableText(kind, overlap=6).feed(body, True))
+
+
 def test_fields_in_utf8_beside_a_picture_are_read() -> None:
     sent = b'--b\r\nContent-Disposition: form-data; name="who"\r\n\r\nzo\xc3\xab\r\n--b\r\n\r\n\x89PNG\xff\xfe\r\n--b--'
     assert any(
