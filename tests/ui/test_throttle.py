@@ -1,12 +1,13 @@
-"""Merging bursts of calls."""
+"""Merging bursts of calls, and what is done while a widget is shown."""
 
 from __future__ import annotations
 
 from time import sleep
 
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.ui.throttle import REST, Throttle
+from app.ui.throttle import REST, Throttle, WhileShown
 
 
 def test_first_at_once_later_merged(qtbot: QtBot) -> None:
@@ -38,3 +39,21 @@ def test_what_takes_long_is_done_less_often(qtbot: QtBot) -> None:
     for _ in range(2):
         throttle.call()
     qtbot.waitUntil(lambda: len(fired) == 4, timeout=10 * REST)
+
+
+def test_done_at_once_when_shown_and_not_while_hidden(qtbot: QtBot) -> None:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    done: list[int] = []
+    WhileShown(20, widget, lambda: done.append(1))
+    qtbot.wait(60)
+    assert not done
+    for _ in range(2):
+        done.clear()
+        widget.show()
+        assert len(done) == 1
+        qtbot.waitUntil(lambda: len(done) > 2, timeout=2000)
+        widget.hide()
+        number = len(done)
+        qtbot.wait(60)
+        assert len(done) == number
