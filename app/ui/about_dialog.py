@@ -172,7 +172,8 @@ class AboutDialog(Dialog):
         self.base_url = CopyField("", theme, self, what="URL")
         self._show_base_url()
         self.installation = ElidedLabel(services.about.installation, "", self, Qt.TextElideMode.ElideMiddle)
-        self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
+        versions = " · ".join(f"{name} {version}" for name, version in self._versions())
+        self.built_on = label(versions, "", self, selectable=True)
         self.licences_button = Button("Licences", theme, self, run=self.show_licences)
         self.copy_button = Button("Copy diagnostics", theme, self, icon="copy", run=self.copy_diagnostics)
         self.status = label("", "success", self, wrap=True)
@@ -254,19 +255,17 @@ class AboutDialog(Dialog):
     def _header(self) -> QHBoxLayout:
         badge = QLabel(self)
         badge.setPixmap(mark(MARK))
-        self.version = label(f"Version {self._services.version}", "muted", self)
+        self.version = label(f"Version {self._services.version}", "muted", self, selectable=True)
         name = hbox(
             (label("Hookline", "display", self), 0, Qt.AlignmentFlag.AlignBaseline),
             (self.version, 1, Qt.AlignmentFlag.AlignBaseline),
             spacing=metrics.SPACE_2,
         )
         words = vbox(name, label(SENTENCE, "", self, wrap=True), label(RIGHTS, "small", self), spacing=6)
-        _selectable(self.version)
         return hbox((badge, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=metrics.SPACE_4)
 
     def _rows(self) -> QGridLayout:
         self.base_url.setAccessibleName("Capture URLs start with")
-        _selectable(self.built_on)
         grid = QGridLayout()
         grid.setHorizontalSpacing(metrics.SPACE_4)
         grid.setVerticalSpacing(metrics.SPACE_3)
@@ -284,7 +283,3 @@ class AboutDialog(Dialog):
             grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(widget, row, 1)
         return grid
-
-
-def _selectable(words: QLabel) -> None:
-    words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

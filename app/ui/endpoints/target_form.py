@@ -242,8 +242,7 @@ class TargetForm(Form):
             spacing=metrics.SPACE_5,
         )
         section.column.addLayout(checks)
-        self.preview = label("", "small", self, wrap=True)
-        self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.preview = label("", "small", self, wrap=True, selectable=True)
         self.preview.setAccessibleName("Sample of a forwarded URL")
         section.add(self.preview)
         return section

@@ -190,9 +190,8 @@ class InstallBox(QFrame):
     def __init__(self, how: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "field")
-        self.text = label(how, "", self, wrap=True)
+        self.text = label(how, "", self, wrap=True, selectable=True)
         self.text.setFont(mono_font())
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.copy = CopyButton(how, "command", theme, self)
         hbox(
             (self.text, 1),

@@ -25,8 +25,7 @@ class NoticeBox(QFrame):
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
         self._icon = IconLabel(16, theme, self, *(icon or TONE_ICONS[tone]))
-        self.text = label("", "", self, wrap=True)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text = label("", "", self, wrap=True, selectable=True)
         self.buttons = hbox(spacing=metrics.SPACE_2)
         hbox(
             (self._icon, 0, Qt.AlignmentFlag.AlignTop),

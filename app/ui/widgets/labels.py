@@ -17,12 +17,18 @@ _JOINER = "\u2060"
 _BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
 
 
-def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
-    """A plain-text label; `kind` is display, title, heading, strong, muted, small, faint, section or error."""
+def label(
+    text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap: bool = False, selectable: bool = False
+) -> QLabel:
+    """A plain-text label; `kind` is display, title, heading, strong, muted, small, faint, section or error. The mouse
+    selects a part of a `selectable` one, to be copied.
+    """
     result = QLabel(parent)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setText(text)
     result.setWordWrap(wrap)
+    if selectable:
+        result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if kind:
         result.setProperty("kind", kind)
     return result

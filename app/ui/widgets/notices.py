@@ -28,8 +28,7 @@ class NoticeText(QWidget):
         super().__init__(parent)
         self._line = FittingLabel(kind, self)
         self._advice = ElidedLabel("", "muted", self)
-        self._all = label("", "small" if kind == "small" else "", self, wrap=True)
-        self._all.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._all = label("", "small" if kind == "small" else "", self, wrap=True, selectable=True)
         self._all.hide()
         self.details = Button("Details", theme, self, kind="link", compact=True, run=self._toggle)
         self._text, self._open = "", False
