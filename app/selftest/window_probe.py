@@ -21,7 +21,7 @@ from app.ui.theme.theme import Theme
 
 PATIENCE_S, LOOK_S = 10.0, 0.005
 ICON_SIZE = 32
-CONTROLS = ("check", "chevron-down", "chevron-left", "chevron-right", "chevron-up", "dot")
+CONTROLS = ("check", "chevron-down", "chevron-left", "chevron-right", "chevron-up")
 
 
 class WindowProbe(QObject):
