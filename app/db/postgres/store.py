@@ -190,6 +190,7 @@ class Store(AnyStore):
             self._publish(DeliveriesQueued(target_ids=free, shown={}))
         if beat.dead or gone:
             self.retention.purge_soon()
+            self._eviction.wake()
             self._cleanup.wake()
             self._taking_over = asyncio.get_running_loop().create_task(self._end(gone), name="hookline-take-over")
 

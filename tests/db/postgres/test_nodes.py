@@ -22,6 +22,7 @@ from app.core.events import (
 )
 from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
+from app.core.sizes import KIB, MIB
 from app.db.postgres import nodes
 from app.db.postgres.store import Store
 from tests import factories
@@ -171,6 +172,24 @@ async def test_a_job_has_one_owner_and_another_when_that_one_dies(
     store.nodes._task = asyncio.create_task(store.nodes._live())
     await until(lambda: not store.nodes._owned)
     assert await store.nodes.claim("retention") is False
+
+
+async def test_a_node_makes_room_when_the_one_that_did_so_dies(
+    store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "BEAT_S", 0.05)
+    monkeypatch.setattr(nodes, "DEAD_S", 0.5)
+    draft = factories.draft(storage_limit=MIB, when_full="delete_oldest")
+    endpoint = await store.endpoints.create(draft)
+    await other.endpoints.look_again(endpoint.slug)
+    await stop_living(store)
+    await store._eviction.stop()  # it hangs
+    body = b"x" * (400 * KIB)
+    for _ in range(3):
+        await other.captures.add(factories.capture(body, endpoint_id=endpoint.id), body)
+    assert other.limits.exceeded() == [endpoint.id]
+    await until(lambda: not other.limits.exceeded(), 5)
+    assert "storage limits" in other.nodes._owned
 
 
 async def test_what_is_claimed_while_the_role_is_taken_away_and_given_back_has_one_owner(
