@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -20,7 +20,8 @@ from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.gui import Ready
 from app.server.capture import reader
-from app.server.capture.reader import Incoming
+from app.server.capture.head import Head
+from app.server.capture.reader import AnyBody, Incoming
 from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.tabs import BODY, DELIVERIES
@@ -33,6 +34,7 @@ SCHEMES: tuple[Choice, Choice] = ("light", "dark")
 MINUTE = 60_000_000
 
 D = TypeVar("D", bound=QDialog)
+_Body = TypeVar("_Body", bound=AnyBody)
 
 
 class Book:
@@ -65,7 +67,7 @@ class Book:
         try:
             for number, request in enumerate(requests):
                 if times:
-                    reader.Incoming = partial(Incoming, received_at=times[number])  # type: ignore[misc, assignment]
+                    reader.Incoming = _received_at(times[number])  # type: ignore[misc]
                 await self.send(endpoint, request)
         finally:
             reader.Incoming = Incoming  # type: ignore[misc]
@@ -200,6 +202,16 @@ class Book:
                 place = widget.pos() - self.window.mapToGlobal(QPoint(0, 0))
                 painter.drawPixmap(place, widget.grab())
         painter.end()
+
+
+def _received_at(at: int) -> type[Incoming[Any]]:
+    """Requests that arrive then."""
+
+    class Earlier(Incoming[_Body]):
+        def __init__(self, head: Head, head_size: int, body: _Body) -> None:
+            super().__init__(head, head_size, body, received_at=at)
+
+    return Earlier
 
 
 def _place(dialog: QDialog, window: QWidget, picture: QPixmap) -> None:
