@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.record import Record
-from app.core.search.parse import QUOTE, parse
+from app.core.search.parse import MAX_TEXT, QUOTE, parse
 from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, required
 
 
@@ -33,12 +33,12 @@ def words(query: Query | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.text for term in required(query) if isinstance(term, Word)))
 
 
-def literal(text: str, length_max: int) -> str:
-    """A search for the words of `text`, with their special characters escaped, cut to a maximum length."""
+def literal(text: str) -> str:
+    """A search for the words of `text`, with their special characters escaped, as many as fit into a search."""
     found = ""
     for word in text.split():
         candidate = f"{found} {quoted(word)}".strip()
-        if len(candidate) > length_max:
+        if len(candidate) > MAX_TEXT:
             break
         found = candidate
     return found

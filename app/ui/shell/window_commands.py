@@ -386,7 +386,7 @@ class PaletteSources(QObject):
     def search_entries(self, text: str) -> list[PaletteEntry]:
         """A search for the text, word for word; none for an empty text."""
         text = text.strip()
-        query = literal(text, self._page().filter.bar.line.maxLength())
+        query = literal(text)
         return [self._search_for(query, f"“{escape(text[:_SHOWN_MAX])}”")] if query else []
 
     def _endpoint(self, endpoint: Endpoint, key_names: KeyNames) -> PaletteEntry:
