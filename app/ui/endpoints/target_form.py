@@ -350,7 +350,8 @@ class TargetForms(QStackedWidget):
         super().__init__(parent)
         self._slug, self._theme = slug, theme
         self._forms: dict[TargetEdit, TargetForm] = {}
-        """In the order in which they were added, after `empty`."""
+        self._areas: dict[TargetEdit, FormScroll] = {}
+        """What the forms are in. PySide deletes an area that only Qt knows, with its form."""
         self._shown: TargetEdit | None = None
         self.addWidget(empty)
 
@@ -368,15 +369,18 @@ class TargetForms(QStackedWidget):
             form.load(item.draft)
             form.changed.connect(self.changed)
             form.state.pause_requested.connect(self.pause_requested)
-            self.addWidget(FormScroll(form, self))
+            area = self._areas[item] = FormScroll(form, self)
+            self.addWidget(area)
         return self._forms[item]
 
     def show_item(self, item: TargetEdit | None) -> None:
         """Show the form of `item`, or that there is none."""
-        if item is not None:
-            self.of(item)
         self._shown = item
-        self.setCurrentIndex(0 if item is None else 1 + list(self._forms).index(item))
+        if item is None:
+            self.setCurrentIndex(0)
+        else:
+            self.of(item)
+            self.setCurrentWidget(self._areas[item])
 
     def type_url(self) -> None:
         """Put the keyboard into the URL of the form that is shown."""

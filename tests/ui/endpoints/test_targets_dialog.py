@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
 
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.rules import FieldError
@@ -133,6 +135,18 @@ class TestSaving:
                 assert form.draft() == before[place].draft()
             assert not shown.dialog.has_changes()
             assert shown.dialog.save_button.toolTip() == "Nothing has changed."
+
+    async def test_the_forms_outlive_a_collection_of_garbage(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            for row in (0, 1):
+                shown.dialog.column.list.select_row(row)
+                for _ in range(2):
+                    await asyncio.sleep(0.05)
+                    gc.collect()
+                form = shown.dialog.forms.current()
+                assert form is not None
+                assert isValid(form)
+                assert form.isVisible()
 
     async def test_the_list_is_edited_by_keys_and_saved_at_once(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B, C) as shown:
