@@ -160,8 +160,6 @@ QProgressBar {
     text-align: center; color: transparent;
 }
 QProgressBar::chunk { background: $accent; border-radius: 3px; }
-QProgressBar[part="line"] { background: transparent; border-radius: 0; min-height: 2px; max-height: 2px; }
-QProgressBar[part="line"]::chunk { border-radius: 0; }
 """
 """Labels, buttons, fields and other controls."""
 

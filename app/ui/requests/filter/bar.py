@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
+from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import SenderCount
@@ -35,10 +35,12 @@ CHIPS_MAX = 12
 TEXT_MAX = 200
 """Maximum width in pixels of the text of a chip."""
 HEIGHT, GAP, CROSS = 22, 6, 10
+_LINE_HEIGHT = 2
 PATIENCE_MS = 120
 """A faster search shows nothing, so that nothing flickers while the user types."""
-SHARES = 1_000
-"""Steps of the progress line."""
+FRAME_MS = 33
+STEP, PART = 0.02, 0.3
+"""Movement per frame and length of the progress line, as shares of its width."""
 FRESH_S = 30.0
 """Seconds before the stored values are read again."""
 LONGEST = 100
@@ -140,7 +142,7 @@ class FilterBar(QFrame):
         self._error_row = QWidget(self)
         self.error = label("", "error", self._error_row, wrap=True)
         self.chips = ChipRow(theme, self)
-        self.progress = _ProgressLine(self)
+        self.progress = _ProgressLine(theme, self)
         self.fix = Button("Use it", theme, self, kind="link")
         self.stored = _StoredValues(services, tasks, self)
         self._suggested_for: tuple[str, int] | None = None
@@ -321,34 +323,61 @@ def _names(query: Query) -> list[tuple[int, int]]:
     return [(term.start, term.start + len(term.name) + 1) for term in filters]
 
 
-class _ProgressLine(QProgressBar):
+class _ProgressLine(QWidget):
     """Occupies its space even while nothing is shown."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setProperty("part", "line")
-        self.setTextVisible(False)
-        self.setAccessibleName("Searching")
-        keeps = self.sizePolicy()
-        keeps.setRetainSizeWhenHidden(True)
-        self.setSizePolicy(keeps)
-        self.hide()
+        self._theme = theme
+        self._place = 0.0
+        self._share: float | None = None
+        self._running = False
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
-        self._patience.timeout.connect(self.show)
+        self._frames = QTimer(self, interval=FRAME_MS)
+        self._patience.timeout.connect(self._frames.start)
+        self._frames.timeout.connect(self._move)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(_LINE_HEIGHT)
 
     def set_running(self, running: bool) -> None:
         """Start after a moment, or end."""
-        if not running:
-            self._patience.stop()
-            self.hide()
-        elif self.isHidden() and not self._patience.isActive():
-            self.set_share(None)
+        if running == self._running:
+            return
+        self._running = running
+        if running:
+            self._place, self._share = 0.0, None
             self._patience.start()
+        else:
+            self._patience.stop()
+            self._frames.stop()
+            self.update()
 
     def set_share(self, share: float | None) -> None:
         """The share searched, 0 to 1; None if unknown."""
-        self.setMaximum(0 if share is None else SHARES)
-        self.setValue(round((share or 0) * SHARES))
+        if share != self._share:
+            self._share = share
+            self.update()
+
+    def is_showing(self) -> bool:
+        """Whether anything is visible."""
+        return self._frames.isActive()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the moving part, or the share that is done."""
+        if not self.is_showing():
+            return
+        if self._share is None:
+            width = self.width() * PART
+            left = (self._place % 1.0) * (self.width() + width) - width
+        else:
+            left, width = 0.0, self.width() * self._share
+        QPainter(self).fillRect(QRectF(left, 0, width, self.height()), QColor(self._theme.tokens.accent))
+
+    @Slot()
+    def _move(self) -> None:
+        self._place += STEP
+        if self._share is None:
+            self.update()
 
 
 class _StoredValues(QObject):
