@@ -777,7 +777,9 @@ async def test_what_arrives_while_all_are_marked_read_stays_unread(shown: PageDe
 async def test_what_another_node_restores_is_back(shown: PageDesk) -> None:
     trash, added = shown.desk.store.trash, [await shown.add() for _ in range(4)]
     shown.page.open_request(added[1].id)
-    await until(lambda: shown.model.rowCount() == 4 and shown.detail.capture is not None)
+    opened = added[1].id  # the first that came was opened by itself
+    await until(lambda: shown.model.rowCount() == 4)
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == opened)
     listed = shown.ids()
     deletion = await trash.delete([one.id for one in added[:3]])
     await until(lambda: shown.ids() == listed[:1] and shown.detail.deleted)
