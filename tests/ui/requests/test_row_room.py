@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from app.ui.requests.list.delegate import NARROW, PROVIDER_LEFT, ROW, ground_of
+from app.ui.requests.list.delegate import NARROW, PROVIDER_LEFT, ROW, SIZE_GAP, ground_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -122,3 +123,19 @@ async def test_the_column_of_endpoints_follows_a_new_name(tmp_path: Path) -> Non
         before = names_end(shown)
         await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="A"))
         await until(lambda: names_end(shown) < before - 40)
+
+
+@pytest.mark.parametrize("month", [5, 11])
+async def test_a_date_stands_apart_from_the_size(month: int, shown: PageDesk) -> None:
+    await shown.add(received_at=int(datetime(2020, month, 28, tzinfo=UTC).timestamp()) * 1_000_000, read=True)
+    await until(lambda: shown.model.rowCount() == 1)
+    delegate, rect = shown.list.request_delegate, QRect(0, 0, WIDTH, ROW)
+    picture = QImage(WIDTH, ROW, QImage.Format.Format_RGB32)
+    option = QStyleOptionViewItem()
+    option.rect = rect
+    painter = QPainter(picture)
+    delegate.paint(painter, option, shown.model.index(0))
+    painter.end()
+    gap = picture.copy(delegate.time_rect(rect).left() - SIZE_GAP + 1, 4, 4, ROW - 8)
+    ground = gap.pixelColor(0, 0)
+    assert all(gap.pixelColor(x, y) == ground for x in range(gap.width()) for y in range(gap.height()))

@@ -196,6 +196,8 @@ def _drawn(mark: ProviderMark, tokens: Tokens, ratio: float) -> QPixmap:
 
 ROW = 32
 TIME_WIDTH, SIZE_WIDTH, STATE_WIDTH, MARK_WIDTH = 42, 56, 22, 24
+SIZE_GAP = 7
+"""Pixels of the size's column that stay free before the time: some dates are a little wider than their own column."""
 MARGIN = 12
 BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
 """Where method, provider's mark and title begin. The mark's place stays empty where nobody known sent a request: titles
@@ -341,7 +343,8 @@ class RequestDelegate(QStyledItemDelegate):
         if columns.size.width():
             if not summary.complete:
                 painter.setPen(QColor(tokens.warning))
-            painter.drawText(columns.size, flags, size_text(summary.size) if summary.complete else "cut off")
+            size = columns.size.adjusted(0, 0, -SIZE_GAP, 0)
+            painter.drawText(size, flags, size_text(summary.size) if summary.complete else "cut off")
 
     def _marks(self, painter: QPainter, columns: _Columns, summary: Summary, *, offer_star: bool) -> int:
         """Paint forwarding state, star and note; returns where the title must end."""
