@@ -199,7 +199,7 @@ class Listener:
                 selector.select()
 
 
-TOLD: tuple[type[Event], ...] = (
+SHARED_EVENTS: tuple[type[Event], ...] = (
     *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),
     *(
         DeletionPurged,
@@ -213,7 +213,8 @@ TOLD: tuple[type[Event], ...] = (
         Purged,
     ),
 )
-_KINDS = {kind.__name__: kind for kind in TOLD}
+"""The events that other nodes are told of."""
+_KINDS = {kind.__name__: kind for kind in SHARED_EVENTS}
 _READ = "SELECT number, node, events FROM notice WHERE number > ? ORDER BY number LIMIT 500"
 NOTICES_S = 0.05
 """How long events are collected for other nodes."""

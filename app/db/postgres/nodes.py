@@ -158,7 +158,7 @@ class TeamNodes(Nodes):
 
     def refused(self) -> None:
         """The role did not allow a write: own nothing until the next sign of life, which frees in the store what this
-        node owned. Whoever claims that marks what was being sent."""
+        node owned. The next owner of a target marks what was being sent to it."""
         self._is_refused = True
         self._lose_jobs()
 

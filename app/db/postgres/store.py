@@ -30,7 +30,7 @@ from app.db.deleting import LIMITS, Cleanup
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.part import Shared
 from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
-from app.db.postgres.follow import NOTICES_S, TOLD, Changes, Follower, Listener, write_notice
+from app.db.postgres.follow import NOTICES_S, SHARED_EVENTS, Changes, Follower, Listener, write_notice
 from app.db.postgres.nodes import Beat, TeamNodes
 from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
@@ -174,7 +174,7 @@ class Store(AnyStore):
     # -- what other nodes did ------------------------------------------------------------------------------------
 
     def _tell(self, event: Event) -> None:
-        if isinstance(event, TOLD):
+        if isinstance(event, SHARED_EVENTS):
             self._notices.add(event)
         self._publish_and_index(event)
 

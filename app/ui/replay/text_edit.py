@@ -1,4 +1,4 @@
-"""A plain editor with the font, size and wrapping of bodies, which colours JSON, or what else it is told."""
+"""A plain editor with the font, size and wrapping of bodies, which colours JSON, or another language."""
 
 from __future__ import annotations
 

@@ -380,7 +380,7 @@ class LinesFinder(ScanningFinder):
 
 
 class HexFinder(ScanningFinder):
-    """Searches the bytes as they were sent: Hex shows packed bodies packed."""
+    """Searches the bytes as they were sent: Hex does not decompress a body."""
 
     def __init__(self, hexes: HexWidget, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
         super().__init__(loader, tasks, parent)
