@@ -132,17 +132,11 @@ class TargetChanged(Event, frozen=True):
 
 
 class DeliveriesQueued(Event, frozen=True):
-    """Deliveries to these targets were queued again, by the user or unsent; `shown` is what the rows of their requests
-    show, by id."""
+    """Deliveries to these targets were queued again, by the user or unsent, or made due at once; `shown` is what the
+    rows of their requests show, by id."""
 
     target_ids: tuple[int, ...]
     shown: Mapping[str, DeliveryState]
-
-
-class DeliveryDue(Event, frozen=True):
-    """The user made a delivery that waited for its retry due at once."""
-
-    delivery: Delivery
 
 
 class ReplayChanged(Event, frozen=True):

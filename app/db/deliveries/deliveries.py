@@ -15,7 +15,7 @@ from peewee import SQL, Database, ModelSelect, fn
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import NoRoomError
-from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue
+from app.core.events import DeliveriesQueued, DeliveryChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target, TargetCounts
 from app.core.target_text import TargetTrouble
@@ -151,17 +151,7 @@ class Deliveries(Part):
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
         """Undo `begin` of deliveries that were not sent. Publishes DeliveriesQueued."""
-        query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
-        query = query.returning(DeliveryModel.seq)
-
-        def job(database: Database) -> list[_QueuedAgain]:
-            return _read_queued(database, [seq for (seq,) in query.tuples().execute(database)])
-
-        def after(queued: list[_QueuedAgain]) -> None:
-            self._tell_queued(queued)
-            self._removed_targets.check(one.target_id for one in queued)
-
-        await self._writer.run(job, after)
+        await self._requeue(DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids))))
 
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> bool:
         """Store an attempt without a response, which another one follows at once: `finish` ends both. If Hookline ends
@@ -308,15 +298,23 @@ class Deliveries(Part):
             self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
 
     async def send_now(self, delivery: Delivery) -> None:
-        """Make a delivery that waits for its retry due at once. Publishes DeliveryDue, unless it was sent meanwhile."""
+        """Make a delivery that waits for its retry due at once. Publishes DeliveriesQueued, unless it was sent
+        meanwhile."""
         waits = (DeliveryModel.state == "queued") & DeliveryModel.sending_at.is_null()
-        query = DeliveryModel.update(due_at=0).where(DeliveryModel.id == delivery.id, waits)
+        await self._requeue(DeliveryModel.update(due_at=0).where(DeliveryModel.id == delivery.id, waits))
 
-        def after(changed: int) -> None:
-            if changed:
-                self._publish(DeliveryDue(delivery=replace(delivery, due_at=0)))
+    async def _requeue(self, change: Any) -> None:
+        """Make this change of queued deliveries, which may be sent then."""
+        query = change.returning(DeliveryModel.seq)
 
-        await self._writer.run(query.execute, after)
+        def job(database: Database) -> list[_QueuedAgain]:
+            return _read_queued(database, [seq for (seq,) in query.tuples().execute(database)])
+
+        def after(queued: list[_QueuedAgain]) -> None:
+            self._tell_queued(queued)
+            self._removed_targets.check(one.target_id for one in queued)
+
+        await self._writer.run(job, after)
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""

@@ -16,7 +16,6 @@ from app.core.events import (
     DeletionPurged,
     DeliveriesQueued,
     DeliveryChanged,
-    DeliveryDue,
     EndpointRemoved,
     EndpointSaved,
     Purged,
@@ -152,7 +151,6 @@ class Forwarder:
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
-        self._subscriptions.add(DeliveryDue, self._due)
         self._subscriptions.add(DeliveryChanged, lambda event: self._unstorable.discard(event.delivery.id))
         self._failure_log.add_to(self._subscriptions)
         self._subscriptions.add(EndpointSaved, self._saved)
@@ -193,10 +191,6 @@ class Forwarder:
     def _queued(self, event: DeliveriesQueued) -> None:
         for target_id in event.target_ids:
             self._wake(target_id, requeued=True)
-
-    def _due(self, event: DeliveryDue) -> None:
-        if event.delivery.target_id is not None:
-            self._wake(event.delivery.target_id, requeued=True)
 
     def _wake_all_of(self, endpoint_ids: Collection[int], *, requeued: bool = False) -> None:
         """Something of these endpoints was changed or deleted. Those whose target was deleted send nothing more, and

@@ -19,7 +19,6 @@ from app.core.events import (
     Captured,
     DeliveriesQueued,
     DeliveryChanged,
-    DeliveryDue,
     EndpointRemoved,
     EndpointSaved,
     Purged,
@@ -425,7 +424,7 @@ class DeliveryPager(QObject):
         self.loaded.emit()
 
     def _subscribe(self) -> None:
-        for kind in (DeliveryDue, DeliveriesQueued, RequestsIdentified, RequestsDescribed, Purged):
+        for kind in (DeliveriesQueued, RequestsIdentified, RequestsDescribed, Purged):
             self._subscriptions.add(kind, self._elsewhere)
         self._subscriptions.add(DeliveryChanged, self._changed)
         self._subscriptions.add(Captured, self._captured)

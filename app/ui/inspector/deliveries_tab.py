@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QSplitter, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_send_now
-from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
+from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.ui.commands.command import menu_of
@@ -67,7 +67,6 @@ class DeliveriesTab(QWidget):
         self._split.splitterMoved.connect(self._sized)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeliveryChanged, self._changed)
-        self._subscriptions.add(DeliveryDue, self._changed)
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(TargetChanged, self._target_changed)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
@@ -197,7 +196,7 @@ class DeliveriesTab(QWidget):
             top = max(96, min(self.list.content_height(), round(height * LIST_SHARE)))
             self._split.setSizes([top, max(1, height - top)])
 
-    def _changed(self, event: DeliveryChanged | DeliveryDue) -> None:
+    def _changed(self, event: DeliveryChanged) -> None:
         if self._capture is not None and event.delivery.capture_id == self._capture.id:
             self._again.call()
 

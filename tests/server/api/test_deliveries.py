@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us, rfc3339
 from app.core.delivery import Delivery, Timing
-from app.core.events import Bus, DeliveriesQueued, DeliveryDue
+from app.core.events import Bus, DeliveriesQueued
 from app.core.ids import uuid7
 from app.core.model import DeliveryState, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
@@ -193,11 +193,11 @@ async def test_what_waits_is_listed_from_the_oldest_and_the_first_is_sent_now(de
     assert await listed(order="newest") == expected[::-1]
     told = problem(await desk.client.post(f"/deliveries/{rows[1].id}/send-now"), 409, "cannot-send-now")
     assert told["detail"] == "It waits for an older request, in order: send that one now."
-    events: list[DeliveryDue] = []
-    bus.subscribe(DeliveryDue, events.append)
+    events: list[DeliveriesQueued] = []
+    bus.subscribe(DeliveriesQueued, events.append)
     full = (await desk.client.post(f"/deliveries/{rows[0].id}/send-now")).json()
     assert (full["state"], full["due_at"], full["waits_for"]["text"]) == ("queued", None, "now")
-    assert [event.delivery.id for event in events] == [rows[0].id]
+    assert [event.shown for event in events] == [{rows[0].capture_id: DeliveryState.QUEUED}]
 
 
 async def test_a_replay_and_a_delivery_whose_target_is_gone_cannot_be_retried(desk: Desk) -> None:
