@@ -300,6 +300,18 @@ def wait_of(delivery: Delivery, target: Target | None, now_us: int) -> Wait | No
     return Wait(reason=reason)
 
 
+def no_retry(delivery: Delivery, target: Target | None) -> str | None:
+    """Why the user cannot retry it; None if it can be retried. `target` is the one that it is for, if that is still
+    there."""
+    if delivery.deleted:
+        return "Its request was deleted."
+    if delivery.replay_id is not None:
+        return "It is part of a replay. Replay the request again instead."
+    if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
+        return f"Only a delivery that failed or was not sent can be retried; this one is {delivery.state.value}."
+    return "Its target was removed." if target is None else None
+
+
 def no_send_now(delivery: Delivery, target: Target | None, now_us: int) -> str | None:
     """Why it cannot be made due at once; None if it can."""
     wait = wait_of(delivery, target, now_us)

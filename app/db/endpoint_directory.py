@@ -36,8 +36,9 @@ class EndpointDirectory:
     def by_id(self, endpoint_id: int) -> Endpoint | None:
         return self._by_id.get(endpoint_id)
 
-    def target(self, target_id: int) -> Target | None:
-        return self._targets.get(target_id)
+    def target(self, target_id: int | None) -> Target | None:
+        """None if there is no such target, or none is named."""
+        return None if target_id is None else self._targets.get(target_id)
 
     def require(self, endpoint_id: int) -> Endpoint:
         """Raises NotFoundError."""

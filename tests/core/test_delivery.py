@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.core.delivery import FAILURES, Delivery, FailureKind, WaitReason, no_send_now, short_result, wait_of
+from app.core.delivery import FAILURES, Delivery, FailureKind, WaitReason, no_retry, no_send_now, short_result, wait_of
 from app.core.model import DeliveryState
 from app.core.target import PausedBy
 from tests import factories
@@ -77,3 +77,14 @@ def test_the_older_request_can_be_named_otherwise() -> None:
     assert wait is not None
     assert (wait.reason, wait.request) == (WaitReason.ORDER, "older")
     assert wait.text("the request of 14:02") == "waits for the request of 14:02, in order"
+
+
+def test_what_cannot_be_retried_has_its_reason() -> None:
+    failed, target = replace(WAITING, state=DeliveryState.FAILED), factories.target("http://a/")
+    assert no_retry(failed, target) is None
+    assert no_retry(failed, None) == "Its target was removed."
+    assert no_retry(replace(failed, deleted=True), target) == "Its request was deleted."
+    told = "It is part of a replay. Replay the request again instead."
+    assert no_retry(replace(failed, replay_id="r"), target) == told
+    told = "Only a delivery that failed or was not sent can be retried; this one is queued."
+    assert no_retry(WAITING, target) == told

@@ -204,8 +204,7 @@ class Deliveries(Part):
         return await self._results.store(results, then_begin, cost)
 
     def _result(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]]) -> Result:
-        of_target = None if delivery.replay_id is not None else delivery.target_id
-        target = None if of_target is None else self._targets.by_id(of_target)
+        target = self._targets.by_id(None if delivery.replay_id is not None else delivery.target_id)
         number, pause_after = (None, 0) if target is None else (target.id, target.pause_after)
         return Result(delivery, made, number, pause_after)
 
@@ -403,13 +402,13 @@ def _job(target_id: int) -> str:
 
 
 def interrupt(
-    database: Database, which: Any, target_of: Callable[[int], Target | None]
+    database: Database, which: Any, target_of: Callable[[int | None], Target | None]
 ) -> tuple[list[Result], list[Stored]]:
     """Store the attempts of these deliveries that were being made as interrupted."""
     results = []
     for row in list(_deliveries().where(which).tuples().execute(database)):
         delivery = DELIVERY.record(row)
-        target = None if delivery.target_id is None else target_of(delivery.target_id)
+        target = target_of(delivery.target_id)
         attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
         results.append(Result(delivery, [(attempt, b"")], target_id=None, pause_after=0))
     return results, delivery_results.store(database, results, (), set())[0]

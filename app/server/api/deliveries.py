@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter, no_send_now
+from app.core.delivery import Delivery, DeliveryFilter, no_retry, no_send_now
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Record
@@ -136,8 +136,8 @@ class DeliveryCalls(Calls):
     @can_fail("cannot-retry")
     async def retry(self, request: web.Request) -> web.Response:
         """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
-        delivery, _ = await self._stored(request)
-        if reason := self._no_retry_reason(delivery):
+        delivery, endpoint = await self._stored(request)
+        if reason := no_retry(delivery, endpoint.target(delivery.target_id)):
             raise Problem("cannot-retry", reason)
         await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
         return await self._full(*await self._stored(request))
@@ -163,17 +163,6 @@ class DeliveryCalls(Calls):
             raise parameter_problem("replay", f"Several replays have an ID that starts with {given!r}.")
         # The deliveries of a replay are kept longer than the replay itself.
         return None, known[0] if known else given
-
-    def _no_retry_reason(self, delivery: Delivery) -> str | None:
-        if delivery.deleted:
-            return "Its request was deleted."
-        if delivery.replay_id is not None:
-            return "It is part of a replay. Replay the request again instead."
-        if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
-            return f"Only a delivery that failed or was not sent can be retried; this one is {delivery.state.value}."
-        if delivery.target_id is None or self._services.store.targets.by_id(delivery.target_id) is None:
-            return "Its target was removed."
-        return None
 
     async def _stored(self, request: web.Request) -> tuple[Delivery, Endpoint]:
         """The delivery that the path names and its endpoint, or a 404 problem."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Signal, Slot
@@ -10,11 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter, no_send_now
+from app.core.delivery import Delivery, DeliveryFilter, no_retry, no_send_now
 from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
 from app.ui.commands.command import CommandGroup, Commands, menu_of
-from app.ui.deliveries.words import no_retry
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
@@ -48,9 +48,12 @@ class DeliveryCommands(Commands):
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.cells: Callable[[Delivery], Sequence[str]] = lambda delivery: ()
         """What a copied row has after its time."""
+        self._target_of = services.store.targets.by_id
+        refusal = partial(self._refusal_of_all, self._refusal_of_retry)
+        refusal_of_now = partial(self._refusal_of_all, self._refusal_of_now)
         self.open = self.command("Open request\tEnter", "body", self._open)
-        self.retry = self.command("Retry", "retry", self._retry, self._no_retry, "Ctrl+R", changes=True)
-        self.send_now = self.command("Send now", "send", self._send_now, self._no_send_now, changes=True)
+        self.retry = self.command("Retry", "retry", self._retry, refusal, "Ctrl+R", changes=True)
+        self.send_now = self.command("Send now", "send", self._send_now, refusal_of_now, changes=True)
         name = "Retry all failed deliveries…"
         self.retry_all = self.command(
             "Retry all failed…",
@@ -75,7 +78,7 @@ class DeliveryCommands(Commands):
     def refresh(self) -> None:
         """Name and enable the commands for what is selected and listed now."""
         selected = self.selected()
-        failed = sum(map(self._can_retry, selected))
+        failed = sum(self._refusal_of_retry(one) is None for one in selected)
         self.retry.setText("Retry" if len(selected) <= 1 else f"Retry {count_of(failed, 'delivery', 'deliveries')}")
         self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
         super().refresh()
@@ -108,24 +111,21 @@ class DeliveryCommands(Commands):
         QGuiApplication.clipboard().setText(text)
         self.announced.emit(message)
 
-    def _can_retry(self, delivery: Delivery) -> bool:
-        return no_retry(delivery, self._services.store.targets.by_id) is None
-
-    def _no_retry(self) -> str | None:
-        """The reason of the first one, if none can be retried."""
-        selected = self.selected()
-        if any(self._can_retry(one) for one in selected):
-            return None
-        return no_retry(selected[0], self._services.store.targets.by_id) if selected else "No delivery is selected."
+    def _refusal_of_retry(self, delivery: Delivery) -> str | None:
+        return no_retry(delivery, self._target_of(delivery.target_id))
 
     def _refusal_of_now(self, delivery: Delivery) -> str | None:
-        target = None if delivery.target_id is None else self._services.store.targets.by_id(delivery.target_id)
-        return no_send_now(delivery, target, now_us())
+        return no_send_now(delivery, self._target_of(delivery.target_id), now_us())
 
-    def _no_send_now(self) -> str | None:
-        """The reason of the first one, if none can be sent now."""
-        refusals = [self._refusal_of_now(one) for one in self.selected()]
-        return None if None in refusals else next(iter(refusals), "No delivery is selected.")
+    def _refusal_of_all(self, refusal: Callable[[Delivery], str | None]) -> str | None:
+        """The reason of the first one that is selected, if it can be done with none."""
+        first = None
+        for one in self.selected():
+            reason = refusal(one)
+            if reason is None:
+                return None
+            first = first or reason
+        return first or "No delivery is selected."
 
     def _no_retry_all(self) -> str | None:
         which = self.listed() or DeliveryFilter()
@@ -145,9 +145,8 @@ class DeliveryCommands(Commands):
     def _copy_url(self) -> None:
         selected = self.selected()
         if len(selected) == 1:
-            target_id = selected[0].target_id
-            target = None if target_id is None else self._services.store.targets.by_id(target_id)
-            self.copy(selected[0].request_url(target), "Copied the target URL.")
+            url = selected[0].request_url(self._target_of(selected[0].target_id))
+            self.copy(url, "Copied the target URL.")
 
     def _copy_rows(self) -> None:
         """Tab-separated."""
@@ -157,7 +156,7 @@ class DeliveryCommands(Commands):
 
     @Slot()
     def _retry(self) -> None:
-        ids = tuple(one.id for one in self.selected() if self._can_retry(one))
+        ids = tuple(one.id for one in self.selected() if self._refusal_of_retry(one) is None)
         self._tasks.start(self._retry_deliveries(DeliveryFilter(delivery_ids=ids)), "deliveries: retry")
 
     @Slot()

@@ -71,7 +71,7 @@ class DeliveryModel(Rows[Delivery]):
     def __init__(
         self,
         endpoint_of: Callable[[int], Endpoint | None],
-        target_of: Callable[[int], Target | None],
+        target_of: Callable[[int | None], Target | None],
         theme: Theme,
         parent: QObject | None = None,
     ) -> None:
@@ -90,7 +90,7 @@ class DeliveryModel(Rows[Delivery]):
         return self._rows[row][1]
 
     def target(self, delivery: Delivery) -> Target | None:
-        return self._target_of(delivery.target_id) if delivery.target_id is not None else None
+        return self._target_of(delivery.target_id)
 
     def oldest(self) -> int | None:
         """The number of the last row."""

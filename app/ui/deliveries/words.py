@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from app.core.about import duration_text
 from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
@@ -28,10 +28,6 @@ INTERRUPTED_MEANS = (
     "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
     " may be a repeat. It does not use up a retry."
 )
-REQUEST_DELETED = "Its request was deleted."
-TARGET_DELETED = "Its target was deleted."
-REPLAY_ENDED = "Replays are not retried. Replay the request again."
-NOT_FAILED = "Only deliveries that failed or were not sent can be retried."
 
 
 def forwarding_words(state: State) -> str:
@@ -108,19 +104,6 @@ def paused_text(target: Target) -> str:
         failed = count_of(target.pause_after, "failed delivery", "failed deliveries")
         return f"Paused after {failed} in a row. Deliveries wait until you resume the target."
     return "This target is paused. Deliveries wait until you resume it."
-
-
-def no_retry(delivery: Delivery, target_of: Callable[[int], Target | None]) -> str | None:
-    """Why a delivery cannot be retried by the user; None if it can."""
-    if delivery.deleted:
-        return REQUEST_DELETED
-    if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
-        return NOT_FAILED
-    if delivery.replay_id is not None:
-        return REPLAY_ENDED
-    if delivery.target_id is None or target_of(delivery.target_id) is None:
-        return TARGET_DELETED
-    return None
 
 
 def timing_parts(attempt: Attempt) -> list[tuple[str, str, float]]:

@@ -182,12 +182,14 @@ def _height(row: Row) -> int:
     return ROW if row.attempt is not None or row.waiting else HEAD
 
 
-def rows_of(deliveries: Sequence[Delivery], attempts: Attempts, target_of: Callable[[int], Target | None]) -> list[Row]:
+def rows_of(
+    deliveries: Sequence[Delivery], attempts: Attempts, target_of: Callable[[int | None], Target | None]
+) -> list[Row]:
     """Deliveries to targets first, as they were queued; then replays, the last one first."""
     rows: list[Row] = []
     replays = [one for one in deliveries if one.replay_id is not None]
     for delivery in [*(one for one in deliveries if one.replay_id is None), *reversed(replays)]:
-        target = target_of(delivery.target_id) if delivery.target_id is not None else None
+        target = target_of(delivery.target_id)
         rows.append(Row(delivery, target, first=not rows))
         made = attempts.get(delivery.id, ())
         longest = max((one.ms for one in made), default=0.0)

@@ -9,12 +9,12 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QSplitter, QWidget
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_send_now
+from app.core.delivery import Attempt, Delivery, DeliveryFilter, no_retry, no_send_now
 from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.ui.commands.command import menu_of
-from app.ui.deliveries.words import no_retry, paused_text
+from app.ui.deliveries.words import paused_text
 from app.ui.inspector.attempt_list import AttemptList, Row, rows_of
 from app.ui.inspector.attempt_pane import AttemptPane
 from app.ui.services import Services
@@ -133,12 +133,14 @@ class DeliveriesTab(QWidget):
         self._listed = found
         self.counted.emit(len(found))
         if not found:
-            endpoint = self._endpoint_targets()
-            self.empty.text.setText(NONE_MADE if endpoint else NO_TARGET)
+            endpoint = (
+                None if self._capture is None else self._services.store.endpoints.by_id(self._capture.endpoint_id)
+            )
+            self.empty.text.setText(NONE_MADE if endpoint is not None and endpoint.targets else NO_TARGET)
             self._pages.setCurrentWidget(self.empty)
             return
         self._pages.setCurrentWidget(self._content)
-        self.list.show_rows(rows_of(found, self._attempts, self._target))
+        self.list.show_rows(rows_of(found, self._attempts, self._services.store.targets.by_id))
         self._show_notice()
         self._show_current()
         self._fit()
@@ -148,14 +150,6 @@ class DeliveriesTab(QWidget):
         super().showEvent(event)
         self._show_current()
         self._fit()
-
-    def _endpoint_targets(self) -> tuple[Target, ...]:
-        endpoints, capture = self._services.store.endpoints, self._capture
-        endpoint = endpoints.by_id(capture.endpoint_id) if capture is not None else None
-        return endpoint.targets if endpoint is not None else ()
-
-    def _target(self, target_id: int) -> Target | None:
-        return next((one for one in self._endpoint_targets() if one.id == target_id), None)
 
     def _show_current(self) -> None:
         row, capture = self.list.current_record(), self._capture
@@ -176,7 +170,7 @@ class DeliveriesTab(QWidget):
             return self._services.read_only
         if row.delivery.state is DeliveryState.QUEUED:
             return no_send_now(row.delivery, row.target, now_us())
-        return no_retry(row.delivery, self._target)
+        return no_retry(row.delivery, row.target)
 
     def _show_notice(self) -> None:
         paused = self._paused()

@@ -115,7 +115,7 @@ class FailureTable(DeliveriesView):
         ]
 
     def _target(self, delivery: Delivery) -> str:
-        return target_url(delivery, self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None)
+        return target_url(delivery, self._targets.by_id(delivery.target_id))
 
     def _paint_request(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
         look, text = look_of(delivery, None), _request(delivery)

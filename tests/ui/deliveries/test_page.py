@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery import Delivery, DeliveryFilter, no_retry
 from app.core.events import DeliveriesQueued, Event, RequestsDescribed, RequestsIdentified
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
@@ -40,7 +40,6 @@ from app.ui.deliveries.table import (
     DeliveryTable,
 )
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
-from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.inspector.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
@@ -101,7 +100,7 @@ class TestRows:
         assert (model.index(0, METHOD).data(), model.index(0, REQUEST).data()) == ("POST", "/orders")
         tooltip = str(model.index(0, DETAIL).data(Qt.ItemDataRole.ToolTipRole))
         assert tooltip.replace("\n", " ").endswith("deleted before it was sent: its retention ended.")
-        assert no_retry(model.record(0), desk.store.targets.by_id) == REQUEST_DELETED
+        assert no_retry(model.record(0), model.target(model.record(0))) == "Its request was deleted."
         (message,) = desk.messages.waiting()
         assert message.text == "2 requests were deleted before they were sent."
         await expired(desk.store, endpoint, 1)
@@ -611,7 +610,7 @@ class TestCommands:
         await open_with(window, 3)
         page = window.deliveries
         page.table.selectRow(0)
-        assert page.commands.retry.reason == NOT_FAILED
+        assert page.commands.retry.reason.startswith("Only a delivery that failed or was not sent can be retried")
         assert not page.retry_selected.isVisible()
         page.table.selectAll()
         assert page.retry_selected.text() == "Retry 2 deliveries"

@@ -6,14 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import TRIGGERS, Attempt, AttemptTrigger, FailureKind
-from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule, Target
 from app.ui.deliveries.words import (
-    REPLAY_ENDED,
-    TARGET_DELETED,
     attempt_text,
     next_text,
-    no_retry,
     paused_text,
     result_of,
     status_text,
@@ -64,15 +60,6 @@ def test_a_paused_target_says_who_paused_it() -> None:
     target = Target(url="http://a/", id=1, endpoint_id=1, pause_after=1, paused=PausedBy.FAILURES)
     assert paused_text(target).startswith("Paused after 1 failed delivery in a row.")
     assert "Paused after" not in paused_text(replace(target, paused=PausedBy.USER))
-
-
-def test_what_cannot_be_retried_has_its_reason() -> None:
-    failed = replace(factories.queued().delivery, state=DeliveryState.FAILED, target_id=1)
-    target = Target(url="http://a/", id=1, endpoint_id=1)
-    assert no_retry(failed, {1: target}.get) is None
-    assert no_retry(failed, {2: target}.get) == TARGET_DELETED
-    assert no_retry(replace(failed, target_id=None), {1: target}.get) == TARGET_DELETED
-    assert no_retry(replace(failed, replay_id="r"), {1: target}.get) == REPLAY_ENDED
 
 
 def test_a_retry_is_counted_against_what_its_target_allows() -> None:

@@ -28,7 +28,7 @@ from app.core.delivery import (
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, Target, TargetDraft
 from app.core.text import exact_time
-from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED, paused_text
+from app.ui.deliveries.words import INTERRUPTED_MEANS, paused_text
 from app.ui.inspector.attempt_list import AttemptRows, Attempts, row_words, rows_of
 from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.tabs import DELIVERIES
@@ -142,7 +142,11 @@ async def test_an_attempt_keeps_the_url_that_it_was_sent_to(tmp_path: Path) -> N
         await shown.desk.store.targets.update(target.id, TargetDraft(url="http://127.0.0.1:9/moved"))
         await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
         await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
-        assert tab.pane.copy_url.text_to_copy == made.url != delivery.request_url(tab._target(target.id))
+        assert (
+            tab.pane.copy_url.text_to_copy
+            == made.url
+            != delivery.request_url(shown.desk.store.targets.by_id(target.id))
+        )
 
 
 async def test_the_attempts_of_a_delivery_below_many_are_read_when_it_is_selected(
@@ -367,7 +371,10 @@ async def test_only_failed_deliveries_to_targets_can_be_retried(tmp_path: Path) 
         await until(lambda: len(words(tab)) == 4 and words(tab)[0].startswith("Failed"))
         choose(tab, 3)
         assert tab.pane.retry.isVisible()
-        assert (tab.pane.retry.isEnabled(), tab.pane.retry.toolTip()) == (False, REPLAY_ENDED)
+        assert (tab.pane.retry.isEnabled(), tab.pane.retry.toolTip()) == (
+            False,
+            "It is part of a replay. Replay the request again instead.",
+        )
         choose(tab, 1)
         assert tab.pane.retry.isEnabled()
         tab.pane.retry.click()
