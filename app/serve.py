@@ -12,11 +12,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
+import msgspec
+
 from app.application import Application
 from app.cli.options import ServeOptions
 from app.cli.output import Output, local_seconds, visible
 from app.core.curl import ready_curl
-from app.core.delivery_text import news_of
 from app.core.errors import (
     DamagedDatabaseError,
     FolderInUseError,
@@ -37,6 +38,8 @@ from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import json_line, write_log
+from hookline.decoding import convert
+from hookline.records import DeliverySummary
 from hookline.running import ApiAddress
 
 GRANTED = b"\n"
@@ -280,9 +283,7 @@ class Tail:
     """Prints a line for each captured request, and for each attempt of a delivery."""
 
     def __init__(self, application: Application) -> None:
-        from app.cli.commands.tail import delivery_line  # start-up time: without --tail nothing needs it
-
-        self._endpoints, self._out, self._delivery_line = application.store.endpoints, Output(), delivery_line
+        self._endpoints, self._out = application.store.endpoints, Output()
         application.bus.subscribe(Captured, self._show)
         application.bus.subscribe(DeliveryChanged, self._show_delivery)
 
@@ -292,9 +293,13 @@ class Tail:
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
 
     def _show_delivery(self, event: DeliveryChanged) -> None:
+        from app.cli.commands.tail import delivery_line  # start-up time: without --tail nothing needs it
+        from app.server.api.serializers import delivery_summary_out  # as above
+
         endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
-        target = endpoint.target(event.delivery.target_id) if endpoint is not None else None
-        _say(self._delivery_line(self._out, news_of(event.delivery, target)))
+        if endpoint is not None:
+            told = msgspec.to_builtins(delivery_summary_out(event.delivery, endpoint))
+            _say(delivery_line(self._out, convert(told, DeliverySummary)))
 
 
 def _say(line: str) -> None:

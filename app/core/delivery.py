@@ -239,6 +239,11 @@ def result_text(failure: FailureKind | None, status: int | None) -> str:
     return FAILURES[failure or FailureKind.STATUS]
 
 
+def reason_text(error: str | None, next_step: str | None) -> str:
+    """Why a delivery's last attempt failed, and until when it is retried or why it is not; empty if it did not fail."""
+    return " ".join(filter(None, (error, next_step)))
+
+
 class WaitReason(StrEnum):
     """NEXT: for nothing, it is sent as soon as its target has room. ORDER: for an older delivery to the same target."""
 

@@ -19,9 +19,7 @@ from app.cli.call import LocalCall
 from app.cli.commands.tail import delivery_line, tail, terminal_line, wait
 from app.cli.errors import CliError
 from app.cli.output import Output, cell_count
-from app.core.delivery_text import DeliveryNews
-from app.core.model import DeliveryState
-from hookline.records import Summary
+from hookline.records import DeliverySummary, Summary
 from tests.cli.conftest import WAIT_S, Following, Program, Run, services
 from tests.cli.sending import send
 from tests.cli.target_server import serving
@@ -320,12 +318,12 @@ def test_a_line_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -
     [
         ({"state": "delivered", "status": 200}, "\x1b[32m200 in 12 ms\x1b[0m"),
         (
-            {"state": "delivered", "status": 204, "attempts": 3, "replay": True},
+            {"state": "delivered", "status": 204, "attempt_count": 3, "replay": "r"},
             "\x1b[32m204 in 12 ms, attempt 3 (replay)\x1b[0m",
         ),
         ({"state": "queued", "error": "No\x1b."}, "\x1b[31mfailed in 12 ms: No\\x1b. Next attempt now.\x1b[0m"),
         ({"state": "failed", "error": "No.", "next_step": "Not so."}, "\x1b[31mfailed in 12 ms: No. Not so.\x1b[0m"),
-        ({"state": "failed", "error": "No.", "replay": True}, "\x1b[31mfailed in 12 ms (replay): No.\x1b[0m"),
+        ({"state": "failed", "error": "No.", "replay": "r"}, "\x1b[31mfailed in 12 ms (replay): No.\x1b[0m"),
         (
             {"state": "not_sent", "error": "The stored body is damaged.", "ms": None},
             "\x1b[33mnot sent: The stored body is damaged.\x1b[0m",
@@ -339,10 +337,10 @@ def test_a_delivery_has_a_colour_and_keeps_its_result(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     out = Output(out=Terminal())  # type: ignore[arg-type]
-    values = {"method": "POST", "url": "http://localhost:3000/" + "x" * 99, "attempts": 1, "ms": 12.0, **fields}
-    news = DeliveryNews(**{**values, "state": DeliveryState(values["state"])})
-    assert delivery_line(out, news) == f"--> POST {values['url']} {result}"
-    assert delivery_line(out, news, 20) == f"--> POST http://localhost:3000/xxxxxxxxx… {result}"
+    values = {"method": "POST", "url": "http://localhost:3000/" + "x" * 99, "attempt_count": 1, "ms": 12.0, **fields}
+    delivery = DeliverySummary(**{**dict.fromkeys(DeliverySummary.__struct_fields__), **values})
+    assert delivery_line(out, delivery) == f"--> POST {values['url']} {result}"
+    assert delivery_line(out, delivery, 20) == f"--> POST http://localhost:3000/xxxxxxxxx… {result}"
 
 
 def test_a_line_has_colours_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:

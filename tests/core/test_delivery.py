@@ -1,4 +1,4 @@
-"""How an attempt ended, what a queued delivery waits for, and why it cannot be sent now: in words."""
+"""How an attempt ended, what a queued delivery waits for, and why it cannot be sent now or retried: in words."""
 
 from __future__ import annotations
 

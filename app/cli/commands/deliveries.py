@@ -23,8 +23,7 @@ from app.cli.identifiers import (
 from app.cli.output import GREEN, RED, YELLOW, Output, brief_time, state_text, when_text, write_bytes
 from app.cli.table import Column, print_table
 from app.core.clock import microseconds
-from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason
-from app.core.delivery_text import reason_text
+from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason, reason_text
 from app.core.text import count_of, ms_text, size_text, time_text
 
 if TYPE_CHECKING:

@@ -23,16 +23,18 @@ from app.cli.output import (
     cell_count,
     cut_to_cells,
     seconds_text,
+    state_text,
     terminal_cells,
     until_closed,
     visible,
     when_text,
 )
 from app.core.clock import microseconds, now_us
-from app.core.delivery_text import DeliveryNews, result_text
-from app.core.model import DeliveryState
+from app.core.delivery import reason_text
 from app.core.raw_request import below_slug
+from app.core.retry import wait_text
 from app.core.target_text import paused_text, resume_advice
+from app.core.text import ms_text
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
@@ -213,12 +215,11 @@ class Follower:
         if out.as_json:
             out.json_line(answer.json)
             return
-        news = news_of_record(delivery)
         if out.terminal:
-            line = delivery_line(out, news, terminal_cells())
+            line = delivery_line(out, delivery, terminal_cells())
         else:
-            fields = (ARROW, delivery.request, delivery.endpoint, news.method, news.url)
-            line = "\t".join(map(visible, (*fields, result_text(news, now_us()))))
+            fields = (ARROW, delivery.request, delivery.endpoint, delivery.method, delivery.url)
+            line = "\t".join(map(visible, (*fields, result_text(delivery))))
         print(line, file=out.out, flush=True)
 
 
@@ -279,33 +280,35 @@ def _padded(text: str, cells: int) -> str:
     return blank + shown if cells < 0 else shown + blank
 
 
-def news_of_record(delivery: DeliverySummary) -> DeliveryNews:
-    due_at = delivery.due_at
-    return DeliveryNews(
-        method=delivery.method,
-        url=delivery.url,
-        state=DeliveryState(delivery.state),
-        attempts=delivery.attempt_count,
-        due_at=0 if due_at is None else microseconds(due_at),
-        ms=delivery.ms,
-        status=delivery.status,
-        error=delivery.error,
-        next_step=delivery.next_step,
-        replay=delivery.replay is not None,
-    )
+def result_text(delivery: DeliverySummary) -> str:
+    """`200 in 12 ms`; `failed in 2.0 ms: Nothing is listening at localhost:3000 (connection refused). Next attempt in
+    1.5 s.`"""
+    took = "" if delivery.ms is None else f" in {ms_text(delivery.ms)}"
+    replay = "" if delivery.replay is None else " (replay)"
+    if delivery.state == "delivered":
+        again = f", attempt {delivery.attempt_count}" if delivery.attempt_count > 1 else ""
+        return f"{delivery.status}{took}{again}{replay}"
+    if delivery.state == "queued" and delivery.error is None:
+        return "queued again"
+    next_step = delivery.next_step
+    if delivery.state == "queued":
+        wait_us = 0 if delivery.due_at is None else microseconds(delivery.due_at) - now_us()
+        next_step = f"Next attempt {f'in {wait_text(wait_us)}' if wait_us > 0 else 'now'}."
+    failed = "failed" if delivery.state == "queued" else state_text(delivery.state)
+    return f"{failed}{took}{replay}: {reason_text(delivery.error, next_step)}"
 
 
-def delivery_line(out: Output, news: DeliveryNews, width: int | None = None) -> str:
+def delivery_line(out: Output, delivery: DeliverySummary, width: int | None = None) -> str:
     """`--> POST http://localhost:3000/ 200 in 12 ms`, the result in its colour. The URL is cut where that keeps the
     line within `width` cells; the result never."""
-    result = visible(result_text(news, now_us()))
-    start, url = f"{ARROW} {visible(news.method)} ", visible(news.url)
+    result = visible(result_text(delivery))
+    start, url = f"{ARROW} {visible(delivery.method)} ", visible(delivery.url)
     if width is not None:
         url = cut_to_cells(url, max(URL_CELLS, width - cell_count(start) - cell_count(result) - 1))
-    if news.state is DeliveryState.DELIVERED:
+    if delivery.state == "delivered":
         result = out.style(result, GREEN)
-    elif news.error is not None:
-        result = out.style(result, YELLOW if news.state is DeliveryState.NOT_SENT else RED)
+    elif delivery.error is not None:
+        result = out.style(result, YELLOW if delivery.state == "not_sent" else RED)
     return f"{start}{url} {result}"
 
 

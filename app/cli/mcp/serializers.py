@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from app.core.clock import microseconds, rfc3339
-from app.core.delivery_text import reason_text
+from app.core.delivery import reason_text
 from app.core.gist.words import MORE, shortened
 from app.core.redaction.in_text import redacted_headers, redacted_text, redacted_url
 from hookline.records import Attempt, Delivery, Endpoint, RequestHead, Status, Summary

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.delivery import Delivery, DeliveryFilter
-from app.core.delivery_text import reason_text
+from app.core.delivery import Delivery, DeliveryFilter, reason_text
 from app.core.events import (
     Captured,
     DeliveriesQueued,

@@ -14,8 +14,16 @@ from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.text import is_binary
 from app.core.clock import now_us
-from app.core.delivery import RESPONSE_REMOVED, Attempt, Delivery, FailureKind, WaitReason, trigger_text, wait_of
-from app.core.delivery_text import reason_text
+from app.core.delivery import (
+    RESPONSE_REMOVED,
+    Attempt,
+    Delivery,
+    FailureKind,
+    WaitReason,
+    reason_text,
+    trigger_text,
+    wait_of,
+)
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
 from app.core.target import Target
