@@ -4,7 +4,7 @@ is wrong with the others."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from msgspec.structs import replace
@@ -40,20 +40,13 @@ class Targets(Part):
     async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
         """Raises InvalidFieldsError too."""
         self._directory.require(endpoint_id)
-        draft = replace(draft, url=full_url(draft.url))
-        await self._check_draft(draft)
-
-        def job(database: Database) -> tuple[int, tuple[Target, ...]]:
-            return insert_target(database, endpoint_id, draft), targets_of(database, endpoint_id)
-
-        number, targets = await self._writer.run(job, lambda found: self._changed(endpoint_id, found[1], found[0]))
-        return next(target for target in targets if target.id == number)
+        draft = await self._checked(draft)
+        return await self._change(endpoint_id, lambda database: insert_target(database, endpoint_id, draft))
 
     async def update(self, target_id: int, draft: TargetDraft) -> Target:
         """Raises InvalidFieldsError too."""
         target = self._require(target_id)
-        draft = replace(draft, url=full_url(draft.url))
-        await self._check_draft(draft, target)
+        draft = await self._checked(draft, target)
         return await self._update(target, from_target_draft(draft), at_once=draft != target.draft())
 
     async def move(self, target_id: int, position: int) -> None:
@@ -62,7 +55,7 @@ class Targets(Part):
         wrong = position_error(position, len(endpoint.targets))
         check_fields([FieldError(field="position", message=wrong)] if wrong else [])
 
-        def job(database: Database) -> tuple[Target, ...]:
+        def move(database: Database) -> int:
             ids = [target.id for target in targets_of(database, endpoint.id)]
             if target_id not in ids:
                 raise _not_found()
@@ -70,9 +63,9 @@ class Targets(Part):
             ids.insert(position - 1, target_id)
             for place, number in enumerate(ids, 1):
                 TargetModel.update(position=place).where(TargetModel.id == number).execute(database)
-            return targets_of(database, endpoint.id)
+            return target_id
 
-        await self._writer.run(job, lambda targets: self._changed(endpoint.id, targets, target_id))
+        await self._change(endpoint.id, move)
 
     async def delete(self, target_id: int) -> None:
         """End what is queued for it: not sent, or failed if there was an attempt. Those that ended stay."""
@@ -83,7 +76,7 @@ class Targets(Part):
             return targets_of(database, target.endpoint_id)
 
         def after(targets: tuple[Target, ...]) -> None:
-            self._changed(target.endpoint_id, targets, None)
+            self._changed(target.endpoint_id, targets)
             self._removed.check([target_id])
 
         await self._writer.run(job, after)
@@ -103,31 +96,41 @@ class Targets(Part):
             return
         paused = replace(target, paused=PausedBy.FAILURES)
         endpoint = self._directory.require(target.endpoint_id)
-        self._changed(endpoint.id, tuple(paused if one.id == target_id else one for one in endpoint.targets), target_id)
+        self._changed(endpoint.id, tuple(paused if one.id == target_id else one for one in endpoint.targets), paused)
 
     async def _update(self, target: Target, columns: dict[str, object], *, at_once: bool = False) -> Target:
         """`at_once`: what waits for its retry waits no longer."""
 
-        def job(database: Database) -> tuple[Target, ...]:
+        def update(database: Database) -> int:
             if at_once:
                 _make_due(database, target.id)
             if not TargetModel.update(**columns).where(TargetModel.id == target.id).execute(database):
                 raise _not_found()
-            return targets_of(database, target.endpoint_id)
+            return target.id
 
-        targets = await self._writer.run(job, lambda found: self._changed(target.endpoint_id, found, target.id))
-        return next(one for one in targets if one.id == target.id)
+        return await self._change(target.endpoint_id, update)
 
-    def _changed(self, endpoint_id: int, targets: tuple[Target, ...], target_id: int | None) -> None:
+    async def _change(self, endpoint_id: int, change: Callable[[Database], int]) -> Target:
+        """Make a change, which returns the number of the target that it changes; that target."""
+
+        def job(database: Database) -> tuple[tuple[Target, ...], Target]:
+            number = change(database)
+            targets = targets_of(database, endpoint_id)
+            return targets, next(one for one in targets if one.id == number)
+
+        _, target = await self._writer.run(job, lambda found: self._changed(endpoint_id, *found))
+        return target
+
+    def _changed(self, endpoint_id: int, targets: tuple[Target, ...], target: Target | None = None) -> None:
+        """These are the endpoint's targets now, of which `target` was changed."""
         endpoint = self._directory.by_id(endpoint_id)
         if endpoint is None:
             return
         endpoint = replace(endpoint, targets=targets)
         self._directory.keep(endpoint)
         self._publish(EndpointSaved(endpoint=endpoint, created=False))
-        for target in targets:
-            if target.id == target_id:
-                self._publish(TargetChanged(target=target))
+        if target is not None:
+            self._publish(TargetChanged(target=target))
 
     def _require(self, target_id: int) -> Target:
         target = self._directory.target(target_id)
@@ -135,8 +138,11 @@ class Targets(Part):
             raise _not_found()
         return target
 
-    async def _check_draft(self, draft: TargetDraft, before: TargetDraft | None = None) -> None:
+    async def _checked(self, draft: TargetDraft, before: TargetDraft | None = None) -> TargetDraft:
+        """What is stored of it. InvalidFieldsError."""
+        draft = replace(draft, url=full_url(draft.url))
         check_fields(target_errors(draft, self._shared.own_bases()) or await client_file_errors(draft, before))
+        return draft
 
 
 def targets_of(database: Database, endpoint_id: int) -> tuple[Target, ...]:
