@@ -22,8 +22,8 @@ from app.core.events import (
     Subscriptions,
     TargetChanged,
 )
-from app.core.model import DeliveryState, Endpoint
-from app.core.target import PausedBy, Target
+from app.core.model import DeliveryState
+from app.core.target import PausedBy
 from app.core.target_text import resume_advice
 from app.core.text import count_of
 from app.server.forward.lazy_sender import LazySender, stored
@@ -57,15 +57,13 @@ class FailureLog:
     def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
         self._logged: dict[int, _Logged] = {}
-        self._paused: dict[int, int] = {}
-        """The targets that failures paused, with their endpoints."""
+        self._paused: set[int] = set()
+        """The targets that failures paused. Each change of one tells that it is paused."""
 
     def add_to(self, subscriptions: Subscriptions) -> None:
         """Write until these end; then call `end`."""
         subscriptions.add(DeliveryChanged, self._delivered)
         subscriptions.add(TargetChanged, self._target_changed)
-        subscriptions.add(EndpointSaved, lambda event: self._keep(event.endpoint, event.endpoint.targets))
-        subscriptions.add(EndpointRemoved, lambda event: self._keep(event.endpoint, ()))
 
     def end(self) -> None:
         """Write what has failed since the last lines."""
@@ -102,19 +100,12 @@ class FailureLog:
     def _target_changed(self, event: TargetChanged) -> None:
         target = event.target
         if target.paused is not PausedBy.FAILURES:
-            self._paused.pop(target.id, None)
+            self._paused.discard(target.id)
         elif target.id not in self._paused:
-            self._paused[target.id] = target.endpoint_id
+            self._paused.add(target.id)
             failed = count_of(target.pause_after, "failed delivery", "failed deliveries")
             name, advice = self._name(target.endpoint_id), resume_advice(target.id)
             log.warning("target %d of %s is paused after %s in a row. %s", target.id, name, failed, advice)
-
-    def _keep(self, endpoint: Endpoint, targets: Collection[Target]) -> None:
-        """Forget the endpoint's other targets."""
-        left = {target.id for target in targets}
-        for target_id, of_endpoint in tuple(self._paused.items()):
-            if of_endpoint == endpoint.id and target_id not in left:
-                del self._paused[target_id]
 
     def _name(self, endpoint_id: int) -> str:
         endpoint = self._endpoints.by_id(endpoint_id)
