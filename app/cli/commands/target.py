@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "pause": (("Keep what comes in queued while your server is down", "hookline target pause 3"),),
 }
 CODES = {"on": GREEN, "off": DIM, "-": DIM}
+FULL_STATES = {
+    "off": "off (nothing is queued for it)",
+    "paused": "paused (deliveries stay queued)",
+    "paused (failures)": "paused after too many failures in a row; deliveries stay queued",
+}
 WORDS = {State.PAUSED: "paused", State.FAILED: "failing", State.OK: "on", State.NONE: "off"}
 """Of an endpoint's targets. Failing: the last delivery to one failed."""
 
@@ -87,8 +92,14 @@ def add_parser(commands: Commands) -> None:
     add_target_fields(edit)
     verb("on", lambda call: _update(call, active=True), "switch a target on: new requests are queued for it again")
     verb("off", lambda call: _update(call, active=False), "switch a target off: nothing new is queued for it")
-    verb("pause", pause, "pause a target: deliveries to it stay queued")
-    verb("resume", resume, "resume a target: the queued deliveries are sent")
+    verb(
+        "pause", lambda call: _send(call, call.api.targets.asked.pause), "pause a target: deliveries to it stay queued"
+    )
+    verb(
+        "resume",
+        lambda call: _send(call, call.api.targets.asked.resume),
+        "resume a target: the queued deliveries are sent",
+    )
     add_yes(verb("rm", remove, "delete a target; deliveries queued for it are not sent"))
 
 
@@ -101,7 +112,8 @@ async def list_targets(call: Call) -> int:
 
 async def make(call: Call) -> int:
     slug = slug_given(call.options.which)
-    return await _send(call, slug, call.api.targets.asked.create(slug, **given_fields(call.options)))
+    asked = call.api.targets.asked.create(slug, **given_fields(call.options))
+    return await call.send(asked, partial(_describe, slug))
 
 
 async def show(call: Call) -> int:
@@ -120,18 +132,13 @@ async def change(call: Call) -> int:
 
 
 async def _update(call: Call, **changes: Any) -> int:
+    return await _send(call, call.api.targets.asked.update, **changes)
+
+
+async def _send(call: Call, ask: Callable[..., ApiCall[Target]], **changes: Any) -> int:
+    """Make a call of the API about the target that is named."""
     endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, call.api.targets.asked.update(endpoint.slug, target.id, **changes))
-
-
-async def pause(call: Call) -> int:
-    endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, call.api.targets.asked.pause(endpoint.slug, target.id))
-
-
-async def resume(call: Call) -> int:
-    endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, call.api.targets.asked.resume(endpoint.slug, target.id))
+    return await call.send(ask(endpoint.slug, target.id, **changes), partial(_describe, endpoint.slug))
 
 
 async def remove(call: Call) -> int:
@@ -147,15 +154,39 @@ async def _named(call: Call) -> tuple[Endpoint, Target]:
     return await target_named(call.api, call.options.which)
 
 
-async def _send(call: Call, slug: str, asked: ApiCall[Target]) -> int:
-    return await call.send(asked, partial(_describe, slug))
-
-
 def _describe(slug: str, out: Output, target: Target) -> None:
-    out.field("Target", str(target.id))
-    out.field("Endpoint", slug)
-    for name, value in described(target):
-        out.field(name, value)
+    """What a target is set to; what is off is left out."""
+    state = state_text(target)
+    deleted = f"{count_of(target.deleted, 'request')} before being sent" if target.deleted else None
+    added = [what for what, kept in (("path", target.append_path), ("query", target.keep_query)) if kept]
+    headers = [("Sets header", pair) for pair in target.set_headers.pairs]
+    headers += [("Adds header", pair) for pair in target.add_headers.pairs]
+    fields = (
+        ("Target", str(target.id)),
+        ("Endpoint", slug),
+        ("URL", target.url),
+        ("State", FULL_STATES.get(state, state)),
+        ("Queued", f"{target.queued:,}"),
+        ("Last error", target.last_error),
+        ("Deleted", deleted),
+        ("Adds", f"{' and '.join(added)} of the request" if added else "nothing of the request's path or query"),
+        ("Host", "as the sender sent it" if target.host == "sender" else None),
+        *((label, f"{name}: {value}") for label, (name, value) in headers),
+        ("Removes", ", ".join(target.remove_headers)),
+        ("Timeout", ms_text(target.timeout_ms)),
+        ("Retries", full_retry_text(target.retry)),
+        ("Parallel", "no, in order" if target.parallel is None else f"up to {target.parallel}"),
+        ("Rate limit", None if target.rate_limit is None else f"{target.rate_limit:g} a second"),
+        ("Attempt", f"its number is sent as {target.attempt_header}" if target.attempt_header else None),
+        ("Pauses", _pauses_text(target)),
+        ("TLS", None if target.verify_tls else "certificate not verified"),
+        ("Certificate", target.client_certificate),
+        ("Key", target.client_key),
+        ("CA", target.ca_certificate),
+        ("Redirects", "followed" if target.follow_redirects else None),
+    )
+    for label, value in fields:
+        out.field(label, value)
 
 
 FLAGS = {
@@ -228,64 +259,8 @@ def full_retry_text(retry: RetryOut) -> str:
     return f"{text}; first after up to {first}, then up to {longest}, within {exact_duration(retry.total_ms)}"
 
 
-def described(target: Target) -> Iterator[tuple[str, str]]:
-    """Name and value of what a target is set to, those that are off left out."""
-    yield "URL", target.url
-    yield "State", _full_state(target)
-    yield from _deliveries(target)
-    added = [what for what, kept in (("path", target.append_path), ("query", target.keep_query)) if kept]
-    yield "Adds", " and ".join(added) + " of the request" if added else "nothing of the request's path or query"
-    if target.host == "sender":
-        yield "Host", "as the sender sent it"
-    for label, headers in (("Sets header", target.set_headers), ("Adds header", target.add_headers)):
-        for name, value in headers.pairs:
-            yield label, f"{name}: {value}"
-    if target.remove_headers:
-        yield "Removes", ", ".join(target.remove_headers)
-    yield "Timeout", ms_text(target.timeout_ms)
-    yield "Retries", full_retry_text(target.retry)
-    yield "Parallel", "no, in order" if target.parallel is None else f"up to {target.parallel}"
-    yield from _limits(target)
-    yield "Pauses", _pauses_text(target)
-    if not target.verify_tls:
-        yield "TLS", "certificate not verified"
-    for label, file in (
-        ("Certificate", target.client_certificate),
-        ("Key", target.client_key),
-        ("CA", target.ca_certificate),
-    ):
-        if file:
-            yield label, file
-    if target.follow_redirects:
-        yield "Redirects", "followed"
-
-
 def _pauses_text(target: Target) -> str:
     if not target.pause_after:
         return "never by itself"
     text = f"after {count_of(target.pause_after, 'failed delivery', 'failed deliveries')} in a row"
     return f"{text}, resumes by itself" if target.auto_resume else text
-
-
-def _limits(target: Target) -> Iterator[tuple[str, str]]:
-    if target.rate_limit is not None:
-        yield "Rate limit", f"{target.rate_limit:g} a second"
-    if target.attempt_header:
-        yield "Attempt", f"its number is sent as {target.attempt_header}"
-
-
-def _deliveries(target: Target) -> Iterator[tuple[str, str]]:
-    yield "Queued", f"{target.queued:,}"
-    if target.last_error:
-        yield "Last error", target.last_error
-    if target.deleted:
-        yield "Deleted", f"{count_of(target.deleted, 'request')} before being sent"
-
-
-def _full_state(target: Target) -> str:
-    state = state_text(target)
-    if state == "off":
-        return "off (nothing is queued for it)"
-    if state == "paused (failures)":
-        return "paused after too many failures in a row; deliveries stay queued"
-    return "paused (deliveries stay queued)" if state == "paused" else state
