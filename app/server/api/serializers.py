@@ -69,15 +69,7 @@ def endpoint_out(
 def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> records.Target:
     """`target`, which is at `position` among its endpoint's."""
     own = counts.get(target.id, TargetCounts())
-    return made(
-        records.Target,
-        target,
-        position=position,
-        queued=own.queued,
-        failures=own.failures,
-        last_error=own.last_error,
-        deleted=own.deleted,
-    )
+    return made(records.Target, target, position=position, **msgspec.structs.asdict(own))
 
 
 def stored_out(use: StorageUse, responses: StorageUse) -> records.Storage:
