@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from app.core.about import duration_text
 from app.core.clock import EPOCH
-from app.core.delivery import Attempt, AttemptTrigger, FailureKind
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
+from app.core.model import DeliveryState
 from app.core.record import Headers, Record
 from app.core.target import RetryRule
 from app.core.text import MONTHS, count_of, ms_text
@@ -169,6 +173,32 @@ def next_attempt(
     asked = _asked(attempt)
     wait_us = max(min(backoff_us, left_us), asked.wait_us if asked else 0)
     return wait_us if left_us > 0 and wait_us <= left_us else None
+
+
+def after(delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], rule: RetryRule | None) -> Delivery:
+    """The delivery after these attempts, made at once: queued for its next attempt by the rule, or ended."""
+    last = made[-1][0]
+    round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
+    round_ms = (delivery.round_ms or 0.0) + sum(attempt.ms for attempt, _ in made)
+    wait_us, step = None, None
+    if last.failure is not None and rule is not None:
+        wait_us = next_attempt(rule, last, round_attempts=round_attempts, round_ms=round_ms, random=random.random)
+        step = next_step(rule, last, round_attempts=round_attempts, retried=wait_us is not None)
+    return replace(
+        delivery,
+        url=last.url,
+        state=ended_state(last.failure) if wait_us is None else DeliveryState.QUEUED,
+        due_at=0 if wait_us is None else last.ended_at + wait_us,
+        attempts=last.number,
+        round_attempts=round_attempts,
+        round_ms=round_ms + (wait_us or 0) / 1_000,
+        started_at=last.started_at,
+        ms=last.ms,
+        status=last.status,
+        error=last.error,
+        next_step=step,
+        interrupted=False,
+    )
 
 
 def next_step(rule: RetryRule, attempt: Attempt, *, round_attempts: int, retried: bool) -> str | None:

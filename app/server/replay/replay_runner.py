@@ -31,12 +31,12 @@ from app.core.replay.spec import (
     TargetProgress,
 )
 from app.core.replay.summary import Histogram
+from app.core.retry import after
 from app.core.search.parse import parse
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
-from app.server.forward.target_queue import after
 
 if TYPE_CHECKING:
     from app.db.captures import Captures
