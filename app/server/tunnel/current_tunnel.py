@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
@@ -41,7 +41,7 @@ class CurrentTunnel:
         self.launch: Launch | None = None
         """The program that runs or is started again; None while there is none."""
         self._copies: list[TunnelCopy] = []
-        """The capture URLs that the user copied, or that a provider has now."""
+        """The capture URLs that the user copied, or that a provider has now, the last copied last."""
         self._last_url: str | None = None
         self._bases: dict[str, None] = {}
         self._published: tuple[str | None, TunnelState | None] = None, None
@@ -54,7 +54,7 @@ class CurrentTunnel:
         newest = await self._repository.history(1)
         if newest:
             self._last_url = newest[0].url
-        self.tunnel = msgspec.structs.replace(self.tunnel, outdated=self._outdated())
+        self.tunnel = replace(self.tunnel, outdated=self._outdated())
 
     # -- what others ask ------------------------------------------------------------------------------------------
 
@@ -94,42 +94,31 @@ class CurrentTunnel:
     async def copied(self, endpoint_id: int) -> None:
         """The user copied this endpoint's capture URL."""
         if (base := self.base) is not None:
-            at = now_us()
-            await self._repository.copied(endpoint_id, base, at)
-            kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
-            self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
-            self.change(outdated=self._outdated())  # the URL may have changed meanwhile
+            await self._repository.copied(endpoint_id, base, now_us())
+            await self._read_copies()
 
     async def updated(self, endpoint_id: int) -> None:
         """The provider has the new URL of this endpoint, and no older one."""
         if (base := self._last_url) is not None:
-            at = now_us()
-            await self._repository.updated(endpoint_id, base, at)
-            kept = [one for one in self._copies if one.endpoint_id != endpoint_id]
-            self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
-            self.change(outdated=self._outdated())
+            await self._repository.updated(endpoint_id, base, now_us())
+            await self._read_copies()
 
     # -- what happens to it ---------------------------------------------------------------------------------------
 
-    def begin(
-        self, *, state: TunnelState, program: str, started_at: int | None = None, problem: str | None = None
-    ) -> None:
+    def begin(self, **fields: object) -> None:
         """Forget the tunnel that there was."""
-        outdated = self._outdated()
-        self._set(Tunnel(state=state, program=program, started_at=started_at, problem=problem, outdated=outdated))
+        self._set(replace(Tunnel(), **fields))
 
     def change(self, **fields: object) -> None:
-        self._set(msgspec.structs.replace(self.tunnel, **fields))
+        self._set(replace(self.tunnel, **fields))
 
     async def went_up(self, url: str) -> None:
         """The tunnel has this URL from now on."""
-        at = now_us()
-        await _stored(self._repository.opened(url, self.tunnel.program or "", at))
+        await _stored(self._repository.opened(url, self.tunnel.program or "", now_us()))
         self._last_url = url
         self._bases[url] = None
-        outdated = self._outdated()
         state = connected_state(None, new=True)
-        self.change(state=state, url=url, up_since=None, restart_at=None, problem=None, probe=None, outdated=outdated)
+        self.change(state=state, url=url, up_since=None, restart_at=None, problem=None, probe=None)
 
     def probed(self, probe: Probe, *, new: bool, alarm: bool) -> None:
         """A request through the URL arrived, or did not. `alarm`: it should have, and not for the first time."""
@@ -145,10 +134,14 @@ class CurrentTunnel:
 
     # -- within ---------------------------------------------------------------------------------------------------
 
+    async def _read_copies(self) -> None:
+        self._copies = await self._repository.copies()
+        self.change()
+
     def _outdated(self) -> tuple[OutdatedUrl, ...]:
         """Of each endpoint the last URL that was copied under another public URL than the tunnel's last."""
         found: dict[int, OutdatedUrl] = {}
-        for copy in sorted(self._copies, key=lambda one: one.copied_at):
+        for copy in self._copies:
             endpoint = self._endpoints.by_id(copy.endpoint_id)
             if endpoint is not None and copy.base != self._last_url:
                 url = f"{copy.base}{CAPTURE_PATH}{endpoint.slug}"
@@ -156,6 +149,7 @@ class CurrentTunnel:
         return tuple(found.values())
 
     def _set(self, tunnel: Tunnel) -> None:
+        tunnel = replace(tunnel, outdated=self._outdated())
         if tunnel == self.tunnel:
             return
         previous, self.tunnel = self.tunnel, tunnel
@@ -167,7 +161,7 @@ class CurrentTunnel:
         self._bus.publish(TunnelChanged(tunnel=tunnel, previous=previous, url_changed=changed))
 
     def _endpoints_changed(self, event: Event) -> None:
-        self.change(outdated=self._outdated())
+        self.change()
 
 
 async def _stored(storing: Awaitable[None]) -> None:

@@ -114,7 +114,6 @@ class TunnelService(CurrentTunnel):
             self.begin(state=TunnelState.STARTING, program=program_id, started_at=now_us())
             self.launch = launch
             self._session = Session(self, launch, self._addresses, self._timing, self._probe_key, persistent=persistent)
-            self._session.start()
         return self.tunnel
 
     def could_not_start(self, program_id: str, problem: str) -> None:

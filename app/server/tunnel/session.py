@@ -218,7 +218,6 @@ class Session:
         self.launch, self._addresses = launch, addresses
         self.grace_s: float | None = None
         self._current, self._timing, self._probe_key, self._persistent = current, timing, probe_key, persistent
-        self._task: asyncio.Task[None]
         self._run: TunnelRun | None = None
         self._was_up = False
         self._up_s = 0.0
@@ -227,9 +226,7 @@ class Session:
         """On the monotonic clock: the URL is new, and may need until then to work."""
         self._wake = asyncio.Event()
         self._probing = asyncio.Lock()
-
-    def start(self) -> None:
-        self._task = asyncio.create_task(self._work(), name=f"tunnel {self.launch.spec.program.id}")
+        self._task = asyncio.create_task(self._work(), name=f"tunnel {launch.spec.program.id}")
 
     async def end(self) -> None:
         """End the program with all that it has started."""
