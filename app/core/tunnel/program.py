@@ -1,18 +1,23 @@
-"""A file of the catalogue of tunnel programs (`resources/tunnels/`): how one is started, what its output means, how it
-is stopped; and the values of its options: what is allowed, and which are secret."""
+"""A tunnel program: its file in the catalogue (`resources/tunnels/`), which says how it is started and stopped and what
+its output means; the values of its options; and the reader of its output."""
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
 from app.core.errors import check_fields
+from app.core.gist.words import shortened
 from app.core.record import Headers, Record
 from app.core.rules import FieldError
 from hookline.decoding import convert
@@ -20,13 +25,9 @@ from hookline.decoding import convert
 _NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
-def _names_in(text: str) -> list[str]:
-    return _NAME.findall(text)
-
-
 def is_complete(text: str, values: Mapping[str, str]) -> bool:
     """Whether each name in `text` has a value that is not empty."""
-    return all(values.get(name) for name in _names_in(text))
+    return all(values.get(name) for name in _NAME.findall(text))
 
 
 def filled(text: str, values: Mapping[str, str], quoted: Callable[[str], str] = str) -> str:
@@ -127,16 +128,8 @@ def install_text(program: TunnelProgram) -> str:
     return program.install[{"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")]
 
 
-SYSTEMS = ("linux", "macos", "windows")
-GIVEN = ("port", "local_host", "target", "folder", "data")
-"""Names that have a value in every template: the capture port, its host, both (`127.0.0.1:8787`), a folder that is
-deleted when the program ends, and one that stays."""
 COMMAND = "command"
 """The option of a program without executables: the user's own command line."""
-
-
-class TunnelCatalogueError(ValueError):
-    """An invalid file of the catalogue; the text names the file and the key."""
 
 
 class RunSpec(Record, frozen=True):
@@ -222,97 +215,29 @@ class ProgramSpec(Record, frozen=True):
 
 
 def read_folder(folder: Path) -> dict[str, ProgramSpec]:
-    """All programs in a folder of TOML files by id, which is the file name; TunnelCatalogueError."""
-    specs = [read_spec(file.name, file.read_text("utf-8")) for file in sorted(folder.glob("*.toml"))]
-    if not specs:
-        raise TunnelCatalogueError(f"{folder} contains no tunnel programs")
-    by_id = {spec.program.id: spec for spec in specs}
-    for spec in specs:
+    """All programs in a folder of TOML files by id, which is the file name. They are Hookline's own, and tests check
+    them."""
+    by_id = {spec.program.id: spec for spec in map(read_spec, sorted(folder.glob("*.toml")))}
+    for spec in by_id.values():
         if spec.failures_like:
-            if spec.failures_like not in by_id:
-                raise TunnelCatalogueError(f"{spec.program.id}.toml: failures_like: no program {spec.failures_like!r}")
             failures = (*spec.failures, *by_id[spec.failures_like].failures)
             by_id[spec.program.id] = msgspec.structs.replace(spec, failures=failures)
     return by_id
 
 
-def read_spec(file: str, text: str) -> ProgramSpec:
-    """Raises TunnelCatalogueError for an invalid file."""
+def read_spec(file: Path) -> ProgramSpec:
+    """Raises ValueError, which names the file, if it is none of a program."""
     import tomllib  # start-up time: a tunnel needs it
 
     try:
-        fields = tomllib.loads(text)
+        fields = tomllib.loads(file.read_text("utf-8"))
         described = {name: fields.pop(name) for name in TunnelProgram.__struct_fields__ if name in fields}
-        described["id"] = file.removesuffix(".toml")
-        spec = convert({**fields, "program": described}, ProgramSpec)
+        return convert({**fields, "program": {**described, "id": file.stem}}, ProgramSpec)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise TunnelCatalogueError(f"{file}: {error}") from error
-    if wrong := _error_in(spec):
-        raise TunnelCatalogueError(f"{file}: {wrong}")
-    return spec
+        raise ValueError(f"{file.name}: {error}") from error
 
 
-def _error_in(spec: ProgramSpec) -> str | None:
-    return _program_error(spec.program) or _names_error(spec) or _rules_error(spec)
-
-
-def _program_error(program: TunnelProgram) -> str | None:
-    options = {option.name: option for option in program.options}
-    if not program.executables and COMMAND not in options:
-        return f"executables: one is required, or an option {COMMAND}"
-    if missing := [system for system in SYSTEMS if not program.install.get(system)]:
-        return f"install.{missing[0]} is missing"
-    if unknown := [name for name in program.fixed_url_with if name not in options]:
-        return f"fixed_url_with: there is no option {unknown[0]}"
-    for option in program.options:
-        if option.name in GIVEN or option.name == "found":
-            return f"options: {option.name} has a value already"
-        if not _compiles(option.pattern):
-            return f"options: the pattern of {option.name} is invalid"
-        if option.choices and option.default and option.default not in option.choices:
-            return f"options: the default of {option.name} is not one of its choices"
-    return None
-
-
-def _names_error(spec: ProgramSpec) -> str | None:
-    run, known = spec.run, {*GIVEN, *(option.name for option in spec.program.options)}
-    groups = [(one,) if isinstance(one, str) else one for one in run.arguments]
-    conditions = [group[0][1:] for group in groups if group and group[0][:1] in ("?", "!")]
-    texts = [*(text for group in groups for text in group), *run.files.values(), *run.set.values(), *run.known_urls]
-    rules: list[LineRule] = [*spec.urls, *spec.up, *spec.failures]
-    texts += [text for rule in rules for text in (rule.pattern, rule.after)]
-    filled_in = [*(rule.url for rule in spec.urls), *(rule.message for rule in spec.failures)]
-    texts += [text.replace("{found}", "") for text in filled_in]
-    for name in (*conditions, *(name for text in texts for name in _names_in(text))):
-        if name not in known:
-            return f"{{{name}}} has no value"
-    return None
-
-
-def _rules_error(spec: ProgramSpec) -> str | None:
-    if not spec.urls and not spec.run.known_urls:
-        return "urls: nothing tells the public URL"
-    rules: list[LineRule] = [*spec.urls, *spec.up, *spec.failures]
-    if any(bool(rule.pattern) is bool(rule.where) for rule in rules):
-        return "a rule needs a pattern, or where"
-    for pattern in (*(rule.pattern for rule in rules), *spec.not_hosts, spec.hidden):
-        if not _compiles(pattern):
-            return f"pattern {pattern!r} is invalid"
-    with_group = [url.pattern for url in spec.urls if url.pattern]
-    with_group += [failure.pattern for failure in spec.failures if "{found}" in failure.message]
-    for pattern in with_group:
-        if re.compile(pattern).groups != 1:
-            return f"pattern {pattern!r} needs one group"
-    return "urls: where needs a key" if any(url.where and not url.key for url in spec.urls) else None
-
-
-def _compiles(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
-
+# -- its options ------------------------------------------------------------------------------------------------------
 
 VALUE_MAX = 2_000
 ADDRESS_HEADER = "address_header"
@@ -420,3 +345,184 @@ def _command_error(option: TunnelOption, value: str) -> str | None:
 def _unknown(program: TunnelProgram, name: str) -> str:
     names = ", ".join(option.name for option in program.options)
     return f"{program.name} has no option {name!r}. " + (f"It has {names}." if names else "It has none.")
+
+
+# -- its output -------------------------------------------------------------------------------------------------------
+
+LINE_MAX = 4_096
+"""Characters; the rest of a longer line is dropped."""
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[ -/]*[0-~]"
+)
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+def plain(text: str) -> str:
+    """One line without escape sequences and control characters; tabs become spaces."""
+    text = _ESCAPES.sub("", text)
+    return "".join(char if char.isprintable() else " " if char.isspace() else "" for char in text).rstrip()
+
+
+class LineReader:
+    """Joins the pieces of one stream. A line may end with LF, CRLF or CR."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = ""
+        self._skipping = False
+
+    def feed(self, data: bytes, *, final: bool = False) -> list[str]:
+        """The lines that `data` completes; at the end also one without a line break."""
+        text = self._text + self._decoder.decode(data, final)
+        held = ""
+        if text.endswith("\r") and not final:  # an LF may follow
+            text, held = text[:-1], "\r"
+        *complete, rest = _BREAK.split(text)
+        lines = [self._line(line) for line in complete]
+        if final and rest:
+            lines.append(self._line(rest))
+            rest = ""
+        if len(rest) > LINE_MAX:
+            if not self._skipping:
+                lines.append(rest[:LINE_MAX])
+            self._skipping, rest = True, ""
+        self._text = rest + held
+        return [plain(line) for line in lines if line is not None]
+
+    def _line(self, line: str) -> str | None:
+        if self._skipping:
+            self._skipping = False
+            return None
+        return line[:LINE_MAX]
+
+
+URL_MAX = 500
+WORDS_MAX = 160
+"""Characters of what a program printed that are repeated in a sentence."""
+
+
+class Failure(Record, frozen=True):
+    """What went wrong, in a sentence, and what to do; also why a run of the program ended. `ends` and `retry` as in the
+    catalogue."""
+
+    message: str
+    ends: bool = False
+    retry: bool = False
+
+
+class Reading(Record, frozen=True):
+    """All that the output has said so far. `up`: the program works; `failure` is the last one."""
+
+    url: str | None = None
+    up: bool = False
+    failure: Failure | None = None
+
+
+def public_url(text: str, not_hosts: tuple[str, ...] = ()) -> str | None:
+    """A base URL such as `https://a-b.example.com`, without a path; None for what is none, or has another host."""
+    text = text.strip().rstrip(".,;")
+    if "://" not in text:
+        text = f"https://{text}"
+    try:
+        parts = urlsplit(text)
+        port, host = parts.port, (parts.hostname or "").lower()
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not re.fullmatch(r"[a-z0-9_.:-]+", host) or parts.username is not None:
+        return None
+    if len(text) > URL_MAX or any(re.fullmatch(pattern, host) for pattern in not_hosts):
+        return None
+    netloc = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{netloc}" + (f":{port}" if port is not None else "")
+
+
+def known_url(spec: ProgramSpec, values: Mapping[str, str]) -> str | None:
+    """The public URL if the options tell it."""
+    texts = (filled(text, values) for text in spec.run.known_urls if is_complete(text, values))
+    return next((url for text in texts if (url := public_url(text, spec.not_hosts))), None)
+
+
+class OutputReader:
+    """Reads the lines of one run of a program. `values` are those of the templates."""
+
+    def __init__(self, spec: ProgramSpec, values: Mapping[str, str]) -> None:
+        self._spec, self._values = spec, values
+        self._rules = {id(rule): _Rule(rule, values) for rule in (*spec.urls, *spec.up, *spec.failures)}
+        self._known = known_url(spec, values)
+        usable = [rule for rule in spec.urls if self._rules[id(rule)].usable]
+        self._urls = [rule for rule in usable if not rule.fallback] or usable
+        self.reading = Reading(url=self._known, up=False)
+
+    def read(self, stream: str, line: str) -> Reading:
+        """All that is known after this line."""
+        found = _Line(stream, line)
+        matches = {key: rule.match(found) for key, rule in self._rules.items()}
+        url, up, failure = self.reading.url, self.reading.up, self.reading.failure
+        if self._known is None:
+            rules = [rule for rule in self._urls if url is None or not rule.fallback]
+            url = next((text for rule in rules if (text := self._url(rule, matches[id(rule)]))), url)
+        if any(matches[id(rule)] is not None for rule in self._spec.up):
+            up, failure = True, None
+        elif not self._spec.up:
+            up = url is not None and self._known is None
+        for rule in self._spec.failures:
+            text = matches[id(rule)]
+            if text is not None:
+                message = filled(rule.message, {**self._values, "found": shortened(text, WORDS_MAX)})
+                failure = Failure(message=message, ends=rule.ends, retry=rule.retry)
+                break
+        self.reading = Reading(url=url, up=up, failure=failure)
+        return self.reading
+
+    def _url(self, rule: UrlRule, text: str | None) -> str | None:
+        if not text:
+            return None
+        return public_url(filled(rule.url, {**self._values, "found": text}), self._spec.not_hosts)
+
+
+class _Line:
+    """A line, and the JSON object that it is."""
+
+    def __init__(self, stream: str, text: str) -> None:
+        self.stream, self.text = stream, text
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        try:
+            fields = json.loads(self.text) if self.text.startswith("{") else {}
+        except (ValueError, RecursionError):
+            fields = {}
+        return fields if isinstance(fields, dict) else {}
+
+
+class _Rule:
+    """A compiled rule, which remembers whether the line it waits for was printed."""
+
+    def __init__(self, rule: UrlRule | FailureRule | LineRule, values: Mapping[str, str]) -> None:
+        self._stream, self._where = rule.stream, rule.where
+        self._key = rule.key if isinstance(rule, UrlRule) else ""
+        # A rule about an option that has no value matches nothing.
+        self.usable = is_complete(rule.pattern, values)
+        self._pattern = re.compile(filled(rule.pattern, values, re.escape)) if rule.pattern else None
+        self._after = filled(rule.after, values)
+
+    def match(self, line: _Line) -> str | None:
+        """Group 1 of the pattern, or the JSON value; "" where there is none; None for no match."""
+        if not self.usable or self._stream not in ("any", line.stream):
+            return None
+        if self._after:
+            if self._after in line.text:
+                self._after = ""
+            return None
+        if self._pattern is not None:
+            found = self._pattern.search(line.text)
+            return None if found is None else (found[1] or "") if self._pattern.groups else ""
+        if any(line.fields.get(name) != value for name, value in self._where.items()):
+            return None
+        value = line.fields.get(self._key) if self._key else ""
+        if isinstance(value, list):
+            value = next(iter(value), None)
+        return value if isinstance(value, str) else None

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from app.core.clock import now_us
 from app.core.gist.words import shortened
-from app.core.tunnel.output import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url
-from app.core.tunnel.program import without_secrets
+from app.core.tunnel.program import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url, without_secrets
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
