@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from app.core.delivery import RequestEdit
 from app.core.fields import Field
 from app.core.hop_by_hop import FRAMING
+from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.rules import FieldError, field_errors, forward_url_error, headers_error, slug_error
 from app.core.target import full_url
@@ -190,11 +191,11 @@ class ReplayProgress(Record, frozen=True):
 class EarlierResults(Record, frozen=True):
     """What came of a replay's deliveries before Hookline ended, by request and target (None: a URL that is no target).
 
-    `ended` has a character for each that ended, in order: `1` if it was delivered, `-` if it was not sent, `0` if it
-    failed. `interrupted` counts those that were under way and have not been repeated, `repeated` all that have.
+    `ended` has the states of those that ended, in order. `interrupted` counts those that were under way and have not
+    been repeated, `repeated` all that have.
     """
 
-    ended: dict[tuple[str, int | None], str] = {}
+    ended: dict[tuple[str, int | None], list[DeliveryState]] = {}
     interrupted: dict[tuple[str, int | None], int] = {}
     repeated: int = 0
 

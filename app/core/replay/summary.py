@@ -63,15 +63,6 @@ class Histogram:
         self._shortest_us, self._longest_us = min(self._shortest_us, us), max(self._longest_us, us)
         self.count += 1
 
-    def merge(self, other: Histogram) -> None:
-        """Add all latencies of `other`."""
-        for start, count in other._counts.items():
-            self._counts[start] = self._counts.get(start, 0) + count
-        self._sum_us += other._sum_us
-        self._shortest_us = min(self._shortest_us, other._shortest_us)
-        self._longest_us = max(self._longest_us, other._longest_us)
-        self.count += other.count
-
     @property
     def shortest_ms(self) -> float:
         """0 without latencies."""
@@ -293,7 +284,7 @@ def _times_text(target: TargetProgress) -> str:
 
 
 def _latency_facts(latencies: Histogram) -> list[Fact]:
-    facts = [(f"p{percent}", ms_text(latencies.percentile(percent))) for percent in (50, 90, 95, 99)]
+    facts = [(f"p{percent}", ms_text(latencies.percentile(percent))) for percent in _SHOWN]
     return [
         ("Shortest", ms_text(latencies.shortest_ms)),
         ("Mean", ms_text(latencies.mean_ms)),

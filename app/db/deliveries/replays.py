@@ -32,7 +32,6 @@ _REPEATS = fn.EXISTS(
 
 _CHANGING = ("state", "progress", "started_at", "ended_at", "problem", "summary")
 """What changes of a replay."""
-_ENDED = {DeliveryState.DELIVERED.value: "1", DeliveryState.NOT_SENT.value: "-"}
 
 
 class Replays(Part):
@@ -71,7 +70,7 @@ class Replays(Part):
         )
 
         def job(database: Database) -> EarlierResults:
-            ended: dict[tuple[str, int | None], str] = {}
+            ended: dict[tuple[str, int | None], list[DeliveryState]] = {}
             interrupted: Counter[tuple[str, int | None]] = Counter()
             repeated = 0
             for capture_id, target_id, state, cut, repeats in query.tuples().execute(database):
@@ -81,7 +80,7 @@ class Replays(Part):
                 if cut:
                     interrupted[key] += 1
                 else:
-                    ended[key] = ended.get(key, "") + _ENDED.get(state, "0")
+                    ended.setdefault(key, []).append(DeliveryState(state))
             return EarlierResults(ended=ended, interrupted=dict(+interrupted), repeated=repeated)
 
         return await self._readers.run(job)

@@ -105,7 +105,6 @@ _AHEAD = 64
 _WAITING = 512
 """How many sends may be under way, delayed ones included."""
 _RATE_S = 2.0
-_EARLIER = {"1": DeliveryState.DELIVERED, "-": DeliveryState.NOT_SENT, "0": DeliveryState.FAILED}
 
 
 class ReplayRunner:
@@ -242,7 +241,7 @@ class ReplayRunner:
             key = send.capture_id, target.id or None
             if results := self._before.get(key):
                 self._before[key] = results[1:]
-                self.counts.add(target.url, _EARLIER[results[0]])
+                self.counts.add(target.url, results[0])
             else:
                 left.append(target)
         return left
@@ -396,29 +395,14 @@ class _TargetCounts:
 
 
 class _DeliveryCounts:
-    """`results` counts them by `short_result`; without those from before an interruption, whose results are not
-    known."""
+    """Of all targets and of each. `results` counts them by `short_result`; without those from before an interruption,
+    whose results and latencies are not known."""
 
     def __init__(self) -> None:
         self._by_url: dict[str, _TargetCounts] = {}
-        self.results = Counter[str]()
-
-    @property
-    def delivered(self) -> int:
-        return sum(target.states[DeliveryState.DELIVERED] for target in self._by_url.values())
-
-    @property
-    def failed(self) -> int:
-        """With those that were not sent."""
-        return sum(target.states.total() for target in self._by_url.values()) - self.delivered
-
-    @property
-    def latencies(self) -> Histogram:
-        """Of all targets."""
-        together = Histogram()
-        for target in self._by_url.values():
-            together.merge(target.latencies)
-        return together
+        self.delivered = self.failed = 0
+        """The failed with those that were not sent."""
+        self.results, self.latencies = Counter[str](), Histogram()
 
     def by_target(self, running_s: float) -> tuple[TargetProgress, ...]:
         """In the order in which they were first sent to, requests without a target last."""
@@ -430,7 +414,10 @@ class _DeliveryCounts:
         its attempt took, None if nothing was sent."""
         target = self._by_url.setdefault(url, _TargetCounts())
         target.states[state] += 1
+        self.delivered += state is DeliveryState.DELIVERED
+        self.failed += state is not DeliveryState.DELIVERED
         if result is not None:
             self.results[result] += 1
         if ms is not None:
             target.latencies.add(ms)
+            self.latencies.add(ms)

@@ -30,19 +30,6 @@ def test_a_percentile_is_at_most_five_percent_off(values: list[float], percent: 
     assert histogram(values).percentile(percent) == pytest.approx(exact, rel=0.05, abs=0.0006)
 
 
-@given(st.lists(latencies, max_size=40), st.lists(latencies, max_size=40))
-def test_a_merged_histogram_is_that_of_all_values(some: list[float], others: list[float]) -> None:
-    merged, whole = histogram(some), histogram(some + others)
-    merged.merge(histogram(others))
-    assert merged.text() == whole.text()
-    assert (merged.count, merged.shortest_ms, merged.longest_ms, merged.mean_ms) == (
-        whole.count,
-        whole.shortest_ms,
-        whole.longest_ms,
-        whole.mean_ms,
-    )
-
-
 @given(st.lists(latencies, min_size=1, max_size=60))
 def test_rows_follow_one_another_and_count_every_latency_once(values: list[float]) -> None:
     values = [round(ms, 3) for ms in values]
