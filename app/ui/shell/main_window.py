@@ -94,7 +94,7 @@ class MainWindow(QMainWindow):
         self._requests: RequestsPage | None = None
         self.delivery_commands = DeliveryCommands(services, theme, tasks, self)
         self.pages = QStackedWidget(self)
-        self.tunnel = TunnelArea(services, theme, tasks, self.qt_events, self)
+        self.tunnel = TunnelArea(*self._parts, self.qt_events, pages=self.pages, window=self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayProgressArea(services, theme, tasks, self.pages, self)
@@ -418,8 +418,7 @@ class MainWindow(QMainWindow):
         self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
         self.tunnel.page_requested.connect(partial(self.enter_page, TUNNEL))
         self.tunnel.actions.announced.connect(self.toast.say)
-        self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
-        self.tunnel.watch(self.pages)
+        self.tunnel.notice_ready.connect(self.desktop.show_in_background)
         self.desktop.tunnel_requested.connect(self.tunnel.page_requested)
         self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._endpoint_restored)

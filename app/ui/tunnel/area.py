@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -31,34 +30,62 @@ _FAILED, _RESTARTS = "The tunnel failed.", "The tunnel ended by itself and is be
 _UNREACHABLE = "The tunnel is unreachable."
 
 
-class TunnelNotices(QObject):
-    """`notice_ready` carries a `Notice` for the desktop. The window's message is left out while `page_is_shown`, since
-    the page says the same.
+class TunnelArea(QObject):
+    """`page_requested` asks the window to show `page` among `pages`; meanwhile there is neither bar nor message, since
+    the page says the same. `notice_ready` carries a `Notice` for the desktop.
     """
 
-    notice_ready = Signal(object)
     page_requested = Signal()
+    notice_ready = Signal(object)
 
     def __init__(
-        self, services: Services, tasks: Tasks, actions: TunnelActions, qt_events: QtEvents, parent: QObject
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        qt_events: QtEvents,
+        *,
+        pages: QStackedWidget,
+        window: QWidget,
     ) -> None:
-        super().__init__(parent)
-        self._services, self._messages, self._actions = services, tasks.messages, actions
-        self.page_is_shown: Callable[[], bool] = _no
+        super().__init__(window)
+        self._parts, self._window, self._pages = (services, theme, tasks, qt_events), window, pages
+        self._services, self._messages = services, tasks.messages
+        self._page: TunnelPage | None = None
         self._last_url: str | None = services.tunnels.tunnel.url
         self._interrupted = False
         """It ended by itself since it was last up."""
         self._before = Tunnel()
+        self.actions = TunnelActions(services, theme, tasks, self)
+        self.bar = OutdatedBar(services, self.actions, theme, window)
+        for part in (self.actions, self.bar):
+            part.page_requested.connect(self.page_requested)
+        pages.currentChanged.connect(self._page_changed)
         qt_events.tunnel_changed.connect(self._follow)
+        qt_events.endpoints_changed.connect(self._follow)
         self._follow()
 
-    def page_shown(self) -> None:
-        """The user sees the page."""
-        self._messages.withdraw(KEY)
+    @property
+    def page(self) -> TunnelPage:
+        """Created when first used, because it would slow down the start of the window."""
+        if self._page is None:
+            from app.ui.tunnel.page import TunnelPage  # as the page itself
+
+            self._page = TunnelPage(*self._parts, actions=self.actions, parent=self._window)
+        return self._page
+
+    @Slot()
+    def _page_changed(self) -> None:
+        shown = self._pages.currentWidget() is self._page
+        self.bar.set_beside_page(shown)
+        if shown:
+            self._messages.withdraw(KEY)
 
     @Slot()
     def _follow(self) -> None:
         tunnel = self._services.tunnels.tunnel
+        self.actions.refresh()
+        self.bar.show_tunnel(tunnel)
         before, self._before = self._before, tunnel
         news = _said_of(tunnel) != _said_of(before)
         if tunnel.state in CONNECTED:
@@ -88,17 +115,17 @@ class TunnelNotices(QObject):
             self._messages.withdraw(KEY)
 
     def _down(self, tunnel: Tunnel) -> None:
+        self._interrupted = tunnel.state is TunnelState.RESTARTING or (
+            self._interrupted and tunnel.state is TunnelState.STARTING
+        )
         if tunnel.state is TunnelState.FAILED:
-            self._interrupted = False
-            again = MessageAction("Start again", self._actions.start)
+            again = MessageAction("Start again", self.actions.start)
             self._post(_FAILED, tunnel.problem, "danger", again)
             self._notify("The tunnel failed", tunnel.problem or "Providers no longer reach your endpoints.")
         elif tunnel.state is TunnelState.RESTARTING:
-            self._interrupted = True
             self._post(_RESTARTS, tunnel.problem, "warning")
             self._notify("The tunnel is being restarted", tunnel.problem or _RESTARTS)
         elif tunnel.state is not TunnelState.STARTING:
-            self._interrupted = False
             self._messages.withdraw(KEY)
 
     def _tell_outdated(self, tunnel: Tunnel) -> None:
@@ -112,7 +139,7 @@ class TunnelNotices(QObject):
             )
 
     def _post(self, text: str, advice: str | None, tone: MessageTone, *actions: MessageAction) -> None:
-        if self.page_is_shown():
+        if self._page is not None and self._page.isVisible():
             self._messages.withdraw(KEY)
             return
         show = MessageAction("Show tunnel", self.page_requested.emit)
@@ -133,60 +160,3 @@ def _said_of(tunnel: Tunnel) -> str:
     if tunnel.state in CONNECTED:
         return "alarm" if _is_alarm(tunnel) else "connected"
     return tunnel.state
-
-
-def _no() -> bool:
-    return False
-
-
-class TunnelArea(QObject):
-    """`page_requested` asks the window to show `page`."""
-
-    page_requested = Signal()
-
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, window: QWidget) -> None:
-        super().__init__(window)
-        self._services, self._theme, self._tasks = services, theme, tasks
-        self._qt_events, self._window = qt_events, window
-        self._page: TunnelPage | None = None
-        self._tunnels = services.tunnels
-        self.actions = TunnelActions(services, theme, tasks, self)
-        self.bar = OutdatedBar(services, self.actions, theme, window)
-        self.notices = TunnelNotices(services, tasks, self.actions, qt_events, self)
-        self.notices.page_is_shown = self._page_is_shown
-        for part in (self.actions, self.bar, self.notices):
-            part.page_requested.connect(self.page_requested)
-        qt_events.tunnel_changed.connect(self._follow)
-        qt_events.endpoints_changed.connect(self._follow)
-        self._follow()
-
-    @property
-    def page(self) -> TunnelPage:
-        """Created when first used, because it would slow down the start of the window."""
-        if self._page is None:
-            from app.ui.tunnel.page import TunnelPage  # as the page itself
-
-            self._page = TunnelPage(
-                self._services, self._theme, self._tasks, self._qt_events, actions=self.actions, parent=self._window
-            )
-        return self._page
-
-    def watch(self, pages: QStackedWidget) -> None:
-        """While `pages` show `page`, nothing is said that it says itself."""
-        self._pages = pages
-        pages.currentChanged.connect(self._page_changed)
-
-    @Slot()
-    def _page_changed(self) -> None:
-        shown = self._pages.currentWidget() is self._page
-        self.bar.set_beside_page(shown)
-        if shown:
-            self.notices.page_shown()
-
-    def _page_is_shown(self) -> bool:
-        return self._page is not None and self._page.isVisible()
-
-    @Slot()
-    def _follow(self) -> None:
-        self.actions.refresh()
-        self.bar.show_tunnel(self._tunnels.tunnel)

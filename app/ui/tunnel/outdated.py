@@ -19,7 +19,6 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import WhileShown
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.card import Card
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, IconLabel, restyle
 from app.ui.widgets.layout import hbox, vbox
@@ -116,20 +115,17 @@ class OutdatedRows(QWidget):
         self.updateGeometry()
 
 
-class OutdatedCard(Card):
-    """All of them, on the tunnel's page; hidden while there are none."""
+class _OutdatedBox(QFrame):
+    """What the bar and the card have; hidden while there are none."""
 
-    def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget, *, most: int | None = None
+    ) -> None:
         super().__init__(parent)
         self._icon = IconLabel(18, theme, self, "warning", "warning")
         self.title = ElidedLabel("", "strong", self)
-        self.rows = OutdatedRows(services, actions, theme, self)
-        self._area = Scrolling(self.rows, QSize(0, ROW), self)
-        top = hbox(self._icon, (self.title, 1), spacing=metrics.SPACE_2)
-        self.body.addLayout(top)
         self.advice = ElidedLabel("", "muted", self)
-        self.body.addWidget(self.advice)
-        self.body.addWidget(self._area)
+        self.rows = OutdatedRows(services, actions, theme, self, most=most)
         self.hide()
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
@@ -137,29 +133,44 @@ class OutdatedCard(Card):
             up = tunnel.state in CONNECTED
             self.title.setText(title_text(self.rows.count, up=up))
             self.advice.setText(ADVICE if up else LATER_ADVICE)
-            self._area.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self.rows.rows))))
-            self.setVisible(bool(self.rows.count))
+            self.setAccessibleName(f"{self.title.text()}. {self.advice.text()}")
+            self._fit(tunnel)
+
+    def _fit(self, tunnel: Tunnel) -> None:
+        """The rows have changed."""
+        raise NotImplementedError
 
 
-class OutdatedBar(QFrame):
+class OutdatedCard(_OutdatedBox):
+    """All of them, on the tunnel's page."""
+
+    def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
+        super().__init__(services, actions, theme, parent)
+        self.setProperty("part", "card")
+        self._area = Scrolling(self.rows, QSize(0, ROW), self)
+        top = hbox(self._icon, (self.title, 1), spacing=metrics.SPACE_2)
+        vbox(top, self.advice, self._area, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_4)
+
+    def _fit(self, tunnel: Tunnel) -> None:
+        self._area.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self.rows.rows))))
+        self.setVisible(bool(self.rows.count))
+
+
+class OutdatedBar(_OutdatedBox):
     """The first of them, above every other page, until dismissed; more of them bring it back."""
 
     page_requested = Signal()
 
     def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(services, actions, theme, parent, most=BAR_ROWS)
         self._dismissed: frozenset[OutdatedUrl] = frozenset()
         self._outdated: frozenset[OutdatedUrl] = frozenset()
         self._beside_page = False
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
-        self._icon = IconLabel(18, theme, self, "warning", "warning")
-        self.title = ElidedLabel("", "strong", self)
-        self.rows = OutdatedRows(services, actions, theme, self, most=BAR_ROWS)
         self.more = Button("", theme, self, kind="link")
         self.more.align_left()
         self.dismiss = IconButton("close", "Dismiss", theme, self, run=self._dismiss)
-        self.advice = ElidedLabel("", "muted", self)
         words = vbox(self.title, self.advice, spacing=2)
         top = hbox(self._icon, (words, 1), (self.dismiss, 0, Qt.AlignmentFlag.AlignTop), spacing=metrics.SPACE_3)
         below = vbox(
@@ -176,24 +187,17 @@ class OutdatedBar(QFrame):
             margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
         )
         self.more.clicked.connect(self.page_requested)
-        self.hide()
-
-    def show_tunnel(self, tunnel: Tunnel) -> None:
-        if self.rows.show_tunnel(tunnel):
-            self._outdated = frozenset(tunnel.outdated)
-            more = self.rows.count - len(self.rows.rows)
-            up = tunnel.state in CONNECTED
-            advice = ADVICE if up else LATER_ADVICE
-            self.title.setText(title_text(self.rows.count, up=up))
-            self.advice.setText(advice)
-            self.setAccessibleName(f"{self.title.text()}. {advice}")
-            self.more.setText(f"Show {count_of(more, 'other')}")
-            self.more.setVisible(more > 0)
-            self._follow()
 
     def set_beside_page(self, beside: bool) -> None:
         """Whether the tunnel's page, which has all of them, is shown."""
         self._beside_page = beside
+        self._follow()
+
+    def _fit(self, tunnel: Tunnel) -> None:
+        self._outdated = frozenset(tunnel.outdated)
+        more = self.rows.count - len(self.rows.rows)
+        self.more.setText(f"Show {count_of(more, 'other')}")
+        self.more.setVisible(more > 0)
         self._follow()
 
     @Slot()
