@@ -10,7 +10,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Protocol
 
 import brotli
 
@@ -38,27 +38,76 @@ _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _STEP = 16 * 1024
 
 
-class MemberStage(ABC):
-    """Any number of members or frames, each with an engine of its own; bytes after them that begin none are not
-    decoded. `error` says what is wrong, in a sentence."""
+class Engine(Protocol):
+    """Unpacks one member, frame or stream. It keeps what it was given while it holds back output: unless it
+    `needs_input`, it is given nothing more. At `eof` it has `unused_data`."""
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _InflateEngine:
+    needs_input, eof, unused_data = True, False, b""
+
+    def __init__(self, wbits: int) -> None:
+        self._engine = zlib.decompressobj(wbits)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        output = self._engine.decompress(self._engine.unconsumed_tail + data, max_length)
+        # After all input is consumed, zlib can still hold back output if the limit was reached.
+        self.needs_input = len(output) < max_length
+        self.eof, self.unused_data = self._engine.eof, self._engine.unused_data
+        return output
+
+
+class _BrotliEngine:
+    needs_input, eof, unused_data = True, False, b""
+
+    def __init__(self) -> None:
+        self._engine = brotli.Decompressor()
+        # The library's limit is per block: output beyond the requested limit waits here.
+        self._excess = b""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if not self._excess:
+            self._excess = bytes(self._engine.process(data, output_buffer_limit=max_length))
+            # At the limit it can hold back output even though it accepts more input.
+            self._more = len(self._excess) >= max_length or not self._engine.can_accept_more_data()
+        output, self._excess = self._excess[:max_length], self._excess[max_length:]
+        self.eof = bool(self._engine.is_finished()) and not self._excess
+        self.needs_input = not (self._excess or self._more)
+        return output
+
+
+class Stage(ABC):
+    """Removes one coding: any number of members or frames, each with an engine of its own; bytes after them that begin
+    none are not decoded. `error` says what is wrong, in a sentence."""
 
     first_least = next_least = 2
     """Bytes that show whether the first member begins, or another."""
-    keeps_input = False
-    """Whether the engine keeps what it was given while it holds back output."""
 
     def __init__(self) -> None:
-        self._engine: Any = None
+        self._engine: Engine | None = None
         self._pending, self._at = b"", 0
-        self._more = False
         self._members = self._content = self._trailing = 0
         self.error: str | None = None
 
     @property
     def needs_input(self) -> bool:
         """Whether `read` returns nothing more before more is fed, or ever."""
-        least = 1 if self._engine is not None else self.next_least if self._members else self.first_least
-        return self.error is not None or not (self._more or self._remaining >= least)
+        if self.error is not None:
+            return True
+        if self._engine is not None:
+            return self._engine.needs_input and not self._remaining
+        return self._remaining < (self.next_least if self._members else self.first_least)
 
     @property
     def ended(self) -> bool:
@@ -83,32 +132,32 @@ class MemberStage(ABC):
 
     def read(self, limit: int) -> bytes:
         """At most `limit` decoded bytes; can be empty although `needs_input` is false: then call it again."""
+        engine = self._engine
         if self.needs_input:
             return b""
-        if self._engine is None:
-            self._begin()
+        if engine is None:
+            if self._members > MEMBERS_MAX + self._content // CONTENT_LEAST:
+                self.error = HOLLOW
+            else:
+                self._begin()
             return b""
-        data = b"" if self._more and self.keeps_input else self._pending[self._at : self._at + _STEP]
+        data = self._pending[self._at : self._at + _STEP] if engine.needs_input else b""
         try:
-            output = self._unpack(data, limit)
-        except (zlib.error, zstd.ZstdError) as error:
+            output = engine.decompress(data, limit)
+        except (zlib.error, zstd.ZstdError, brotli.error) as error:
             self.error = self._reason(error)
             return b""
         self._at += len(data)
         self._content += len(output)
-        if self._engine.eof:
-            self._at -= len(self._engine.unused_data)
+        if engine.eof:
+            self._at -= len(engine.unused_data)
             self._members += 1
-            self._engine, self._more = None, False
+            self._engine = None
         return output
 
     @abstractmethod
     def _begin(self) -> None:
         """Make the engine of the next member, or call `_finish` if none follows."""
-
-    @abstractmethod
-    def _unpack(self, data: bytes, limit: int) -> bytes:
-        """At most `limit` bytes; then `_more` says whether the engine holds back others."""
 
     @abstractmethod
     def _reason(self, error: Exception) -> str: ...
@@ -117,23 +166,15 @@ class MemberStage(ABC):
         self._trailing, self._pending, self._at = self._remaining, b"", 0
 
 
-class ZstdStage(MemberStage):
+class ZstdStage(Stage):
     first_least, next_least = 1, 4
-    keeps_input = True
 
     def _begin(self) -> None:
         start = self._pending[self._at : self._at + 4]
-        if is_hollow(self._members, self._content):
-            self.error = HOLLOW
-        elif not self._members or start[1:] == (_ZSTD_MAGIC if start[0] == 0x28 else _ZSTD_SKIPPABLE):
+        if not self._members or start[1:] == (_ZSTD_MAGIC if start[0] == 0x28 else _ZSTD_SKIPPABLE):
             self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
         else:
             self._finish()
-
-    def _unpack(self, data: bytes, limit: int) -> bytes:
-        output: bytes = self._engine.decompress(data, limit)
-        self._more = not self._engine.needs_input
-        return output
 
     def _reason(self, error: Exception) -> str:
         why = "it is not Zstandard data"
@@ -142,17 +183,12 @@ class ZstdStage(MemberStage):
         return f"The body does not match its Content-Encoding: {why}."
 
 
-def is_hollow(members: int, content: int) -> bool:
-    """Whether this many members hold too few bytes of content."""
-    return members > MEMBERS_MAX + content // CONTENT_LEAST
-
-
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _NO_PADDING = re.compile(rb"[^\0]")
 
 
-class InflateStage(MemberStage):
+class InflateStage(Stage):
     """gzip with any number of members, or deflate with or without a zlib wrapper."""
 
     def __init__(self, name: str) -> None:
@@ -175,20 +211,10 @@ class InflateStage(MemberStage):
             self._finish()
         else:
             self._recognised = start == _GZIP_MAGIC if self._is_gzip else has_zlib_wrapper(start)
-            self._engine = zlib.decompressobj(_GZIP if self._is_gzip else _ZLIB if self._recognised else _RAW)
-
-    def _unpack(self, data: bytes, limit: int) -> bytes:
-        output: bytes = self._engine.decompress(data, limit)
-        self._recognised = self._recognised or bool(output)
-        self._at -= len(self._engine.unconsumed_tail) if not self._engine.eof else 0
-        # After all input is consumed, zlib can still hold back output if the limit was reached.
-        self._more = len(output) == limit
-        if self._engine.eof and is_hollow(self._members + 1, self._content + len(output)):
-            self.error = HOLLOW
-        return output
+            self._engine = _InflateEngine(_GZIP if self._is_gzip else _ZLIB if self._recognised else _RAW)
 
     def _reason(self, error: Exception) -> str:
-        if self._recognised:
+        if self._recognised or self._content:
             return f"The body's {self._name} data is damaged."
         return f"The body does not match its Content-Encoding: it is not {self._name} data."
 
@@ -202,9 +228,32 @@ def has_zlib_wrapper(start: bytes) -> bool:
 
 
 NO_BROTLI = "The body does not match its Content-Encoding: it is not Brotli data."
-
-
 AT_ONCE = "The body's Brotli data unpacks to too much at once."
+
+
+class BrotliStage(Stage):
+    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream.
+
+    Unpacking more than `at_once` bytes in one step is an error.
+    """
+
+    first_least = next_least = 1
+
+    def __init__(self, at_once: int | None = None) -> None:
+        super().__init__()
+        self._at_once = at_once
+
+    def _begin(self) -> None:
+        if self._members:
+            # The library treats trailing bytes in the same piece as an error, so they are one in any piece.
+            self.error, self._pending, self._at = NO_BROTLI, b"", 0
+        elif self._at_once is not None and brotli_at_once(self._pending) > self._at_once:
+            self.error = AT_ONCE
+        else:
+            self._engine = _BrotliEngine()
+
+    def _reason(self, error: Exception) -> str:
+        return NO_BROTLI
 
 
 def brotli_at_once(start: bytes) -> int:
@@ -228,64 +277,7 @@ def brotli_at_once(start: bytes) -> int:
     return min(take(4 * nibbles) + 1, 1 << window) if nibbles < 7 else 0
 
 
-class BrotliStage:
-    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream.
-
-    Unpacking more than `at_once` bytes in one step is an error.
-    """
-
-    trailing = 0
-
-    def __init__(self, at_once: int | None = None) -> None:
-        self._at_once = at_once
-        self._engine = brotli.Decompressor()
-        self._pending = b""
-        # The library's limit is per block: output beyond the requested limit waits here.
-        self._excess = b""
-        self._more = self._started = self._ended = False
-        self.error: str | None = None
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._excess and (self.error is not None or not (self._pending or self._more))
-
-    @property
-    def ended(self) -> bool:
-        return not self._started or self._ended
-
-    def feed(self, data: bytes) -> None:
-        self._pending += data
-
-    def read(self, limit: int) -> bytes:
-        if self.needs_input:
-            return b""
-        if not self._excess:
-            self._excess = self._step(limit)
-        output, self._excess = self._excess[:limit], self._excess[limit:]
-        return output
-
-    def _step(self, limit: int) -> bytes:
-        if self._ended:
-            # The library treats trailing bytes in the same piece as an error, so they are one in any piece.
-            self.error = NO_BROTLI
-            return b""
-        if not self._started and self._at_once is not None and brotli_at_once(self._pending) > self._at_once:
-            self.error = AT_ONCE
-            return b""
-        data, self._pending = (b"", self._pending) if self._more else (self._pending, b"")
-        self._started = True
-        try:
-            output = bytes(self._engine.process(data, output_buffer_limit=limit))
-        except brotli.error:
-            self.error = NO_BROTLI
-            return b""
-        self._ended = bool(self._engine.is_finished())
-        # At the limit it can hold back output even though it accepts more input.
-        self._more = not self._ended and (len(output) >= limit or not self._engine.can_accept_more_data())
-        return output
-
-
-_STAGES: dict[str, Callable[[int | None], MemberStage | BrotliStage]] = {
+_STAGES: dict[str, Callable[[int | None], Stage]] = {
     "gzip": lambda _: InflateStage("gzip"),
     "x-gzip": lambda _: InflateStage("gzip"),
     "deflate": lambda _: InflateStage("deflate"),
@@ -313,11 +305,12 @@ def unsupported_reason(names: tuple[str, ...]) -> str | None:
 
 
 class Decompressor:
-    """Removes one coding after the other. Unpacking much more than `at_once` bytes in one step, where a library cannot
-    be made to unpack fewer, is an error."""
+    """Removes one coding after the other. Codings that are not supported are an error, and so is unpacking much more
+    than `at_once` bytes in one step, where a library cannot be made to unpack fewer."""
 
     def __init__(self, names: tuple[str, ...], at_once: int | None = None) -> None:
-        self._stages = [_STAGES[name](at_once) for name in reversed(names)]
+        self._refusal = unsupported_reason(names)
+        self._stages = [] if self._refusal else [_STAGES[name](at_once) for name in reversed(names)]
         self._plain = b""
         self._between = self._content = 0
         self._hollow = False
@@ -325,7 +318,9 @@ class Decompressor:
     @property
     def error(self) -> str | None:
         """What is wrong with the body, in a sentence; everything before the damage can be read."""
-        return HOLLOW if self._hollow else next((stage.error for stage in self._stages if stage.error), None)
+        if self._refusal or self._hollow:
+            return self._refusal or HOLLOW
+        return next((stage.error for stage in self._stages if stage.error), None)
 
     @property
     def note(self) -> str | None:
@@ -345,7 +340,7 @@ class Decompressor:
         """The next piece of the body as sent; only while `needs_input`."""
         if self._stages:
             self._stages[0].feed(data)
-        else:
+        elif not self._refusal:
             self._plain += data
 
     def read(self, limit: int) -> bytes:

@@ -19,7 +19,7 @@ from itertools import islice
 from urllib.parse import unquote, unquote_plus
 
 from app.core.bodies.charset import detect
-from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
+from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.formats import jwt
 from app.core.bodies.formats.multipart import as_text
 from app.core.bodies.media_types import media_type, type_hint
@@ -69,8 +69,6 @@ def of_body(kind: str, headers: Headers, content_type: str, data: bytes, *, size
 
 def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
     """The beginning of a decompressed body, and whether that is all of it; empty if it cannot be decompressed."""
-    if unsupported_reason(coding_names):
-        return b"", False
     decompressor = Decompressor(coding_names, AT_ONCE_MAX)
     plain = decompressor.unpack(data, UNPACKED_MAX)
     return plain, decompressor.needs_input and decompressor.finish() is None

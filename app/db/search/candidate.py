@@ -154,7 +154,7 @@ def decoded_body(headers: Headers, data: bytes, budget: BodyBudget) -> bytes:
     if not names:
         return data[:BODY_LIMIT]
     pieces = bytearray()
-    for piece in () if unsupported_reason(names) else unpacked_pieces(names, (data,), budget):
+    for piece in unpacked_pieces(names, (data,), budget):
         pieces += piece
         if len(pieces) >= BODY_LIMIT:
             break

@@ -12,7 +12,7 @@ from aiohttp import web
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
+from app.core.bodies.decompressor import Decompressor, codings
 from app.core.clock import rfc3339
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Endpoint, PageKey, Summary
@@ -280,8 +280,6 @@ async def send_body(request: web.Request, capture: Capture, captures: Captures, 
     size = capture.size
     if names:
         try:
-            if reason := unsupported_reason(names):
-                raise DecodeError(reason)
             size = await _measured(decoded_parts(stored_parts(captures, capture), names))
         except DecodeError as error:
             detail = f"{error} Without decoded=true it is returned as sent."
