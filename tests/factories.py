@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery
+from app.core.events import RequestsUpdated
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft
 from app.core.target import Target, TargetDraft
@@ -44,6 +45,11 @@ def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
         "delivery": DeliveryState.NONE,
     }
     return Capture(**{**defaults, **fields})
+
+
+def updated(capture_id: str, **fields: bool | str | None) -> RequestsUpdated:
+    """What the store tells once these fields of a request's summary have changed."""
+    return RequestsUpdated(endpoint_ids=(1,), changes={capture_id: fields})
 
 
 def request_url(delivery: Delivery) -> str:

@@ -31,48 +31,23 @@ class Captured(Event, frozen=True):
     seconds: float = 0.0
 
 
-class RequestsChanged(Event, frozen=True):
-    """Stored requests were marked read or unread. `ids` None: all of the endpoint's up to the number `upto`."""
+class RequestsUpdated(Event, frozen=True):
+    """Stored requests were marked, or it was found out who sent them or what they are about. `changes` has, by their
+    ids, which fields of their summaries have changed, and to what; empty: some of these endpoints, nobody knows which.
+    """
 
     endpoint_ids: tuple[int, ...]
-    ids: tuple[str, ...] | None
-    read: bool
-    upto: int = 2**63 - 1
+    changes: Mapping[str, Mapping[str, bool | str | None]]
+
+
+class EndpointRead(Event, frozen=True):
+    """All requests of the endpoint up to the number `upto` were marked read."""
+
+    endpoint_id: int
+    upto: int
 
     def has(self, request: Summary) -> bool:
-        """Whether it was marked, with all of its endpoint's."""
-        return self.ids is None and request.endpoint_id in self.endpoint_ids and request.seq <= self.upto
-
-
-class RequestsStarred(Event, frozen=True):
-    """Stored requests were starred or unstarred: those that changed, and their endpoints; `by` is the user of a team's
-    store who starred them."""
-
-    ids: tuple[str, ...]
-    endpoint_ids: tuple[int, ...]
-    starred: bool
-    by: str | None = None
-
-
-class RequestNoted(Event, frozen=True):
-    """The note of a stored request changed; None: it was removed."""
-
-    id: str
-    endpoint_id: int
-    note: str | None
-    by: str | None = None
-
-
-class RequestsIdentified(Event, frozen=True):
-    """The providers of stored requests were identified: id, provider and event type of each."""
-
-    senders: tuple[tuple[str, str, str | None], ...]
-
-
-class RequestsDescribed(Event, frozen=True):
-    """The gist of stored requests is known or has changed: id and gist of each."""
-
-    gists: tuple[tuple[str, str], ...]
+        return request.endpoint_id == self.endpoint_id and request.seq <= self.upto
 
 
 class RequestsRemoved(Event, frozen=True):

@@ -12,7 +12,7 @@ from peewee import JOIN, Database
 
 from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
-from app.core.events import RequestNoted, RequestsChanged, RequestsStarred
+from app.core.events import EndpointRead, RequestsUpdated
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Description, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
@@ -328,20 +328,18 @@ class Captures(Part):
             raise DamagedBodyError
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
-        """Mark requests read, or unread; publishes RequestsChanged with those that changed."""
+        """Mark requests read, or unread; publishes RequestsUpdated with those that changed, as the next two do."""
 
         def after(marked: Marked) -> None:
             for endpoint_id, names in marked.items():
                 self._request_counts.marked(endpoint_id, -len(names) if read else len(names))
-            if marked:
-                changed = tuple(name for names in marked.values() for name in names)
-                self._publish(RequestsChanged(endpoint_ids=tuple(marked), ids=changed, read=read))
+            self._updated(marked, read=read)
 
         for some in _in_steps(ids):
             await self._writer.run(partial(mark_ids, ids=some, read=read), after)
 
     async def mark_all_read(self, endpoint_id: int) -> None:
-        """Mark every request of the endpoint read, in steps; then publish RequestsChanged without ids."""
+        """Mark every request of the endpoint read, in steps; then publish EndpointRead."""
         upto, batch = self._request_counts.newest_seq, AdaptiveBatch(256)
         place: PageKey | None = START
 
@@ -352,46 +350,34 @@ class Captures(Part):
             while place is not None:
                 job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
                 place = (await self._writer.between(job, batch, after)).reached
-        finally:  # if it fails, some are marked, and not counted any more
-            ids = None if place is None else ()
-            self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=ids, read=True, upto=upto))
+        except BaseException:  # some are marked, and not counted any more
+            self._publish(RequestsUpdated(endpoint_ids=(endpoint_id,), changes={}))
+            raise
+        self._publish(EndpointRead(endpoint_id=endpoint_id, upto=upto))
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
-        """Star requests, or remove the star; publishes RequestsStarred with those that changed.
-
-        Retention deletes starred requests too.
-        """
-
-        def after(marked: Marked) -> None:
-            if marked:
-                changed = tuple(name for names in marked.values() for name in names)
-                self._publish(
-                    RequestsStarred(
-                        ids=changed, endpoint_ids=tuple(marked), starred=starred, by=author if starred else None
-                    )
-                )
-
+        """Star requests, or remove the star. Retention deletes starred requests too."""
         author = self._shared.author()
+        after = partial(self._updated, starred=starred, starred_by=author if starred else None)
         for some in _in_steps(ids):
             await self._writer.run(partial(star_ids, ids=some, starred=starred, author=author), after)
 
     async def set_note(self, capture_id: str, note: str) -> None:
-        """Set the request's note, trimmed; an empty one removes it. Publishes RequestNoted when it changed.
+        """Set the request's note, trimmed; an empty one removes it.
 
         InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored.
         """
         message = note_error(note)
         check_fields([FieldError(field="note", message=message)] if message else [])
-        kept = trimmed_note(note)
-
-        def after(marked: Marked) -> None:
-            for endpoint_id in marked:
-                self._publish(
-                    RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept, by=author if kept else None)
-                )
-
-        author = self._shared.author()
+        kept, author = trimmed_note(note), self._shared.author()
+        after = partial(self._updated, note=kept, noted_by=author if kept else None)
         await self._writer.run(partial(note_id, capture_id=capture_id, note=kept, author=author), after)
+
+    def _updated(self, marked: Marked, **fields: bool | str | None) -> None:
+        """These have other fields now, all the same."""
+        if marked:
+            changes = dict.fromkeys((name for names in marked.values() for name in names), fields)
+            self._publish(RequestsUpdated(endpoint_ids=tuple(marked), changes=changes))
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""

@@ -11,7 +11,7 @@ from functools import partial
 from peewee import Database
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import RequestsDescribed, RequestsIdentified
+from app.core.events import RequestsUpdated
 from app.core.gist.gist import gist
 from app.core.providers import Identify, ProviderMatch
 from app.core.record import Record
@@ -37,9 +37,16 @@ class Identified(Record, frozen=True):
 
     seq: int
     id: str
+    endpoint_id: int
     sender: ProviderMatch | None
     gist: str
     gist_changed: bool
+
+    @property
+    def changes(self) -> dict[str, bool | str | None]:
+        """The fields of its summary that are others now."""
+        sender = {"provider": self.sender.provider, "event": self.sender.event} if self.sender is not None else {}
+        return {**sender, "gist": self.gist} if self.gist_changed else {**sender}
 
 
 class Identification(Part):
@@ -73,12 +80,9 @@ class Identification(Part):
                 return
             took = time.perf_counter() - began
             await self._writer.between(partial(store_identified, found=found), self._batch)
-            senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
-            if senders:
-                self._publish(RequestsIdentified(senders=senders))
-            gists = tuple((one.id, one.gist) for one in found if one.gist_changed)
-            if gists:
-                self._publish(RequestsDescribed(gists=gists))
+            if changes := {one.id: one.changes for one in found if one.changes}:
+                endpoint_ids = {one.endpoint_id for one in found}
+                self._publish(RequestsUpdated(endpoint_ids=tuple(endpoint_ids), changes=changes))
             await asyncio.sleep(took * PAUSE_FACTOR)
 
 
@@ -91,16 +95,25 @@ def identify_batch(database: Database, identify: Identify, limit: int) -> list[I
     with database.atomic():
         rows = execute(
             database,
-            "SELECT seq, id, headers, content_type, data, method, target, size, complete, gist"
+            "SELECT seq, id, endpoint_id, headers, content_type, data, method, target, size, complete, gist"
             f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE provider IS NULL"
             " ORDER BY seq DESC LIMIT ?",
             (limit,),
         )
-        for seq, name, packed, content_type, data, method, target, size, complete, stored in rows:
+        for seq, name, endpoint_id, packed, content_type, data, method, target, size, complete, stored in rows:
             headers, body = decode_headers(packed), data or b""
             described = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
             sender = identify(headers, content_type, body)
-            found.append(Identified(seq=seq, id=name, sender=sender, gist=described, gist_changed=described != stored))
+            found.append(
+                Identified(
+                    seq=seq,
+                    id=name,
+                    endpoint_id=endpoint_id,
+                    sender=sender,
+                    gist=described,
+                    gist_changed=described != stored,
+                )
+            )
             if time.perf_counter() > end:
                 break
     return found

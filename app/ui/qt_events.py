@@ -15,6 +15,7 @@ from app.core.events import (
     DatabaseDamaged,
     DeletionUndone,
     DeliveryChanged,
+    EndpointRead,
     EndpointRemoved,
     EndpointSaved,
     EndpointsReordered,
@@ -22,8 +23,8 @@ from app.core.events import (
     PlanChanged,
     Purged,
     Refused,
-    RequestsChanged,
     RequestsRemoved,
+    RequestsUpdated,
     SettingsChanged,
     StorageLimitChanged,
     StorageTrouble,
@@ -83,9 +84,9 @@ class QtEvents(QObject):
         self._refused = Throttle(MERGE_MS, self, self.refused_changed)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsChanged, lambda _: self._counts.call())
+        for counted in (RequestsUpdated, EndpointRead, DeletionUndone):
+            self._subscriptions.add(counted, lambda _: self._counts.call())
         self._subscriptions.add(RequestsRemoved, self._requests_removed)
-        self._subscriptions.add(DeletionUndone, lambda _: self._counts.call())
         self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(EndpointSaved, lambda _: self.endpoints_changed.emit())
         self._subscriptions.add(EndpointsReordered, lambda _: self.endpoints_changed.emit())

@@ -130,8 +130,8 @@ async def _in_detail(desk: Desk, window: MainWindow) -> AsyncIterator[str]:
     marks = ("read", "starred", "starred_by", "note", "noted_by")
     if different := [name for name in marks if getattr(known, name) != getattr(stored, name)]:
         yield f"the open request shows another {different}: {known}, stored is {stored}"
-    if detail.view._state._delivery is not stored.delivery:
-        yield f"the open request is said to be {detail.view._state._delivery}, not {stored.delivery}"
+    if detail.capture.delivery is not stored.delivery:
+        yield f"the open request is said to be {detail.capture.delivery}, not {stored.delivery}"
     deliveries = _told(await desk.store.deliveries.of_capture(shown.id))
     listed = _told(detail.view.deliveries._listed)
     if [one.id for one in listed] != [one.id for one in deliveries] or [one.state for one in listed] != [

@@ -25,16 +25,13 @@ from app.core.events import (
     DeletionUndone,
     DeliveriesQueued,
     DeliveryChanged,
+    EndpointRead,
     Event,
     PlanChanged,
     Purged,
     ReplayChanged,
-    RequestNoted,
-    RequestsChanged,
-    RequestsDescribed,
-    RequestsIdentified,
     RequestsRemoved,
-    RequestsStarred,
+    RequestsUpdated,
     TargetChanged,
 )
 from app.core.model import Counts, Endpoint, Summary
@@ -199,17 +196,8 @@ class Listener:
 
 
 SHARED_EVENTS: tuple[type[Event], ...] = (
-    *(RequestsChanged, RequestsStarred, RequestNoted, RequestsIdentified, RequestsDescribed, RequestsRemoved),
-    *(
-        DeletionPurged,
-        DeletionUndone,
-        DeliveryChanged,
-        TargetChanged,
-        DeliveriesQueued,
-        ReplayChanged,
-        PlanChanged,
-        Purged,
-    ),
+    *(RequestsUpdated, EndpointRead, RequestsRemoved, DeletionPurged, DeletionUndone, Purged),
+    *(DeliveryChanged, DeliveriesQueued, TargetChanged, ReplayChanged, PlanChanged),
 )
 """The events that other nodes are told of."""
 _KINDS = {kind.__name__: kind for kind in SHARED_EVENTS}

@@ -21,9 +21,8 @@ from app.core.events import (
     EndpointRemoved,
     EndpointSaved,
     Purged,
-    RequestsDescribed,
-    RequestsIdentified,
     RequestsRemoved,
+    RequestsUpdated,
     Subscriptions,
 )
 from app.core.model import DeliveryState, Endpoint
@@ -51,6 +50,8 @@ MAX_ROWS = 20_000
 MERGE_MS = 250
 """The least pause before reading again."""
 STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
+SHOWN_OF_REQUEST = {"event", "gist"}
+"""What rows show of their requests that may change."""
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
 Numbered = tuple[int, Delivery]
 _SCROLL_BAR = 12
@@ -423,8 +424,9 @@ class DeliveryPager(QObject):
         self.loaded.emit()
 
     def _subscribe(self) -> None:
-        for kind in (DeliveriesQueued, RequestsIdentified, RequestsDescribed, Purged):
+        for kind in (DeliveriesQueued, Purged):
             self._subscriptions.add(kind, self._elsewhere)
+        self._subscriptions.add(RequestsUpdated, self._requests_updated)
         self._subscriptions.add(DeliveryChanged, self._changed)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsRemoved, self._removed)
@@ -452,6 +454,10 @@ class DeliveryPager(QObject):
 
     def _elsewhere(self, event: object) -> None:
         self._again.call()
+
+    def _requests_updated(self, event: RequestsUpdated) -> None:
+        if any(not SHOWN_OF_REQUEST.isdisjoint(fields) for fields in event.changes.values()):
+            self._again.call()
 
     def _captured(self, event: Captured) -> None:
         if any(one.delivery is not DeliveryState.NONE for one in event.summaries):

@@ -172,7 +172,6 @@ class RequestHeader(QFrame):
         self._capture = capture
         self._show_facts()
 
-    @Slot(object)
     def show_state(self, state: State) -> None:
         """How the request stands, beside the response to its sender; nothing of one that is not forwarded."""
         look = LOOKS.get(state)

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.clock import DAY_US, now_us
 from app.core.events import (
     DeliveriesQueued,
     DeliveryChanged,
+    EndpointRead,
     EndpointRemoved,
     EndpointSaved,
     Purged,
-    RequestNoted,
-    RequestsChanged,
-    RequestsDescribed,
-    RequestsIdentified,
     RequestsRemoved,
-    RequestsStarred,
+    RequestsUpdated,
     Subscriptions,
 )
-from app.core.model import Capture, Summary
+from app.core.model import Capture, DeliveryState, Summary
 from app.core.text import count_of
 from app.ui.inspector.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
@@ -47,80 +44,8 @@ WITH_ENDPOINT = "This request was deleted with its endpoint."
 FOR_SPACE = "This request was deleted to stay within a storage limit."
 
 
-class DeletionWatcher(QObject):
-    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`: it
-    was restored.
-    """
-
-    found = Signal(str)
-    undone = Signal()
-
-    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
-        super().__init__(parent)
-        self._services, self._tasks = services, tasks
-        self._watched: Capture | None = None
-        self._deleted: Capture | None = None
-        self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self._subscriptions.add(Purged, self._purged)
-        self._subscriptions.add(DeleteChanged, lambda _: self._check_again())
-        self._subscriptions.add(EndpointSaved, lambda _: self._check_again())
-
-    def watch(self, capture: Capture | None) -> None:
-        """Watch this request; None for none."""
-        self._watched, self._deleted = capture, None
-
-    def stop(self) -> None:
-        self._watched = self._deleted = None
-        self._subscriptions.end()
-
-    def _removed(self, event: RequestsRemoved) -> None:
-        watched = self._watched
-        if watched is None or not event.has(watched.endpoint_id, watched.id):
-            return
-        if event.ids is None:
-            self._check(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
-        else:
-            self._report(BY_SOMEONE)
-
-    def _endpoint_removed(self, event: EndpointRemoved) -> None:
-        if self._watched is not None and self._watched.endpoint_id == event.endpoint.id:
-            self._report(WITH_ENDPOINT)
-
-    def _purged(self, event: Purged) -> None:
-        watched = self._watched
-        if watched is not None and watched.endpoint_id in event.report.deleted:
-            self._check(watched, self._reason(watched, event.report.at))
-
-    def _check_again(self) -> None:
-        """A deletion may have been undone; where that restored an endpoint, EndpointSaved was published."""
-        if self._deleted is not None:
-            self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again", self)
-
-    async def _check_restored(self, capture: Capture) -> None:
-        if await self._services.store.captures.get(capture.id) is not None and self._deleted is capture:
-            self.undone.emit()
-
-    def _reason(self, capture: Capture, at: int) -> str:
-        """Retention and storage limits publish the same event; the request's age tells them apart."""
-        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
-        if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
-            return FOR_SPACE
-        return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
-
-    def _check(self, capture: Capture, reason: str) -> None:
-        self._tasks.start(self._check_stored(capture, reason), "detail: is it stored", self)
-
-    async def _check_stored(self, capture: Capture, reason: str) -> None:
-        if await self._services.store.captures.get(capture.id) is None and self._watched is capture:
-            self._report(reason)
-
-    def _report(self, reason: str) -> None:
-        self._watched, self._deleted = None, self._watched
-        self.found.emit(reason)
-
-
+FOUND_OUT = {"provider", "event", "gist"}
+"""The fields of a summary that change only as more is found out about a request than they tell."""
 RESPONSE_MS = 1_500
 """The time of a response is stored a second after it was sent."""
 RESPONSE_WITHIN_US = 60_000_000
@@ -183,26 +108,22 @@ class RequestPane(QFrame):
         self._latest_mark = Latest(self, tasks, "detail: mark read")
         self.placeholder = Placeholder(theme, self)
         self._stack = stack(self.placeholder, inside=self)
-        self._deletion = DeletionWatcher(services, tasks, self)
-        self._deletion.found.connect(self._show_deleted)
-        self._deletion.undone.connect(self._show_restored)
         self._response = QTimer(self, singleShot=True, interval=RESPONSE_MS)
         self._response.timeout.connect(self._load_again)
         self._outdated = False
         """Whether the request changed, or may have been deleted, since it began to be read."""
         self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(RequestsUpdated, self._updated)
+        self._subscriptions.add(EndpointRead, self._endpoint_read)
         self._subscriptions.add(
-            RequestsIdentified, lambda event: self._found_out([name for name, _, _ in event.senders])
+            DeliveryChanged, lambda event: self._delivered({event.delivery.capture_id: event.state})
         )
-        self._subscriptions.add(RequestsDescribed, lambda event: self._found_out([name for name, _ in event.gists]))
-        self._subscriptions.add(DeliveryChanged, lambda event: self._outdate((event.delivery.capture_id,)))
-        self._subscriptions.add(DeliveriesQueued, lambda event: self._outdate(event.shown))
-        self._subscriptions.add(RequestNoted, self._noted)
-        self._subscriptions.add(RequestsStarred, self._starred)
-        self._subscriptions.add(RequestsChanged, self._read_changed)
-        self._subscriptions.add(RequestsRemoved, lambda event: self._outdate(event.ids))
-        self._subscriptions.add(EndpointRemoved, lambda _: self._outdate(None))
-        self._subscriptions.add(Purged, lambda _: self._outdate(None))
+        self._subscriptions.add(DeliveriesQueued, lambda event: self._delivered(event.shown))
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(EndpointSaved, self._endpoint_saved)
+        self._subscriptions.add(DeleteChanged, lambda _: self._check_restored())
 
     @property
     def view(self) -> RequestView:
@@ -240,7 +161,6 @@ class RequestPane(QFrame):
         self.clear()
         if self._view is not None:
             self._view.stop()
-        self._deletion.stop()
         self._subscriptions.end()
 
     def show_request(self, capture_id: str, *, focus: bool = False, mark_read: bool = True) -> None:
@@ -292,7 +212,7 @@ class RequestPane(QFrame):
     def clear(self, *, lost: bool = False) -> None:
         """Show no request; the one that was to be shown is `lost`."""
         self.capture_id, self.capture, self._focus_when_loaded, self._reopened = None, None, False, False
-        self._forget_deletion()
+        self._say_deleted("")
         self._latest.stop()
         self._response.stop()
         if self._view is not None:
@@ -327,10 +247,7 @@ class RequestPane(QFrame):
             self.view.open_find()
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
-        self._outdated = True
-        while self._outdated:
-            self._outdated = False
-            capture = await self._services.store.captures.get(capture_id)
+        capture = await self._read(capture_id)
         if capture is None:
             self.clear(lost=not self._reopened)
             return
@@ -338,10 +255,17 @@ class RequestPane(QFrame):
         if not capture.read and mark_read:
             self.mark_read()
 
+    async def _read(self, capture_id: str) -> Capture | None:
+        """As it is stored, and again if it changed meanwhile."""
+        self._outdated = True
+        while self._outdated:
+            self._outdated = False
+            capture = await self._services.store.captures.get(capture_id)
+        return capture
+
     def _show(self, capture: Capture) -> None:
         self.capture = capture
-        self._forget_deletion()
-        self._deletion.watch(capture)
+        self._say_deleted("")
         wanted, self._tab_wanted = self._tab_wanted, None
         tab = wanted[1] if wanted is not None and wanted[0] == capture.id else None
         self._stack.setCurrentWidget(self.view)
@@ -361,45 +285,45 @@ class RequestPane(QFrame):
             self._view.header.note.keep_unsaved(self.deleted)
         self.changed.emit()
 
-    def _read_changed(self, event: RequestsChanged) -> None:
-        self._outdate(event.ids)
-        shown = self.capture
-        if shown is not None and (shown.id in event.ids if event.ids is not None else event.has(shown.summary())):
-            self._set_marks(shown, read=event.read)
-
-    def _starred(self, event: RequestsStarred) -> None:
-        self._outdate(event.ids)
-        if self.capture is not None and self.capture.id in event.ids:
-            self._set_marks(self.capture, starred=event.starred, starred_by=event.by)
-
-    def _noted(self, event: RequestNoted) -> None:
-        self._outdate((event.id,))
-        if self.capture is not None and self.capture.id == event.id:
-            self._set_marks(self.capture, note=event.note, noted_by=event.by)
-
-    def _set_marks(self, shown: Capture, **marks: Any) -> None:
-        self.capture = replace(shown, **marks)
-        if self.capture != shown:
-            self._tell_changed()
+    # -- what happens to the request shown -----------------------------------------------------------------------
 
     def _outdate(self, ids: Collection[str] | None) -> None:
         """These requests changed; None: any of them."""
         self._outdated = self._outdated or ids is None or self.capture_id in ids
 
-    def _found_out(self, ids: Collection[str]) -> None:
-        """Who sent these requests, or what they are about."""
-        self._outdate(ids)
-        if self.capture is not None and self.capture.id in ids:
-            self._load_again()
+    def _updated(self, event: RequestsUpdated) -> None:
+        self._outdate(event.changes)
+        if self.capture is not None and (fields := event.changes.get(self.capture.id)):
+            self._update(self.capture, **fields)
+            if not FOUND_OUT.isdisjoint(fields):
+                self._load_again()
+
+    def _endpoint_read(self, event: EndpointRead) -> None:
+        self._outdate(None)
+        if self.capture is not None and event.has(self.capture):
+            self._update(self.capture, read=True)
+
+    def _update(self, shown: Capture, **fields: Any) -> None:
+        self.capture = replace(shown, **fields)
+        if self.capture != shown:
+            self._tell_changed()
+
+    def _delivered(self, states: Mapping[str, DeliveryState]) -> None:
+        """These requests, by their ids, are shown so in lists now."""
+        self._outdate(states)
+        if self.capture is not None and self.capture.id in states:
+            self.capture = replace(self.capture, delivery=states[self.capture.id])
+            self.view.show_state(self.capture)
 
     @Slot()
     def _load_again(self) -> None:
         if self.capture is not None:
-            self._tasks.start(self._load_found(self.capture), "detail: what was found out", self)
+            self._tasks.start(self._load_found(self.capture.id), "detail: what was found out", self)
 
-    async def _load_found(self, current: Capture) -> None:
-        capture = await self._services.store.captures.get(current.id)
-        if capture is not None and self.capture is not None and self.capture.id == current.id:
+    async def _load_found(self, capture_id: str) -> None:
+        capture = await self._read(capture_id)
+        if capture is not None and self.capture is not None and self.capture.id == capture_id:
+            self.capture = capture
             self.view.show_found(capture)
             self._await_response(capture)
 
@@ -408,22 +332,62 @@ class RequestPane(QFrame):
         if capture.response_ms is None and now_us() - capture.received_at < RESPONSE_WITHIN_US:
             self._response.start()
 
-    def _forget_deletion(self) -> None:
-        self._deletion.watch(None)
-        self._say_deleted("")
+    # -- whether it is still stored ------------------------------------------------------------------------------
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        self._outdate(event.ids)
+        shown = self.capture
+        if shown is None or not event.has(shown.endpoint_id, shown.id):
+            return
+        if event.ids is None:
+            self._check(shown, BY_SOMEONE)  # A request received in the meantime is still stored.
+        else:
+            self._show_deleted(BY_SOMEONE)
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        self._outdate(None)
+        if self.capture is not None and self.capture.endpoint_id == event.endpoint.id:
+            self._show_deleted(WITH_ENDPOINT)
+
+    def _purged(self, event: Purged) -> None:
+        self._outdate(None)
+        shown = self.capture
+        if shown is not None and shown.endpoint_id in event.report.deleted:
+            self._check(shown, self._reason(shown, event.report.at))
+
+    def _reason(self, capture: Capture, at: int) -> str:
+        """Retention and storage limits publish the same event; the request's age tells them apart."""
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
+        if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
+            return FOR_SPACE
+        return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
+
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        """A target may be paused now, or resumed; or the endpoint was restored with its requests."""
+        if self.capture is not None and self.capture.endpoint_id == event.endpoint.id:
+            self.view.show_state(self.capture)
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        if self.capture is not None and self.deleted:
+            self._check(self.capture, self.deleted)
+
+    def _check(self, shown: Capture, reason: str) -> None:
+        """Find out whether it is stored; `reason` is why it is not, if so."""
+        self._tasks.start(self._check_stored(shown.id, reason), "detail: is it stored", self)
+
+    async def _check_stored(self, capture_id: str, reason: str) -> None:
+        stored = await self._services.store.captures.get(capture_id) is not None
+        if self.capture is not None and self.capture.id == capture_id:
+            self._show_deleted("" if stored else reason)
+
+    def _show_deleted(self, reason: str) -> None:
+        """Say why it is no longer stored, but nothing else of one that is deleted already; empty: it is stored."""
+        if bool(reason) != bool(self.deleted):
+            self._say_deleted(reason)
+            self._tell_changed()
 
     def _say_deleted(self, reason: str) -> None:
         self.deleted = reason
         if self._view is not None:
             self._view.show_deleted(reason)
-
-    @Slot(str)
-    def _show_deleted(self, reason: str) -> None:
-        self._say_deleted(reason)
-        self._tell_changed()
-
-    @Slot()
-    def _show_restored(self) -> None:
-        self._forget_deletion()
-        self._deletion.watch(self.capture)
-        self._tell_changed()

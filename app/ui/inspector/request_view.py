@@ -7,13 +7,12 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
 from app.core.errors import NotAllowedError
-from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions
 from app.core.model import Capture, DeliveryState
 from app.core.worst_state import State, delivery_state, worst
 from app.ui.inspector.body.body_bars import NoticesBar
@@ -54,8 +53,8 @@ class RequestView(QWidget):
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
         self.header.note.read_only = services.read_only is not None
-        self._state = _RequestState(services, self)
-        self._state.changed.connect(self.header.show_state)
+        self._damaged = False
+        """Whether what is stored of the request is not what was received."""
         self.deleted_bar = NoticesBar(theme, self)
         self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
@@ -102,11 +101,11 @@ class RequestView(QWidget):
 
     def show_capture(self, capture: Capture, wanted: int | None) -> None:
         """With the tab that is `wanted`; None: the one that its content type had last."""
-        self._capture = capture
+        self._damaged = False
         self._source = source = of_capture(capture, self._services.store.captures)
         self.empty()
         self.header.show_capture(capture, self._services.providers)
-        self._state.watch(capture)
+        self.show_state(capture)
         query = query_rows(capture.target)
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
@@ -123,9 +122,17 @@ class RequestView(QWidget):
 
     def show_found(self, capture: Capture) -> None:
         """Who sent the request shown, what it is about, or when its response was sent, was found out."""
+        self._capture = capture
         self.header.show_capture(capture, self._services.providers)
         if INFO in self._filled:
             self._show_info(capture)
+
+    def show_state(self, capture: Capture) -> None:
+        """How the request shown stands now, beside the response to its sender."""
+        self._capture = capture
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
+        state = delivery_state(capture.delivery, endpoint.targets if endpoint is not None else ())
+        self.header.show_state(worst((state, State.DAMAGED)) if self._damaged else state)
 
     def show_deleted(self, reason: str) -> None:
         """Say why it is no longer stored; empty: it is."""
@@ -148,7 +155,6 @@ class RequestView(QWidget):
     def stop(self) -> None:
         """Unsubscribe from the bus."""
         self.deliveries.stop()
-        self._state.stop()
 
     def empty(self) -> None:
         """Another request is shown, or none."""
@@ -195,7 +201,9 @@ class RequestView(QWidget):
             damage = await source.damage()
             if damage:
                 self.damaged_bar.say([damage, SHOWN_DAMAGED])
-                self._state.set_damaged()
+                self._damaged = True
+                if self._capture is not None:
+                    self.show_state(self._capture)
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
         tab = self._tab_of.get(media_type(capture.content_type))
@@ -271,51 +279,3 @@ class RequestView(QWidget):
     def _remember_tab(self, tab: int) -> None:
         if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
-
-
-class _RequestState(QObject):
-    """`changed` carries the `State` of the request given to `watch`."""
-
-    changed = Signal(object)
-
-    def __init__(self, services: Services, parent: QObject) -> None:
-        super().__init__(parent)
-        self._endpoints = services.store.endpoints
-        self._capture: Capture | None = None
-        self._delivery = DeliveryState.NONE
-        self._damaged = False
-        subscriptions = Subscriptions(services.bus)
-        subscriptions.add(DeliveryChanged, self._delivered)
-        subscriptions.add(DeliveriesQueued, self._queued)
-        subscriptions.add(EndpointSaved, self._saved)
-        self.stop = subscriptions.end
-
-    def watch(self, capture: Capture) -> None:
-        self._capture, self._delivery, self._damaged = capture, capture.delivery, False
-        self._tell()
-
-    def set_damaged(self) -> None:
-        """What is stored of it is not what was received."""
-        self._damaged = True
-        self._tell()
-
-    def _delivered(self, event: DeliveryChanged) -> None:
-        if self._capture is not None and event.delivery.capture_id == self._capture.id:
-            self._delivery = event.state
-            self._tell()
-
-    def _queued(self, event: DeliveriesQueued) -> None:
-        if self._capture is not None and self._capture.id in event.shown:
-            self._delivery = event.shown[self._capture.id]
-            self._tell()
-
-    def _saved(self, event: EndpointSaved) -> None:
-        """A target may be paused now, or resumed."""
-        if self._capture is not None and event.endpoint.id == self._capture.endpoint_id:
-            self._tell()
-
-    def _tell(self) -> None:
-        if self._capture is not None:
-            endpoint = self._endpoints.by_id(self._capture.endpoint_id)
-            state = delivery_state(self._delivery, endpoint.targets if endpoint is not None else ())
-            self.changed.emit(worst((state, State.DAMAGED)) if self._damaged else state)

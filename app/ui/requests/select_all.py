@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
@@ -14,11 +14,11 @@ from PySide6.QtCore import QModelIndex, QObject, Signal, Slot
 from app.core.deletion import MarkedIds
 from app.core.events import (
     Captured,
+    EndpointRead,
     EndpointRemoved,
     Purged,
-    RequestsChanged,
     RequestsRemoved,
-    RequestsStarred,
+    RequestsUpdated,
     Subscriptions,
 )
 from app.core.model import Summary
@@ -173,6 +173,13 @@ class _Reading:
                 self._endpoint_ids.add(one.endpoint_id)
                 self._first, self._last = one.received_at, self._last or one.received_at
 
+    def updated(self, changes: Mapping[str, Mapping[str, object]]) -> None:
+        for name, fields in changes.items():
+            if "read" in fields:
+                self.unread[name] = not fields["read"]
+            if "starred" in fields:
+                self.starred[name] = bool(fields["starred"])
+
     def requests(self, query: Query | None) -> SelectedRequests:
         """All that was read, found by `query`."""
         ids = [name for name in reversed(self._newest_first) if name not in self.received_meanwhile]
@@ -218,8 +225,8 @@ class SelectAll(QObject):
         bus = services.bus
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsChanged, self._marked)
-        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestsUpdated, self._updated)
+        self._subscriptions.add(EndpointRead, self._endpoint_read)
         self._subscriptions.add(RequestsRemoved, lambda event: self._removed({event.endpoint_id}))
         self._subscriptions.add(EndpointRemoved, lambda event: self._removed({event.endpoint.id}))
         self._subscriptions.add(Purged, lambda event: self._removed(set(event.report.deleted)))
@@ -327,30 +334,28 @@ class SelectAll(QObject):
         if self._running is not None:
             self._reading.received_meanwhile.update(item.id for item in event.summaries)
 
-    def _marked(self, event: RequestsChanged) -> None:
+    def _updated(self, event: RequestsUpdated) -> None:
         requests = self._requests
-        if self._running is not None and event.ids is not None:
-            self._reading.unread.update(dict.fromkeys(event.ids, not event.read))
-        elif self._running is not None and self._feed.scope.touches(event.endpoint_ids):
-            self.drop()
-        if requests is None or requests.endpoint_ids.isdisjoint(event.endpoint_ids):
-            return
-        if event.ids is not None:
-            changed = sum(map(requests.has, event.ids))
-            unread = requests.unread + (-changed if event.read else changed)
-            self._requests = replace(requests, unread=max(0, unread))
-        elif requests.endpoint_ids <= set(event.endpoint_ids):
-            self._requests = replace(requests, unread=0 if event.read else requests.count)
-        else:
-            self.drop()
-
-    def _starred(self, event: RequestsStarred) -> None:
         if self._running is not None:
-            self._reading.starred.update(dict.fromkeys(event.ids, event.starred))
-        elif self._requests is not None:
-            changed_count = sum(map(self._requests.has, event.ids))
-            starred = self._requests.starred + (changed_count if event.starred else -changed_count)
-            self._requests = replace(self._requests, starred=max(0, starred))
+            self._reading.updated(event.changes)
+        elif requests is not None:
+            of_these = [fields for name, fields in event.changes.items() if requests.has(name)]
+            read, starred = (
+                sum(1 if fields[mark] else -1 for fields in of_these if mark in fields) for mark in ("read", "starred")
+            )
+            unread, starred = max(0, requests.unread - read), max(0, requests.starred + starred)
+            self._requests = replace(requests, unread=unread, starred=starred)
+
+    def _endpoint_read(self, event: EndpointRead) -> None:
+        requests = self._requests
+        if self._running is not None:
+            if self._feed.scope.touches((event.endpoint_id,)):
+                self.drop()
+        elif requests is not None and event.endpoint_id in requests.endpoint_ids:
+            if len(requests.endpoint_ids) == 1:
+                self._requests = replace(requests, unread=0)
+            else:
+                self.drop()
 
     def _removed(self, endpoint_ids: set[int]) -> None:
         if endpoint_ids and self._feed.scope.touches(endpoint_ids):

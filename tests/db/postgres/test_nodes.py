@@ -18,7 +18,7 @@ from app.core.events import (
     EndpointSaved,
     Event,
     RequestsRemoved,
-    RequestsStarred,
+    RequestsUpdated,
 )
 from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
@@ -119,7 +119,8 @@ async def test_what_no_table_shows_is_told(store: Store, other: Store, endpoint:
     await store.captures.mark_read(names)
     deletion = await store.trash.delete(names[1:])
     await until(lambda: any(isinstance(event, RequestsRemoved) for event in others))
-    assert [event.ids for event in others if isinstance(event, RequestsStarred)] == [(names[0],)]
+    told = [event.changes for event in others if isinstance(event, RequestsUpdated)]
+    assert [list(changes) for changes in told if "starred" in changes[names[0]]] == [[names[0]]]
     assert [event.ids for event in others if isinstance(event, RequestsRemoved)] == [tuple(names[1:])]
     await until(lambda: other.captures.counts(endpoint.id) == store.captures.counts(endpoint.id))
     assert other.captures.counts(endpoint.id).total == 1

@@ -17,8 +17,7 @@ from app.core.events import (
     Event,
     NodesChanged,
     PlanChanged,
-    RequestNoted,
-    RequestsStarred,
+    RequestsUpdated,
     StorageTrouble,
 )
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
@@ -224,8 +223,9 @@ async def test_stars_and_notes_say_who_set_them(open_as: Open, member: Store, en
     capture = await add(member, endpoint.id)
     await member.captures.star([capture.id])
     await member.captures.set_note(capture.id, "look")
-    await until(lambda: len([event for event in seen if isinstance(event, RequestsStarred | RequestNoted)]) == 2)
-    assert {event.by for event in seen if isinstance(event, RequestsStarred | RequestNoted)} == {"mona"}
+    await until(lambda: len([event for event in seen if isinstance(event, RequestsUpdated)]) == 2)
+    starred, noted = (event.changes[capture.id] for event in seen if isinstance(event, RequestsUpdated))
+    assert (starred["starred_by"], noted["noted_by"]) == ("mona", "mona")
     for found in (await reader.captures.get(capture.id), *await reader.captures.page(endpoint.id)):
         assert found is not None
         assert (found.starred_by, found.noted_by) == ("mona", "mona")

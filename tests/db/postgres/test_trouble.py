@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, PlanChanged, RequestsStarred, StorageTrouble
+from app.core.events import Event, PlanChanged, RequestsUpdated, StorageTrouble
 from app.core.model import Endpoint
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
@@ -107,13 +107,13 @@ async def test_what_a_newer_node_tells_otherwise_is_left_out(
     store: Store, endpoint: Endpoint, events: list[Event], administrator: psycopg.Connection[Any]
 ) -> None:
     administrator.execute("SET search_path TO hookline")
-    told = b'RequestsStarred {"ids":["a"],"endpoint_ids":"all","starred":true}\nNewer {}\nRequestsStarred '
-    told += b'{"ids":["b"],"endpoint_ids":[1],"starred":true}'
+    told = b'RequestsUpdated {"endpoint_ids":"all","changes":{"a":{"starred":true}}}\nNewer {}\nRequestsUpdated '
+    told += b'{"endpoint_ids":[1],"changes":{"b":{"starred":true}}}'
     administrator.execute("INSERT INTO notice (node, events) VALUES (999, %s)", (told,))
     await store.endpoints.look_again("unknown")
     store._writer.follow()
-    await until(lambda: any(isinstance(event, RequestsStarred) for event in events))
-    assert [event.ids for event in events if isinstance(event, RequestsStarred)] == [("b",)]
+    await until(lambda: any(isinstance(event, RequestsUpdated) for event in events))
+    assert [list(event.changes) for event in events if isinstance(event, RequestsUpdated)] == [["b"]]
 
 
 async def test_a_body_whose_beginning_was_dropped_is_not_acknowledged(store: Store, endpoint: Endpoint) -> None:

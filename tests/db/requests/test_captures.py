@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from peewee import Database
 
 from app.core.errors import NotFoundError, StorageUnavailableError
-from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
+from app.core.events import Captured, EndpointRead, Event, RequestsRemoved, RequestsUpdated
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
 from app.db.store import Store
 from tests import factories
@@ -206,9 +206,12 @@ async def test_marking_tells_what_changed_and_counts_it(store: Store, endpoint: 
     assert store.captures.counts(endpoint.id).unread == 0
     await store.captures.mark_read([first.id], False)
     assert store.captures.counts(endpoint.id).unread == 1
-    changed = of_kind(events, RequestsChanged)
-    assert [set(event.ids) for event in changed] == [{first.id, second.id}, {third.id}, {first.id}]
-    assert [event.read for event in changed] == [True, True, False]
+    read, unread = {"read": True}, {"read": False}
+    assert [event.changes for event in of_kind(events, RequestsUpdated)] == [
+        {first.id: read, second.id: read},
+        {third.id: read},
+        {first.id: unread},
+    ]
     assert {summary.id for summary in await store.captures.page(None) if not summary.read} == {first.id}
 
 
@@ -220,8 +223,7 @@ async def test_marking_all_read_leaves_later_and_other_requests_unread(store: St
     await store.captures.mark_all_read(one.id)
     await add(store, one.id)
     assert (store.captures.counts(one.id).unread, store.captures.counts(other.id).unread) == (1, 3)
-    marked = RequestsChanged(endpoint_ids=(one.id,), ids=None, read=True, upto=upto)
-    assert of_kind(events, RequestsChanged) == [marked]
+    assert of_kind(events, EndpointRead) == [EndpointRead(endpoint_id=one.id, upto=upto)]
 
 
 async def test_what_was_marked_before_marking_all_read_failed_is_told(
@@ -231,7 +233,7 @@ async def test_what_was_marked_before_marking_all_read_failed_is_told(
     told: list[int] = []
 
     def listen(event: Event) -> None:
-        if isinstance(event, RequestsChanged):
+        if isinstance(event, RequestsUpdated | EndpointRead):
             told.append(store.captures.counts(endpoint.id).unread)
 
     store = await open_store(listen)

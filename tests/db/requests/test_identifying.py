@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.core.events import Event, RequestsDescribed, RequestsIdentified
+from typing import Any
+
+from app.core.events import Event, RequestsUpdated
 from app.core.model import PART_SIZE, Endpoint
 from app.core.providers import ProviderMatch
 from app.core.record import Headers
@@ -31,6 +33,11 @@ def unlooked(place: Place) -> int:
     return int(query(place, "SELECT count(*) FROM capture WHERE provider IS NULL")[0][0])
 
 
+def changes_of(events: list[Event]) -> dict[str, Any]:
+    """What has been told of each request."""
+    return {name: fields for event in of_kind(events, RequestsUpdated) for name, fields in event.changes.items()}
+
+
 async def test_what_the_capture_knows_is_stored_and_listed(open_store: OpenStore, place: Place) -> None:
     store, endpoint = await opened(open_store)
     stored = await add(store, endpoint.id, provider="us", event="order.paid", delivery_id="d-1", gist="JSON · id")
@@ -49,14 +56,16 @@ async def test_what_was_stored_unlooked_at_is_found_out_and_told(
     ours = await add(store, endpoint.id, b"abc" + b"x" * 9_000, headers=BY_US, identified=False)
     other = await add(store, endpoint.id, b"y" * 9_000, identified=False)
     await until(lambda: not unlooked(place))
-    await until(lambda: of_kind(events, RequestsIdentified))
+    await until(lambda: of_kind(events, RequestsUpdated))
     found, nobody = await store.captures.get(ours.id), await store.captures.get(other.id)
     assert found is not None
     assert (found.provider, found.event, found.delivery_id, found.identified) == ("us", "order.paid", "abc", True)
     assert nobody is not None
     assert (nobody.provider, nobody.event, nobody.identified) == (None, None, True)
-    told = [sender for event in of_kind(events, RequestsIdentified) for sender in event.senders]
-    assert told == [(ours.id, "us", "order.paid")]
+    told = changes_of(events)
+    assert (told[ours.id]["provider"], told[ours.id]["event"]) == ("us", "order.paid")
+    assert not told.get(other.id, {}).keys() & {"provider", "event"}
+    assert {event.endpoint_ids for event in of_kind(events, RequestsUpdated)} == {(endpoint.id,)}
     await store.close()
 
 
@@ -89,14 +98,14 @@ async def test_a_long_bodys_gist_says_more_once_all_of_it_was_read(
     begun = await add(store, endpoint.id, body, gist="JSON array · id, name, …", identified=False)
     told = await add(store, endpoint.id, b"hello", gist="JSON · hello", content_type="", identified=False)
     await until(lambda: not unlooked(place))
-    await until(lambda: len([one for event in of_kind(events, RequestsDescribed) for one in event.gists]) == 2)
+    await until(lambda: len(changes_of(events)) == 2)
     assert {row.id: row.gist for row in await store.captures.page(endpoint.id)} == {
         begun.id: "JSON array · 2,000 × id, name",
         told.id: "text · hello",
     }
-    assert dict(one for event in of_kind(events, RequestsDescribed) for one in event.gists) == {
-        begun.id: "JSON array · 2,000 × id, name",
-        told.id: "text · hello",
+    assert changes_of(events) == {
+        begun.id: {"gist": "JSON array · 2,000 × id, name"},
+        told.id: {"gist": "text · hello"},
     }
     await store.close()
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from app.core.errors import InvalidFieldsError, NotFoundError
-from app.core.events import Event, RequestNoted, RequestsStarred
+from app.core.events import Event, RequestsUpdated
 from app.core.model import Capture, Endpoint
 from app.core.rules import NOTE_MAX
 from app.db.captures import IDS_PER_STEP
@@ -54,10 +53,13 @@ async def test_only_what_changed_is_told(store: Store, endpoint: Endpoint, event
     await store.captures.star([first.id, second.id])
     await store.captures.star([first.id], False)
     await store.captures.star(["unknown"], False)
-    assert [replace(event, by=None) for event in of_kind(events, RequestsStarred)] == [
-        RequestsStarred(ids=(first.id,), endpoint_ids=(endpoint.id,), starred=True),
-        RequestsStarred(ids=(second.id,), endpoint_ids=(other.id,), starred=True),
-        RequestsStarred(ids=(first.id,), endpoint_ids=(endpoint.id,), starred=False),
+    assert [
+        (event.endpoint_ids, {name: fields["starred"] for name, fields in event.changes.items()})
+        for event in of_kind(events, RequestsUpdated)
+    ] == [
+        ((endpoint.id,), {first.id: True}),
+        ((other.id,), {second.id: True}),
+        ((endpoint.id,), {first.id: False}),
     ]
     assert not (await kept(store, first)).starred
     assert (await kept(store, second)).starred
@@ -66,8 +68,8 @@ async def test_only_what_changed_is_told(store: Store, endpoint: Endpoint, event
 async def test_many_are_starred_in_steps(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
     captures = await add_many(store, endpoint.id, IDS_PER_STEP + 20)
     await store.captures.star([capture.id for capture in captures])
-    told = of_kind(events, RequestsStarred)
-    assert [len(event.ids) for event in told] == [IDS_PER_STEP, 20]
+    told = of_kind(events, RequestsUpdated)
+    assert [len(event.changes) for event in told] == [IDS_PER_STEP, 20]
     assert all(row.starred for row in await store.captures.page(endpoint.id, limit=500))
 
 
@@ -75,12 +77,13 @@ async def test_a_note_is_trimmed_changed_and_removed(store: Store, endpoint: End
     capture = await add(store, endpoint.id)
     for text in ("  paid twice?\n", "paid twice?", "ünïcode\n\U0001f600 on two lines", " \n\t", ""):
         await store.captures.set_note(capture.id, text)
-    assert [event.note for event in of_kind(events, RequestNoted)] == [
+    told = of_kind(events, RequestsUpdated)
+    assert [event.changes[capture.id]["note"] for event in told] == [
         "paid twice?",
         "ünïcode\n\U0001f600 on two lines",
         None,
     ]
-    assert {(event.id, event.endpoint_id) for event in of_kind(events, RequestNoted)} == {(capture.id, endpoint.id)}
+    assert {(*event.changes, *event.endpoint_ids) for event in told} == {(capture.id, endpoint.id)}
     assert (await kept(store, capture)).note is None
 
 
@@ -102,7 +105,7 @@ async def test_a_request_that_is_gone_takes_no_note(store: Store, endpoint: Endp
     for capture in (gone, hidden):
         with pytest.raises(NotFoundError):
             await store.captures.set_note(capture.id, "too late")
-    assert of_kind(events, RequestNoted) == []
+    assert of_kind(events, RequestsUpdated) == []
 
 
 async def test_marks_go_with_their_requests_whatever_deletes_them(

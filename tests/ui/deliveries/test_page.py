@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter, no_retry
-from app.core.events import DeliveriesQueued, Event, RequestsDescribed, RequestsIdentified
+from app.core.events import DeliveriesQueued, Event
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, count_of, day_text, exact_time
@@ -45,7 +45,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question
 from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, fail_replay, finish, not_sent
-from tests.factories import attempt
+from tests.factories import attempt, updated
 from tests.support import while_read
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
@@ -406,8 +406,8 @@ class TestFollowing:
     @pytest.mark.parametrize(
         ("column", "event"),
         [
-            ("gist", lambda name: RequestsDescribed(gists=((name, "Order 7"),))),
-            ("event", lambda name: RequestsIdentified(senders=((name, "stripe", "Order 7"),))),
+            ("gist", lambda name: updated(name, gist="Order 7")),
+            ("event", lambda name: updated(name, provider="stripe", event="Order 7")),
         ],
     )
     async def test_what_is_found_out_of_a_request_later_names_it(

@@ -20,13 +20,12 @@ from PySide6.QtTest import QTest
 from app.core.bodies.body_reader import FORMATTED_MAX
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.text import clock_time, day_text, full_time
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_bytes, of_capture
 from app.ui.inspector.request_pane import NOT_STORED
-from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, QUERY
+from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY
 from app.ui.replay.request_editors import load_request
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from tests import damage, factories
@@ -327,12 +326,12 @@ async def noted(shown: PageDesk, capture: Capture) -> None:
 
 async def identified(shown: PageDesk, capture: Capture) -> None:
     await change(shown, capture, "provider", "stripe")
-    shown.desk.bus.publish(RequestsIdentified(senders=((capture.id, "stripe", None),)))
+    shown.desk.bus.publish(factories.updated(capture.id, provider="stripe", event=None))
 
 
 async def described(shown: PageDesk, capture: Capture) -> None:
     await change(shown, capture, "gist", "JSON · total")
-    shown.desk.bus.publish(RequestsDescribed(gists=((capture.id, "JSON · total"),)))
+    shown.desk.bus.publish(factories.updated(capture.id, gist="JSON · total"))
 
 
 async def change(shown: PageDesk, capture: Capture, column: str, value: str) -> None:
@@ -372,6 +371,16 @@ async def test_what_is_found_out_of_a_request_that_is_open_is_shown(
     await until(lambda: shown.detail.capture is not None)
     await happens(shown, capture)
     await until(lambda: MEANWHILE[happens](shown))
+
+
+async def test_a_tab_opened_later_shows_what_was_found_out(shown: PageDesk) -> None:
+    capture = await shown.add()
+    await until(lambda: shown.detail.capture is not None)
+    await identified(shown, capture)
+    await until(lambda: MEANWHILE[identified](shown))
+    shown.detail.tabs.setCurrentIndex(INFO)
+    info = shown.detail.view.info.pairs
+    assert ("Provider", "Stripe") in [info.record(row)[:2] for row in range(info.rowCount())]
 
 
 async def test_the_time_of_the_response_is_shown_once_it_is_known(

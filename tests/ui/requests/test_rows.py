@@ -12,7 +12,6 @@ from PySide6.QtGui import QHelpEvent, QImage
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 
 from app.core.clock import now_us
-from app.core.events import RequestsDescribed
 from app.core.model import DeliveryState
 from app.core.providers import ProviderMark
 from app.core.target import TargetDraft
@@ -21,7 +20,7 @@ from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast
 from tests.core.providers.examples import CATALOGUE
-from tests.factories import capture
+from tests.factories import capture, updated
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
@@ -74,7 +73,7 @@ async def test_what_came_appears_in_the_list_once_it_is_known(shown: PageDesk) -
     later = await shown.add(target="/catch/x", gist="JSON · 2 B")
     await until(lambda: shown.model.rowCount() == 1)
     assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
-    shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))
+    shown.desk.bus.publish(updated(later.id, gist="JSON · {}"))
     assert "JSON · {}" in shown.model.data(shown.model.index(0))
 
 

@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
-from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
 from app.core.model import Capture
 from app.ui.inspector.tabs import INFO
@@ -15,7 +14,7 @@ from app.ui.requests.list.delegate import GAP, TitlePainter, tooltip
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.samples import KINDS, Kind
-from tests.factories import capture
+from tests.factories import capture, updated
 from tests.ui.requests.page_desk import PageDesk
 from tests.ui.waiting import until
 
@@ -118,7 +117,7 @@ async def identify(shown: PageDesk, request: Capture) -> None:
         execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (request.id,))
 
     await shown.desk.store._writer.run(note)
-    shown.desk.bus.publish(RequestsIdentified(senders=((request.id, "stripe", "invoice.paid"),)))
+    shown.desk.bus.publish(updated(request.id, provider="stripe", event="invoice.paid"))
 
 
 async def test_what_is_found_out_later_appears_in_list_and_detail(shown: PageDesk) -> None:

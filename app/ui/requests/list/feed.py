@@ -14,22 +14,19 @@ from app.core.events import (
     Captured,
     DeliveriesQueued,
     DeliveryChanged,
+    EndpointRead,
     EndpointRemoved,
     EndpointSaved,
     Purged,
-    RequestNoted,
-    RequestsChanged,
-    RequestsDescribed,
-    RequestsIdentified,
     RequestsRemoved,
-    RequestsStarred,
+    RequestsUpdated,
     Subscriptions,
 )
 from app.core.ids import first_id
 from app.core.model import DeliveryState, PageKey, Summary
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
-from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, mark_adds_matches, mentions
+from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
 from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
 
@@ -125,11 +122,8 @@ class RequestFeed(QObject):
         self._throttle = Throttle(MERGE_MS, self, self._flush)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(RequestsChanged, self._changed)
-        self._subscriptions.add(RequestsStarred, self._starred)
-        self._subscriptions.add(RequestNoted, self._noted)
-        self._subscriptions.add(RequestsIdentified, self._identified)
-        self._subscriptions.add(RequestsDescribed, self._described)
+        self._subscriptions.add(RequestsUpdated, self._updated)
+        self._subscriptions.add(EndpointRead, self._endpoint_read)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(
             DeliveryChanged, lambda event: self._set_delivery_states({event.delivery.capture_id: event.state})
@@ -292,54 +286,35 @@ class RequestFeed(QObject):
         elif self.query is not None:
             self.counts_changed.emit()
 
-    def _changed(self, event: RequestsChanged) -> None:
-        if event.ids is not None:
-            for name in event.ids:
-                self.model.change(name, read=event.read)
-        else:
-            self._mark_all(event)
-            if self.pager.busy or self.pager.jumping:
-                self._tasks.start(self._mark_again(event), "list: mark what is being read", self)
-        if mark_adds_matches(self.query, "read", event.read):
-            self.search.queue(event.ids or (first_id(0),))
+    def _updated(self, event: RequestsUpdated) -> None:
+        for name, fields in event.changes.items():
+            self.model.change(name, **fields)
+        if self.scope.touches(event.endpoint_ids):
+            self.search.queue(name for name, fields in event.changes.items() if adds_matches(self.query, fields))
         self._throttle.call()
 
-    def _starred(self, event: RequestsStarred) -> None:
-        for name in event.ids:
-            self.model.change(name, starred=event.starred, starred_by=event.by)
-        if self.scope.touches(event.endpoint_ids) and mark_adds_matches(self.query, "starred", event.starred):
-            self._search_for(event.ids)
-
-    def _noted(self, event: RequestNoted) -> None:
-        self.model.change(event.id, note=event.note, noted_by=event.by)
-        noted = event.note is not None
-        if self.scope.touches((event.endpoint_id,)) and mark_adds_matches(self.query, "noted", noted):
-            self._search_for((event.id,))
+    def _endpoint_read(self, event: EndpointRead) -> None:
+        self._mark_all(event)
+        if self.pager.busy or self.pager.jumping:
+            self._tasks.start(self._mark_again(event), "list: mark what is being read", self)
+        if adds_matches(self.query, {"read": True}):
+            self.search.queue((first_id(0),))
+        self._throttle.call()
 
     def _search_for(self, ids: Iterable[str]) -> None:
         """They may match only now."""
         self.search.queue(ids)
         self._throttle.call()
 
-    def _mark_all(self, event: RequestsChanged) -> None:
-        self.model.set_all_read(event.has, event.read)
+    def _mark_all(self, event: EndpointRead) -> None:
+        self.model.set_all_read(event.has)
         for item in filter(event.has, self._waiting):
-            self.model.change(item.id, read=event.read)
+            self.model.change(item.id, read=True)
 
-    async def _mark_again(self, event: RequestsChanged) -> None:
+    async def _mark_again(self, event: EndpointRead) -> None:
         """Mark what was read before and listed since."""
         await self.pager.ended()
         self._mark_all(event)
-
-    def _identified(self, event: RequestsIdentified) -> None:
-        for name, provider, event_type in event.senders:
-            self.model.change(name, provider=provider, event=event_type)
-        if mentions(self.query, "provider", "event"):
-            self._search_for(name for name, _, _ in event.senders)
-
-    def _described(self, event: RequestsDescribed) -> None:
-        for name, gist in event.gists:
-            self.model.change(name, gist=gist)
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         """With other tags, its requests may match a search for tags now, or no longer."""

@@ -227,13 +227,13 @@ class RequestModel(QAbstractListModel):
             self.kept_changed.emit()
         return before - len(self._items)
 
-    def set_all_read(self, marked: Callable[[Summary], bool], read: bool) -> None:
-        """Show all that were `marked` as read or unread."""
+    def set_all_read(self, marked: Callable[[Summary], bool]) -> None:
+        """Show all that were `marked` as read."""
         self._updates.forget("read")
-        self._items = [replace(item, read=read) if item.read != read and marked(item) else item for item in self._items]
+        self._items = [replace(item, read=True) if not item.read and marked(item) else item for item in self._items]
         for name, item in self.kept.items():
             if marked(item):
-                self.kept[name] = replace(item, read=read)
+                self.kept[name] = replace(item, read=True)
         self.kept_changed.emit()
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -223,15 +223,20 @@ def just_above(key: PageKey) -> PageKey:
     return PageKey(received_at=key.received_at, id=key.id + "~")
 
 
-_OPPOSITE = {"read": "unread", "unread": "read"}
+_MARKS = {"read": "read", "starred": "starred", "note": "noted"}
+"""How `is:` names what these fields of a summary say."""
 STALE_MS = 500
 """Rows of the previous filter stay for this time while nothing is found; otherwise they would flicker."""
 
 
-def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
-    """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
-    conditions = set(_marks(query)) if query is not None else set()
-    return (mark, given) in conditions or (_OPPOSITE.get(mark, ""), not given) in conditions
+def adds_matches(query: Query | None, fields: Mapping[str, object]) -> bool:
+    """Whether the query may match a request only since these fields of its summary have changed to these values."""
+    if query is None:
+        return False
+    marks = {(_MARKS[name], value not in (False, None)) for name, value in fields.items() if name in _MARKS}
+    if "read" in fields:
+        marks.add(("unread", not fields["read"]))
+    return not marks.isdisjoint(_marks(query)) or mentions(query, *fields)
 
 
 def _marks(query: Query) -> Iterator[tuple[str, bool]]:

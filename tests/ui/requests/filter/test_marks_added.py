@@ -6,7 +6,7 @@ import pytest
 
 from app.core.search.parse import parse
 from app.ui.requests.list.delegate import ROW
-from app.ui.requests.list.pager import mark_adds_matches
+from app.ui.requests.list.pager import adds_matches
 from tests.ui.requests.page_desk import PageDesk
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until
@@ -87,8 +87,8 @@ async def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(show
     ],
 )
 def test_only_what_may_bring_a_request_in_is_searched_for(text: str, mark_name: str, given: bool, found: bool) -> None:
-    assert mark_adds_matches(parse(text), mark_name, given) is found
+    assert adds_matches(parse(text), {mark_name: given}) is found
 
 
 def test_without_a_filter_nothing_is_searched_for() -> None:
-    assert not mark_adds_matches(None, "read")
+    assert not adds_matches(None, {"read": True})

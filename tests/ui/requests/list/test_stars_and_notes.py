@@ -12,7 +12,6 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import RequestNoted, RequestsStarred
 from app.core.rules import NOTE_MAX
 from app.ui.commands.command import ActionButton
 from app.ui.requests.list.delegate import tooltip
@@ -185,9 +184,9 @@ async def test_a_note_is_written_under_the_head_and_shown_everywhere(shown: Page
 
 async def test_a_note_and_a_star_of_a_team_say_who_set_them(shown: PageDesk) -> None:
     ids = await opened(shown)
-    note, endpoint_id = shown.detail.header.note, shown.model.summary(1).endpoint_id
-    shown.desk.bus.publish(RequestNoted(id=ids[1], endpoint_id=endpoint_id, note="seen", by="mona"))
-    shown.desk.bus.publish(RequestsStarred(ids=(ids[1],), endpoint_ids=(endpoint_id,), starred=True, by="ann"))
+    note = shown.detail.header.note
+    shown.desk.bus.publish(factories.updated(ids[1], note="seen", noted_by="mona"))
+    shown.desk.bus.publish(factories.updated(ids[1], starred=True, starred_by="ann"))
     assert note.author.isVisible()
     assert note.author.text() == "by mona"
     assert "Note by mona: seen" in tooltip(shown.model.summary(1), {})
@@ -195,7 +194,7 @@ async def test_a_note_and_a_star_of_a_team_say_who_set_them(shown: PageDesk) -> 
     note.start()
     assert not note.author.isVisible()
     note.cancel()
-    shown.desk.bus.publish(RequestNoted(id=ids[1], endpoint_id=endpoint_id, note="seen"))
+    shown.desk.bus.publish(factories.updated(ids[1], note="seen", noted_by=None))
     assert not note.author.isVisible()
 
 
