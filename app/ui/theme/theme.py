@@ -6,16 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
+from string import Template
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
+from app.core.files import resource
+from app.ui.theme import fonts, metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.icons import CurrentTokens, icon_pixmap, themed_icon
-from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens
 from app.ui.window_file import WindowFile
 
@@ -221,3 +225,24 @@ def palette(tokens: Tokens) -> QPalette:
     for role in (QPalette.ColorRole.Text, QPalette.ColorRole.WindowText, QPalette.ColorRole.ButtonText):
         result.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.text_faint))
     return result
+
+
+def style_sheet(tokens: Tokens) -> str:
+    """`resources/window.qss` with the colours of `tokens`."""
+    return _style_template().substitute(
+        {field.name: getattr(tokens, field.name) for field in fields(tokens)},
+        small=fonts.SMALL,
+        large=fonts.LARGE,
+        title=fonts.TITLE,
+        display=fonts.DISPLAY,
+        radius=metrics.RADIUS,
+        radius_small=metrics.RADIUS_SMALL,
+        radius_card=metrics.RADIUS_CARD,
+        inner=metrics.CONTROL - 2,
+        controls=resource("icons/controls").as_posix(),
+    )
+
+
+@cache
+def _style_template() -> Template:
+    return Template(resource("window.qss").read_text("utf-8"))

@@ -16,8 +16,7 @@ from app.core.files import resource
 from app.core.model import METHODS
 from app.ui.requests.activity_chart import colours
 from app.ui.theme.icons import NAMES, app_icon, mark
-from app.ui.theme.stylesheet import style_sheet
-from app.ui.theme.theme import Theme
+from app.ui.theme.theme import Theme, style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
 from app.ui.widgets.buttons import Button, IconButton
