@@ -161,7 +161,7 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
         return _tell(lacking)
     # Only a start with a display may import Qt, and one that finds an open window needs only this part.
     from app.data_folder.private_files import has_runtime
-    from app.ui.plain_imports import load_qt
+    from app.ui import load_qt
 
     load_qt()
     if has_runtime(options.data_dir):

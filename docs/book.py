@@ -22,7 +22,7 @@ from app.gui import Ready
 from app.server.capture import reader
 from app.server.capture.head import Head
 from app.server.capture.reader import AnyBody, Incoming
-from app.ui.endpoints.notification_settings import NotifyMenu
+from app.ui.desktop.notifications import NotifyMenu
 from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.tabs import BODY, DELIVERIES
 from app.ui.theme.theme import Choice

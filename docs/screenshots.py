@@ -35,7 +35,7 @@ from app import window_session
 from app.cli.options import WindowOptions
 from app.core.model import Endpoint
 from app.gui import Ready, run_window
-from app.ui.dashboard.page import MEASURE_MS
+from app.ui.dashboard import MEASURE_MS
 from app.ui.desktop.tray import SystemTray
 from app.ui.inspector.tabs import BODY, DELIVERIES, TABS
 from app.ui.shell import main_window

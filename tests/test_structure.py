@@ -516,7 +516,7 @@ def test_a_bundle_holds_every_module() -> None:
     assert "collect_submodules('app')" in calls
 
 
-LOADED_AFTER_QT = "from app.ui.plain_imports import load_qt; load_qt(); import app.window_session, linecache"
+LOADED_AFTER_QT = "from app.ui import load_qt; load_qt(); import app.window_session, linecache"
 
 
 def test_what_is_loaded_after_qt_is_not_read_as_text_too() -> None:
@@ -533,7 +533,7 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
 SHOWN_LATER = (
     "app.core.bodies.format_registry",
     "app.ui.comparison.dialog",
-    "app.ui.dashboard.page",
+    "app.ui.dashboard",
     "app.ui.deliveries.page",
     "app.ui.endpoints.endpoint_dialog",
     "app.ui.inspector.request_view",

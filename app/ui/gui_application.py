@@ -1,5 +1,7 @@
 """Qt's application object, which handles the system's request to quit and, on macOS, links clicked in other programs;
-and when Python's garbage is collected while a window is open."""
+what screen readers are told of the program's own widgets, of which Qt only knows the base classes; and when Python's
+garbage is collected while a window is open.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,8 @@ import gc
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
-from PySide6.QtGui import QFileOpenEvent
-from PySide6.QtWidgets import QApplication
-
-from app.ui.widgets import accessible
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QFileOpenEvent
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QApplication, QWidget
 
 YOUNG_MS = 1_000
 FULL_EVERY = 60
@@ -31,7 +31,7 @@ class GuiApplication(QApplication):
         super().__init__(arguments)
         self._links: list[str] = []
         self._handler: Callable[[str], None] | None = None
-        accessible.install()
+        QAccessible.installFactory(_interface)
 
     def set_link_handler(self, handler: Callable[[str], None] | None) -> None:
         """Call `handler` with each link, the stored ones first; None stores them again."""
@@ -87,3 +87,52 @@ class GuiCollector(QObject):
     def _collect(self) -> None:
         self._turn += 1
         gc.collect(2 if self._turn % FULL_EVERY == 0 else 1)
+
+
+_SELECTABLE_ROLES = (QAccessible.Role.ListItem, QAccessible.Role.PageTab)
+
+
+def _interface(key: str, qt_object: QObject | None) -> QAccessibleWidget | None:
+    """Gives widgets whose class has an `accessible_role` that role."""
+    role = getattr(qt_object, "accessible_role", None)
+    return _Accessible(qt_object, role) if isinstance(qt_object, QWidget) and role is not None else None
+
+
+class _Accessible(QAccessibleWidget):
+    """A widget with its own role. A button can be pressed whatever its role."""
+
+    def text(self, which: QAccessible.Text) -> str:
+        """A button without an accessible name is named by its text."""
+        text = super().text(which)
+        button = self.object()
+        if not text and which == QAccessible.Text.Name and isinstance(button, QAbstractButton):
+            return button.text().replace("&", "")
+        return text
+
+    def state(self) -> QAccessible.State:
+        """Adds the states that belong to a checked button in this role."""
+        state = super().state()
+        button = self.object()
+        if not isinstance(button, QAbstractButton) or not button.isCheckable():
+            return state
+        if self.role() in _SELECTABLE_ROLES:
+            state.selectable, state.selected = 1, int(button.isChecked())
+        elif self.role() == QAccessible.Role.Button:
+            state.expandable, state.expanded, state.collapsed = 1, int(button.isChecked()), int(not button.isChecked())
+        else:
+            state.checkable, state.checked = 1, int(button.isChecked())
+        return state
+
+    def actionNames(self) -> list[str]:
+        names = list(super().actionNames())
+        return [QAccessibleActionInterface.pressAction(), *names] if self._is_button() else names
+
+    def doAction(self, name: str) -> None:
+        button = self.object()
+        if isinstance(button, QAbstractButton) and name == QAccessibleActionInterface.pressAction():
+            button.click()
+        else:
+            super().doAction(name)
+
+    def _is_button(self) -> bool:
+        return isinstance(self.object(), QAbstractButton)

@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextLayout
 
 from app.core.model import Endpoint
 from app.core.worst_state import State, endpoint_state
+from app.ui.qt_events import SessionStats
 from app.ui.services import Services
-from app.ui.session_stats import SessionStats
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Tone

@@ -1,5 +1,5 @@
 """When something is done: a throttle forwards the first call at once and merges later ones, so that bursts cost less as
-they grow; other things are done while a widget is shown.
+they grow; other things are done while a widget is shown, or not while the window is paused.
 """
 
 from __future__ import annotations
@@ -77,3 +77,25 @@ class WhileShown(QTimer):
         elif event.type() == QEvent.Type.Hide:
             self.stop()
         return False
+
+
+class Pause(QObject):
+    """Of the window: while `on`, lists only count new requests and no notifications are shown. Capturing continues."""
+
+    changed = Signal(bool)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.on = False
+
+    @Slot(bool)
+    def set(self, on: bool) -> None:
+        """Pause or resume."""
+        if on != self.on:
+            self.on = on
+            self.changed.emit(on)
+
+    @Slot()
+    def toggle(self) -> None:
+        """Pause, or resume if paused."""
+        self.set(not self.on)

@@ -44,6 +44,7 @@ from app.ui.inspector.body.image_view import ImageView, PageView
 from app.ui.inspector.body.parts_view import PartsView
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.request_view import PAGES
+from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
@@ -53,7 +54,6 @@ from app.ui.requests.page.own_window import OwnWindow
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL
-from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question, SubmitDialog

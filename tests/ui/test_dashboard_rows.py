@@ -16,10 +16,10 @@ from app.core.model import Endpoint, Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.target import TargetDraft
 from app.core.text import exact_time, size_text
-from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row
+from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row, unread_text
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
-from app.ui.theme.fonts import mono_font
+from app.ui.theme.fonts import mono_font, ui_font
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import activate, settle, until
 
@@ -273,3 +273,9 @@ async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_fi
 
 def nothing_fits(window: MainWindow) -> bool:
     return any(one.isVisible() and "No endpoints match" in one.text() for one in window.findChildren(QLabel))
+
+
+def test_an_unread_count_is_shortened_where_room_is_short(qapp: QApplication) -> None:
+    font = ui_font()
+    assert unread_text(1_234_567, 400, font) == "1,234,567 new"
+    assert unread_text(1_234_567, 20, font) == "1M new"

@@ -21,6 +21,7 @@ from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.inspector.tabs import INFO
 from app.ui.messages import Message
+from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
@@ -29,7 +30,6 @@ from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
-from app.ui.stores.open_dialog import OpenStoreDialog
 from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.layout_faults import layout_faults
 from tests.ui.waiting import settle, until

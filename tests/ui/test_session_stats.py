@@ -10,7 +10,7 @@ from app.core.events import DeliveryChanged
 from app.core.ids import uuid7
 from app.core.model import DeliveryState
 from app.core.text import ago, count_of, exact_time, size_text, until
-from app.ui.session_stats import BUCKET_US, BUCKETS, SessionStats
+from app.ui.qt_events import BUCKET_US, BUCKETS, SessionStats
 from tests import factories
 
 NOW = 1_800_000_000_000_000

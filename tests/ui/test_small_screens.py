@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.model import Plan, StorageUse
-from app.ui.dashboard.page import Stats
-from app.ui.session_stats import SessionStats
+from app.ui.dashboard import Stats
+from app.ui.qt_events import SessionStats
 from app.ui.theme.metrics import SPACE_5
 from app.ui.theme.theme import Theme
 from app.ui.widgets import fit_screen

@@ -1,4 +1,6 @@
-"""Commands: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog."""
+"""Commands: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog; and those for the
+text of bodies, in every window.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.core.bodies.escape import escape
 from app.ui.commands.key_caps import KeyNames
-from app.ui.theme.theme import Theme
+from app.ui.theme.fonts import BASE
+from app.ui.theme.theme import LARGEST, SMALLEST, Theme
 from app.ui.widgets.buttons import Button, IconButton, Kind
 from app.ui.widgets.labels import plain_tooltip
 
@@ -270,6 +273,45 @@ class Commands(QObject):
         return unavailable() if unavailable is not None else None
 
 
+FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
+FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
+
+
+class BodyTextCommands(Commands):
+    group = CommandGroup.REQUEST
+    context = IN_WINDOW
+
+    def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
+        super().__init__(theme, say, parent)
+        self._text = text = theme.body_text
+        self.command("Zoom in", "zoom-in", text.zoom_in, self._largest, "Ctrl++", "Ctrl+=")
+        self.command("Zoom out", "zoom-out", text.zoom_out, self._smallest, "Ctrl+-")
+        self.command("Reset zoom", "search", text.reset_zoom, self._usual, "Ctrl+0")
+        self.wrap = self.command("Wrap long lines", "wrap", text.toggle_wrap, None, "Alt+Z")
+        self.wrap.setCheckable(True)
+        text.changed.connect(self.refresh)
+        self.refresh()
+
+    def add_to(self, window: QWidget) -> None:
+        """Make their keys work in `window`."""
+        for command in self.commands:
+            command.add_to(window)
+
+    @Slot()
+    def refresh(self) -> None:
+        self.wrap.setChecked(self._text.wrap)
+        super().refresh()
+
+    def _largest(self) -> str | None:
+        return "The text is already at its largest size." if self._text.size >= LARGEST else None
+
+    def _smallest(self) -> str | None:
+        return "The text is already at its smallest size." if self._text.size <= SMALLEST else None
+
+    def _usual(self) -> str | None:
+        return "The text is already at its normal size." if self._text.size == BASE else None
+
+
 def menu_text(text: str) -> str:
     """`text` as an entry of a menu has it: escaped, and with each `&`, which would mark a key there, as it is."""
     return escape(text).replace("&", "&&")
@@ -285,6 +327,18 @@ def menu_of(parent: QWidget, *groups: Sequence[QAction]) -> QMenu:
             menu.addSeparator()
         menu.addActions(group)
     return menu
+
+
+def add_view_action(
+    view: QWidget, text: str, slot: Callable[..., None], key: QKeySequence | QKeySequence.StandardKey | str = ""
+) -> QAction:
+    action = QAction(text, view)
+    if key:
+        action.setShortcut(QKeySequence(key))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+    action.triggered.connect(slot)
+    view.addAction(action)
+    return action
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,15 @@ from app.core.links import EndpointLink, LaunchAction, RequestLink
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN, TunnelState
 from app.core.worst_state import GOOD, State, worst
-from app.ui.desktop.notifications import Notifications, Notifier, WindowFocus
+from app.ui.desktop.notifications import Notifications, NotificationSettings, Notifier, WindowFocus
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, SystemTray, TrayMenu, UnreadCount, tray_icon
-from app.ui.endpoints.notification_settings import NotificationSettings
-from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, state_of
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.dialog import DialogOption, choose
 from app.ui.window_file import WindowFile
 

@@ -18,9 +18,9 @@ from app.core.gist.words import shortened
 from app.core.model import Endpoint
 from app.ui.commands.command import menu_text
 from app.ui.desktop.text import NAME_MAX, badge_text
-from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.theme.tokens import LIGHT
+from app.ui.throttle import Pause
 
 if TYPE_CHECKING:
     from app.db.captures import Captures

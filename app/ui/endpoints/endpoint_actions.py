@@ -22,7 +22,7 @@ from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
-from app.ui.endpoints.notification_settings import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
+from app.ui.desktop.notifications import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

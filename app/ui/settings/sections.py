@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QLabel, QLineEdit, QWidget
 
 from app.core.errors import HooklineError
 from app.ui.desktop.desktop_integration import Desktop
-from app.ui.endpoints.notification_settings import MENU
+from app.ui.desktop.notifications import MENU
 from app.ui.services import Services
 from app.ui.settings.saved_settings import SavedSettings
 from app.ui.tasks import Tasks, in_thread

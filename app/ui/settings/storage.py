@@ -21,7 +21,7 @@ from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP
 from app.ui.settings.sections import SettingsForm, SettingsRow, SettingsSection
-from app.ui.stores.store_notices import RESUME
+from app.ui.store_commands import RESUME
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -18,17 +18,16 @@ from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import system_service
 from app.ui.desktop.tray import SystemTray
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
-from app.ui.pause import Pause
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
 from app.ui.shell.window_commands import WindowCommands, WindowDialogs
 from app.ui.shell.window_state import WindowState
-from app.ui.stores.store_commands import StoreCommands
-from app.ui.stores.store_notices import AddressNotice, RetentionNotice
+from app.ui.store_commands import StoreCommands, StoreNotices
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
 from app.ui.widgets.dialog import confirm_discard
@@ -39,7 +38,7 @@ from app.ui.widgets.notices import ErrorBar
 from app.ui.widgets.toast import Toast, ToastAction
 
 if TYPE_CHECKING:
-    from app.ui.dashboard.page import DashboardPage
+    from app.ui.dashboard import DashboardPage
     from app.ui.deliveries.page import DeliveriesPage
     from app.ui.refused_page import RefusedPage
     from app.ui.requests.page.requests_page import RequestsPage
@@ -78,7 +77,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*MINIMUM)
         advice = ELSEWHERE_ADVICE if services.is_elsewhere else STORAGE_ADVICE
         self.qt_events = QtEvents(services.bus, tasks.messages, self, storage_advice=advice)
-        self._retention_notice = RetentionNotice(services, tasks, self)
+        self._store_notices = StoreNotices(services, tasks, self.qt_events, self)
         for endpoint, use in services.store.limits.reached():
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
@@ -87,7 +86,6 @@ class MainWindow(QMainWindow):
         actions = self.endpoint_actions
         self.endpoint_menus = EndpointMenus(services, actions, theme, self)
         self.stores = StoreCommands(services, theme, tasks, self)
-        AddressNotice(services, tasks.messages, self.qt_events, self)
         self.sidebar = Sidebar(
             services, theme, self.qt_events, actions=actions, menus=self.endpoint_menus, stores=self.stores, parent=self
         )
@@ -153,7 +151,7 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def dashboard(self) -> DashboardPage:
-        from app.ui.dashboard.page import DashboardPage  # as above
+        from app.ui.dashboard import DashboardPage  # as above
 
         actions, menus = self.endpoint_actions, self.endpoint_menus
         return DashboardPage(*self._parts, self.qt_events, actions=actions, menus=menus, parent=self)
@@ -248,7 +246,7 @@ class MainWindow(QMainWindow):
         self.qt_events.stop()
         self._deletes.end()
         self.replays.tracker.stop()
-        self._retention_notice.stop()
+        self._store_notices.stop()
         if self._requests is not None:
             self._requests.stop()
 

@@ -24,7 +24,7 @@ from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_rows import PAD, EndpointRow, NavRow, SidebarRow
 from app.ui.state_look import state_of
-from app.ui.stores.store_commands import StoreCommands
+from app.ui.store_commands import StoreCommands
 from app.ui.theme import metrics
 from app.ui.theme.fonts import LARGE, ui_font
 from app.ui.theme.icons import mark

@@ -21,8 +21,15 @@ from app.core.rules import compare_refusal
 from app.core.search.format import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
-from app.ui.commands.body_text_commands import BodyTextCommands
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, PaletteEntry
+from app.ui.commands.command import (
+    IN_WINDOW,
+    BodyTextCommands,
+    Command,
+    CommandGroup,
+    CommandRegistry,
+    Commands,
+    PaletteEntry,
+)
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.endpoint_actions import EndpointActions
@@ -31,7 +38,7 @@ from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
-from app.ui.stores.store_commands import StoreCommands
+from app.ui.store_commands import StoreCommands
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.dialog import open_once

@@ -21,6 +21,7 @@ from app.core.settings import field_of
 from app.core.text import count_of, exact_time, span_text
 from app.core.tunnel.program import FoundProgram, TunnelProgram
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState, TunnelUrl
+from app.ui.commands.command import add_view_action
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -42,7 +43,6 @@ from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label, show_or_hide
 from app.ui.widgets.layout import Space, fill, hbox, stack, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
-from app.ui.widgets.view_actions import add_view_action
 
 ICON = 28
 _BUSY = frozenset({TunnelState.STARTING, TunnelState.CHECKING})

@@ -36,7 +36,6 @@ from PySide6.QtWidgets import (
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
-from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.focus import by_keyboard, is_enter
 from app.ui.widgets.labels import label, plain_tooltip, show_or_hide, style
 from app.ui.widgets.layout import hbox, vbox
@@ -133,7 +132,8 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(name)
         self.setAccessibleName(name)
         self.setClearButtonEnabled(True)
-        name_clear_button(self)
+        for button in self.findChildren(QToolButton):
+            button.setAccessibleName("Clear")  # Qt gives it none
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier

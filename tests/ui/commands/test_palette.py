@@ -29,8 +29,8 @@ from app.ui.commands.palette import (
     RecentEntries,
     find,
 )
+from app.ui.desktop.notifications import NotifyWhen
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.notification_settings import NotifyWhen
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog

@@ -15,9 +15,14 @@ from app.core.clock import now_us
 from app.core.events import TargetChanged
 from app.core.model import Endpoint
 from app.core.target import PausedBy, TargetDraft
-from app.ui.desktop.notifications import NotificationBatch, NotificationTiming
+from app.ui.desktop.notifications import (
+    NotificationBatch,
+    NotificationSettings,
+    NotificationTiming,
+    NotifyMenu,
+    NotifyWhen,
+)
 from app.ui.desktop.text import NAME_MAX, PATH_MAX, TUNNEL_KEY, Notice, notice_for
-from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QWidget
 from app.core.clock import now_us
 from app.core.model import Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.pause import Pause
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
+from app.ui.throttle import Pause
 from app.ui.undo import pending_delete
 from tests import factories
 from tests.stored import store_request

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 from app.core.clock import now_us
 from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
-from app.ui.dashboard.row import DashboardRow
+from app.ui.dashboard_row import DashboardRow
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.messages import Message
 from app.ui.requests.list.delegate import ROW

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QSplitter
 
 from app.core.model import Refusal
 from app.ui.commands.palette import Palette
-from app.ui.dashboard.page import DashboardPage
+from app.ui.dashboard import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.refused_page import RefusedPage
 from app.ui.replay.replays_page import ReplaysPage

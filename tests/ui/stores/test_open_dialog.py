@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLineEdit
 
 from app.core.errors import StoreAddressError
 from app.core.store_choice import StoreChoice
+from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.stores.open_dialog import OpenStoreDialog
 from app.ui.widgets.dialog import opened as opened_dialog
 from tests.ui.desk import Desk
 from tests.ui.waiting import settle, until

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.store_choice import StoreChoice
 from app.db.postgres.store import Store
+from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import StatusDot
-from app.ui.stores.open_dialog import OpenStoreDialog
-from app.ui.stores.store_commands import RecentStore, RecentStores
+from app.ui.store_commands import RecentStore, RecentStores
 from app.ui.widgets.dialog import Question
 from tests.factories import draft
 from tests.support import until

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.files import resource
 from app.core.model import METHODS
+from app.ui.commands.command import add_view_action
 from app.ui.requests.activity_chart import colours
 from app.ui.theme.icons import NAMES, app_icon, mark
 from app.ui.theme.theme import Theme, style_sheet
@@ -21,7 +22,6 @@ from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
-from app.ui.widgets.view_actions import add_view_action
 
 AA = 4.5
 NON_TEXT = 3.0

@@ -27,12 +27,11 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidge
 
 from app.core.bodies.formatter import Line, position_of_column
 from app.core.search.body_search import Encoding
-from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands
+from app.ui.commands.command import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands, add_view_action
 from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.view_actions import add_view_action
 
 Selection = QTextEdit.ExtraSelection
 NEAR_MATCHES = 200

@@ -23,6 +23,7 @@ from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, C
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of
+from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_bars import view_footer
 from app.ui.inspector.body.body_source import BodySource
 from app.ui.inspector.body.source_view import LOADING, SourceView
@@ -37,7 +38,6 @@ from app.ui.widgets.layout import vbox
 from app.ui.widgets.marked_text import CellDelegate
 from app.ui.widgets.rows import NO_INDEX, Index
 from app.ui.widgets.toast import Toast
-from app.ui.widgets.view_actions import add_view_action
 
 CELL_MAX = 500
 """Maximum characters shown of a cell."""

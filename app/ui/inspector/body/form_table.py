@@ -16,6 +16,7 @@ from app.core.bodies.node_tree import TOP
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
+from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
 from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks
@@ -25,7 +26,6 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
 from app.ui.widgets.rows import Index
-from app.ui.widgets.view_actions import add_view_action
 
 NAME, VALUE, SENT = range(3)
 CELL_MAX = 1_000

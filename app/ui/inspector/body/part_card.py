@@ -33,6 +33,7 @@ from app.core.bodies.formatter import Line
 from app.core.bodies.media_types import media_type
 from app.core.file_names import safe_name
 from app.core.text import size_text
+from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.code_rows import qt_spans, utf16
@@ -47,7 +48,6 @@ from app.ui.widgets.card import Card
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 from app.ui.widgets.toast import Toast
-from app.ui.widgets.view_actions import add_view_action
 
 HEAD = 44
 CLOSED_HEIGHT = HEAD + 2 * metrics.SPACE_1

@@ -17,6 +17,7 @@ from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.bodies.node_tree import TOP
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.text import size_text
+from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
 from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Tasks, in_thread
@@ -24,7 +25,6 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.rows import NO_INDEX, Index
-from app.ui.widgets.view_actions import add_view_action
 
 OPEN_MAX = 2_000
 """Maximum nodes expanded by one command."""

@@ -17,6 +17,7 @@ from app.core.bodies.formats import json, text
 from app.core.bodies.formatter import Content, Line, written
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
+from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.code_rows import characters
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -26,7 +27,6 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast
-from app.ui.widgets.view_actions import add_view_action
 
 HEIGHT = 220
 """Initial height in pixels."""

@@ -25,7 +25,6 @@ from app.core.model import Endpoint, Summary
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandButton
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.pause import Pause
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
@@ -34,6 +33,7 @@ from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import EMPTY_WIDTH, LEAST, EmptyState

@@ -9,10 +9,18 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
-from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
+from app.ui.commands.command import (
+    FOLD,
+    FOLD_ALL,
+    IN_WINDOW,
+    UNFOLD,
+    UNFOLD_ALL,
+    Command,
+    CommandGroup,
+    Commands,
+    menu_of,
+)
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.pause import Pause
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.row_updates import StarClicks
@@ -21,6 +29,7 @@ from app.ui.requests.request_actions import NONE_SELECTED, RequestActions, Reque
 from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 
 if TYPE_CHECKING:
     from app.ui.inspector.body.code_rows import CodeFolds

@@ -15,7 +15,6 @@ from app.core.model import Capture, Endpoint, Summary
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
@@ -36,6 +35,7 @@ from app.ui.requests.select_all import BatchJob, SelectAll
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.layout import hbox, vbox

@@ -16,11 +16,10 @@ from app.core.sizes import exact_size
 from app.core.text import ago, capturing_text, count_of, size_text, use_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import CommandButton
-from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, RowContents
+from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, RowContents
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions, EndpointMenus
-from app.ui.qt_events import QtEvents
+from app.ui.qt_events import QtEvents, SessionStats
 from app.ui.services import Services
-from app.ui.session_stats import SessionStats
 from app.ui.state_look import state_of
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -1,5 +1,5 @@
 """The commands that open another store, the menu of the sidebar's head that has them, and the team stores that were
-opened last, in `window.ini` in the data folder. No address there has a password."""
+opened last, in `window.ini` in the data folder; and messages about the store in use. No address has a password."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.core.clock_problem import ClockProblem
+from app.core.events import RetentionWaiting
+from app.core.node import ADDRESS_ADVICE
 from app.core.settings import store_error
 from app.core.store_choice import StoreChoice, where
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of, menu_text
+from app.ui.messages import Message, MessageAction
+from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -22,7 +27,7 @@ from app.ui.widgets.dialog import confirm_discard, open_once
 from app.ui.window_file import WindowFile
 
 if TYPE_CHECKING:
-    from app.ui.stores.open_dialog import OpenStoreDialog
+    from app.ui.open_store_dialog import OpenStoreDialog
 
 RECENT_KEY = "stores/recent"
 KEPT = 8
@@ -110,7 +115,7 @@ class StoreCommands(Commands):
     def show_dialog(self, given: StoreChoice | None = None) -> OpenStoreDialog:
         """For a store that is `given`, it is checked at once."""
 
-        from app.ui.stores.open_dialog import OpenStoreDialog  # start-up time: loaded when it is first opened
+        from app.ui.open_store_dialog import OpenStoreDialog  # start-up time: loaded when it is first opened
 
         def new() -> OpenStoreDialog:
             dialog = OpenStoreDialog(self._services, self._theme, self._tasks, self._window, given or StoreChoice())
@@ -152,3 +157,56 @@ class StoreCommands(Commands):
 
     def _always_captures(self) -> str | None:
         return "This machine always captures into your own store." if self.is_own else None
+
+
+RESUME = "Resume deleting"
+_RETENTION, _ADDRESS = "retention", "address"
+"""The keys of the messages."""
+_UNKNOWN_ADDRESS = Message(
+    text="No node says at which address senders reach it, so capture URLs are shown without it.",
+    advice=ADDRESS_ADVICE,
+    tone="info",
+    key=_ADDRESS,
+)
+
+
+class StoreNotices(QObject):
+    """Messages that the window posts by itself: while retention waits, and while this machine does not capture and the
+    address for senders is not known.
+    """
+
+    def __init__(self, services: Services, tasks: Tasks, qt_events: QtEvents, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tasks, self._messages = services, tasks, tasks.messages
+        self._subscription = services.bus.subscribe(RetentionWaiting, lambda event: self._show_retention(event.problem))
+        qt_events.capture_urls_changed.connect(self._show_address)
+        self._show_retention(services.store.retention.problem)
+        self._show_address()
+
+    def stop(self) -> None:
+        self._subscription.end()
+
+    @Slot()
+    def _show_address(self) -> None:
+        if self._services.is_elsewhere and self._services.store.nodes.others.base_url is None:
+            self._messages.post(_UNKNOWN_ADDRESS)
+        else:
+            self._messages.withdraw(_ADDRESS)
+
+    def _show_retention(self, problem: ClockProblem | None) -> None:
+        if problem is None:
+            self._messages.withdraw(_RETENTION)
+            return
+        resume = MessageAction(label=RESUME, run=self._start_resuming)
+        message = Message(text=problem.reason, advice=problem.advice, tone="warning", actions=(resume,), key=_RETENTION)
+        self._messages.post(message)
+
+    def _start_resuming(self) -> None:
+        self._tasks.start(self._resume(), "resume retention")
+
+    async def _resume(self) -> None:
+        retention = self._services.store.retention
+        try:
+            await retention.resume()
+        finally:
+            self._show_retention(retention.problem)  # if it failed, the button is needed again
