@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QMainWindow
 from app.core.errors import HooklineError
 from app.core.links import EndpointLink, LaunchAction, RequestLink
 from app.core.model import Endpoint
-from app.core.tunnel.tunnel import DOWN, TunnelState
+from app.core.tunnel.tunnel import DOWN
 from app.core.worst_state import GOOD, State, worst
 from app.ui.desktop.notifications import Notifications, NotificationSettings, Notifier, WindowFocus
 from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
-from app.ui.desktop.tray import IS_MAC, SystemTray, TrayMenu, UnreadCount, tray_icon
+from app.ui.desktop.tray import IS_MAC, SystemTray, TrayMenu, tray_icon, unread_requests
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, state_of
@@ -81,12 +81,12 @@ class Desktop(QObject):
         self._theme, self._asking = theme, Latest(self, tasks, "ask what closing does", only_reads=False)
         self._memory = WindowFile(services.data_folder)
         self._session_stats = qt_events.session_stats
-        self._shown_state: tuple[int, bool, TunnelState, tuple[Endpoint, str] | None] | None = None
-        self._icon, self._icon_state = QIcon(), ("", False, False)
+        self._badge, self._icon = 0, QIcon()
+        self._shown: tuple[tuple[str, bool, bool], str] | None = None
+        """What the tray's icon and tooltip say."""
         self._has_tray, self._misses, self._awaiting_tray = False, 0, False
         self.choices = choices
-        self.unread = UnreadCount(services.store.endpoints, services.store.captures, qt_events, self)
-        self.menu = TrayMenu(self.unread, pause, window)
+        self.menu = TrayMenu(services.store, pause, window)
         self.window_focus = WindowFocus(window, lists, self)
         self.notifier = Notifier(tray, tasks, service, self)
         self.notices = Notifications(services, choices, self.window_focus, pause, self)
@@ -165,11 +165,11 @@ class Desktop(QObject):
         self._misses = 0 if there else self._misses + 1
         if there and not self._has_tray:
             self._has_tray = True
-            self._show_icon()
+            self.refresh()
             self._hide_minimized()
             self._tray_changed()
         elif self._has_tray and self._misses >= MISSES:
-            self._has_tray = False
+            self._has_tray, self._shown = False, None
             self._tray.hide()
             if not self._window.isVisible():
                 self._window.show()
@@ -177,26 +177,25 @@ class Desktop(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the count in badge, title and icon."""
-        shown_state = (self.unread.total, self._pause.on, self._services.tunnels.tunnel.state, self._wrong())
-        if shown_state != self._shown_state:
-            self._shown_state = shown_state
-            self._window.setWindowTitle(window_title(self.unread.total))
-            set_badge(min(self.unread.total, BADGE_MAX))
-            self._show_icon()
-
-    @Slot()
-    def _show_icon(self) -> None:
+        """Show the count in badge, title, icon and menu."""
+        unread = sum(count for _, count in unread_requests(self._services.store))
+        self._window.setWindowTitle(window_title(unread))
+        if self._badge != min(unread, BADGE_MAX):
+            self._badge = min(unread, BADGE_MAX)
+            set_badge(self._badge)
+        self.menu.refresh()
         if self._has_tray:
-            unread, paused, wrong = self.unread.total, self._pause.on, self._wrong()
-            tunnel = self._services.tunnels.tunnel.state
+            paused, wrong, tunnel = self._pause.on, self._wrong(), self._services.tunnels.tunnel.state
             sign = wrong is not None or tunnel in DOWN
             state = (badge_text(unread), paused, sign)
-            if self._icon.isNull() or state != self._icon_state:
-                self._icon, self._icon_state = tray_icon(unread, paused=paused, wrong=sign, mask=IS_MAC), state
+            if self._shown is None or self._shown[0] != state:
+                self._icon = tray_icon(unread, paused=paused, wrong=sign, mask=IS_MAC)
             place, others = self._services.listening(), self._services.store.nodes.others
             nodes = others.capturing if self._services.is_elsewhere else None
-            self._tray.show(self._icon, tooltip(unread, place, tunnel, paused=paused, nodes=nodes, wrong=wrong))
+            text = tooltip(unread, place, tunnel, paused=paused, nodes=nodes, wrong=wrong)
+            if self._shown != (state, text):
+                self._shown = (state, text)
+                self._tray.show(self._icon, text)
 
     def _wrong(self) -> tuple[Endpoint, str] | None:
         """The endpoint in the worst state, and its words; None while all are well, or wait."""
@@ -219,10 +218,14 @@ class Desktop(QObject):
     def _connect(self, qt_events: QtEvents) -> None:
         self._timer.timeout.connect(self.check_tray)
         self._tray.clicked.connect(self._show_window)
-        self.unread.changed.connect(self.refresh)
-        self._pause.changed.connect(self.refresh)
-        qt_events.capture_urls_changed.connect(self._show_icon)
-        qt_events.tunnel_changed.connect(self.refresh)
+        for changed in (
+            qt_events.counts_changed,
+            qt_events.endpoints_changed,
+            qt_events.capture_urls_changed,
+            qt_events.tunnel_changed,
+            self._pause.changed,
+        ):
+            changed.connect(self.refresh)
         qt_events.endpoint_removed.connect(self.choices.forget)
         qt_events.endpoint_removed.connect(self.notices.endpoint_deleted)
         self.menu.show_window.triggered.connect(self._show_window)

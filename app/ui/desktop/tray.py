@@ -18,13 +18,11 @@ from app.core.gist.words import shortened
 from app.core.model import Endpoint
 from app.ui.commands.command import menu_text
 from app.ui.desktop.text import NAME_MAX, badge_text
-from app.ui.qt_events import QtEvents
 from app.ui.theme.tokens import LIGHT
 from app.ui.throttle import Pause
 
 if TYPE_CHECKING:
-    from app.db.captures import Captures
-    from app.db.endpoints import Endpoints
+    from app.db.store import Store
 
 Glyphs = dict[str, tuple[str, ...]]
 
@@ -170,33 +168,13 @@ def _box(painter: QPainter, box: QRect, radius: int, colour: QColor) -> None:
     painter.restore()
 
 
-class UnreadCount(QObject):
-    """`changed` follows each batch of events. The store keeps the counts in memory, so reading them is cheap."""
-
-    changed = Signal()
-
-    def __init__(self, endpoints: Endpoints, captures: Captures, qt_events: QtEvents, parent: QObject) -> None:
-        super().__init__(parent)
-        self._endpoints, self._captures = endpoints, captures
-        self.total = 0
-        self._by_endpoint: list[tuple[int, Endpoint, int]] = []
-        for signal in (qt_events.counts_changed, qt_events.endpoints_changed):
-            signal.connect(self._count)
-        self._count()
-
-    def newest(self, most: int) -> list[tuple[Endpoint, int]]:
-        """The endpoints with unread requests and their counts, the one with the newest request first."""
-        ordered = sorted(self._by_endpoint, key=lambda one: one[0], reverse=True)
-        return [(endpoint, unread) for _, endpoint, unread in ordered[:most]]
-
-    @Slot()
-    def _count(self) -> None:
-        counted = ((endpoint, self._captures.counts(endpoint.id)) for endpoint in self._endpoints.all())
-        self._by_endpoint = [
-            (one.last_received_at or 0, endpoint, one.unread) for endpoint, one in counted if one.unread
-        ]
-        self.total = sum(unread for _, _, unread in self._by_endpoint)
-        self.changed.emit()
+def unread_requests(store: Store) -> list[tuple[Endpoint, int]]:
+    """The endpoints that have any and how many, the one with the newest request first. The store keeps the counts in
+    memory, so reading them is cheap.
+    """
+    counted = [(endpoint, store.captures.counts(endpoint.id)) for endpoint in store.endpoints.all()]
+    counted.sort(key=lambda one: one[1].last_received_at or 0, reverse=True)
+    return [(endpoint, counts.unread) for endpoint, counts in counted if counts.unread]
 
 
 IS_MAC = sys.platform == "darwin"
@@ -265,9 +243,9 @@ class TrayMenu(QMenu):
 
     endpoint_requested = Signal(str)
 
-    def __init__(self, unread: UnreadCount, pause: Pause, parent: QWidget) -> None:
+    def __init__(self, store: Store, pause: Pause, parent: QWidget) -> None:
         super().__init__(parent)
-        self._unread, self._pause = unread, pause
+        self._store, self._pause = store, pause
         self.show_window = self.addAction("Show Hookline")
         self.setDefaultAction(self.show_window)
         self._above = self.addSeparator()
@@ -279,14 +257,12 @@ class TrayMenu(QMenu):
         self.addSeparator()
         self.quit = self.addAction("Quit Hookline")
         self.triggered.connect(self._triggered)
-        unread.changed.connect(self.refresh)
-        pause.changed.connect(self.refresh)
         self.refresh()
 
-    @Slot()
     def refresh(self) -> None:
+        """Call it when the counts or the pause have changed."""
         self._hold.setText("Resume list" if self._pause.on else "Pause list")
-        found = self._unread.newest(ENDPOINTS)
+        found = unread_requests(self._store)[:ENDPOINTS]
         self._above.setVisible(bool(found))
         for place, action in enumerate(self._endpoints):
             action.setVisible(place < len(found))
