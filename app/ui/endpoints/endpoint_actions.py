@@ -49,22 +49,18 @@ class EndpointOrder(QObject):
         ids = self._ids()
         return endpoint_id in ids and 0 <= ids.index(endpoint_id) + by < len(ids)
 
-    def move_by(self, endpoint_id: int, by: int) -> None:
-        """Move it up (-1) or down (1), if possible."""
-        self._tasks.start(self._move(endpoint_id, None, by), f"move endpoint {endpoint_id}")
-
     @Slot(object, int)
-    def move_to(self, endpoint_id: int, position: int) -> None:
-        """Move it to this position, from 1."""
-        self._tasks.start(self._move(endpoint_id, position, 0), f"move endpoint {endpoint_id}")
+    def move(self, endpoint_id: int, by: int) -> None:
+        """Move it so many places down, or up if `by` is negative, as far as that is possible."""
+        self._tasks.start(self._move(endpoint_id, by), f"move endpoint {endpoint_id}")
 
-    async def _move(self, endpoint_id: int, position: int | None, by: int) -> None:
+    async def _move(self, endpoint_id: int, by: int) -> None:
         async with self._moving:
             ids = self._ids()
             if endpoint_id not in ids:
                 return
             place = ids.index(endpoint_id) + 1
-            target = max(1, min(len(ids), place + by if position is None else position))
+            target = max(1, min(len(ids), place + by))
             if target != place:
                 await self._services.store.endpoints.move(endpoint_id, target)
 
@@ -442,7 +438,7 @@ class EndpointCommands(Commands):
         return unavailable(endpoint) if unavailable is not None else None
 
     def _move(self, by: int, endpoint: Endpoint) -> None:
-        self._actions.order.move_by(endpoint.id, by)
+        self._actions.order.move(endpoint.id, by)
 
     def _notify(self, when: NotifyWhen, endpoint: Endpoint) -> None:
         self._actions.notify.set(endpoint.slug, when)

@@ -92,13 +92,12 @@ class EndpointContainer(QWidget):
 
 
 class EndpointList(ColumnScroll):
-    """`row_created` carries each new row, for connecting it. `move_requested` carries an endpoint's ID and its position
-    from 1, `step_requested` the ID and -1 for up or 1 for down.
+    """`row_created` carries each new row, for connecting it. `move_requested` carries an endpoint's ID and by how many
+    places it moves down, negative for up.
     """
 
     row_created = Signal(object)
     move_requested = Signal(object, int)
-    step_requested = Signal(object, int)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         self._container = EndpointContainer()
@@ -242,18 +241,14 @@ class EndpointList(ColumnScroll):
 
     @Slot(object, int)
     def _shift(self, row: EndpointRow, by: int) -> None:
-        if not self._words:
-            self.step_requested.emit(row.endpoint.id, by)
-            return
-        place = self._place_beside(row, by)
-        if place is not None:
-            self.move_requested.emit(row.endpoint.id, place)
-
-    def _place_beside(self, row: EndpointRow, by: int) -> int | None:
-        """The position, from 1, of the next row that matches the filter; None at the end."""
+        """Past the next row that matches the filter."""
         visible, ids = self.visible_rows(), list(self.rows)
         place = visible.index(row) + by if row in visible else -1
-        return ids.index(visible[place].endpoint.id) + 1 if 0 <= place < len(visible) else None
+        if 0 <= place < len(visible):
+            self._request_move(row, ids.index(visible[place].endpoint.id))
+
+    def _request_move(self, row: EndpointRow, place: int) -> None:
+        self.move_requested.emit(row.endpoint.id, place - list(self.rows).index(row.endpoint.id))
 
     @Slot(object, object)
     def _drag(self, row: EndpointRow, pointer: QPoint) -> None:
@@ -266,7 +261,7 @@ class EndpointList(ColumnScroll):
         target, row = self._target(), self._dragged
         self._end_drag()
         if target is not None and row is not None:
-            self.move_requested.emit(row.endpoint.id, target[0])
+            self._request_move(row, target[0])
 
     @Slot()
     def _end_drag(self) -> None:
@@ -290,7 +285,7 @@ class EndpointList(ColumnScroll):
             self._line.show_at(target[1])
 
     def _target(self) -> tuple[int, int] | None:
-        """Where the row would be dropped: its position from 1, and the y of the line; None if it would not move."""
+        """Where the row would be dropped: its place, and the y of the line; None if it would not move."""
         row, visible = self._dragged, self.visible_rows()
         if row is None or row not in visible:
             return None
@@ -301,7 +296,7 @@ class EndpointList(ColumnScroll):
             return None
         others = [number for number in self.rows if number != row.endpoint.id]
         if after < len(visible):
-            place, height = others.index(visible[after].endpoint.id) + 1, visible[after].geometry().top() - 1
+            place, height = others.index(visible[after].endpoint.id), visible[after].geometry().top() - 1
         else:
-            place, height = others.index(visible[-1].endpoint.id) + 2, visible[-1].geometry().bottom() + 2
+            place, height = others.index(visible[-1].endpoint.id) + 1, visible[-1].geometry().bottom() + 2
         return place, height
