@@ -37,7 +37,7 @@ from app.db.sqlite.backup.database_checks import check_clock, check_database, ch
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system.about import how_it_runs, system_facts
-from app.system.autostart.autostart import Autostart, autostart_for
+from app.system.autostart import Autostart, autostart_for
 from app.system.display import platforms, why_no_display, why_not_installed
 from app.system.qt_libraries import why_no_qt
 from hookline.calls import Call, T

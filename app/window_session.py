@@ -29,7 +29,7 @@ from app.ui.theme.theme import Theme
 from hookline.running import usual_folder
 
 if TYPE_CHECKING:
-    from app.system.autostart.autostart import Autostart
+    from app.system.autostart import Autostart
     from app.ui.single_instance import SingleInstance
 
 K = TypeVar("K")
@@ -50,7 +50,7 @@ def services_of(
     store, refused = application.store, application.refused
 
     def autostart() -> Autostart:
-        from app.system.autostart.autostart import autostart_for  # start-up time: the settings alone show it
+        from app.system.autostart import autostart_for  # start-up time: the settings alone show it
 
         return autostart_for(application.folder if application.folder != usual_folder() else None)
 

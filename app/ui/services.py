@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.server.replay import ReplayService
     from app.server.tunnel.service import TunnelService
     from app.system.about import About
-    from app.system.autostart.autostart import Autostart
+    from app.system.autostart import Autostart
 
 
 class DeleteControl(Protocol):

@@ -13,12 +13,18 @@ import pytest
 
 from app.core.errors import HooklineError
 from app.system import installation
-from app.system.autostart import autostart
-from app.system.autostart.autostart import autostart_for, window_command
-from app.system.autostart.entry import StartCommand
-from app.system.autostart.linux import DesktopEntry, exec_line, exec_words
-from app.system.autostart.mac import LaunchAgent
-from app.system.autostart.windows import windows_line, windows_words
+from app.system.autostart import (
+    DesktopEntry,
+    LaunchAgent,
+    Portable,
+    StartCommand,
+    autostart_for,
+    exec_line,
+    exec_words,
+    window_command,
+    windows_line,
+    windows_words,
+)
 
 PROGRAM = "/opt/hookline/hookline"
 ODD = ["/opt/my tools/hook line", 'a"b', "c`d", "$HOME", "back\\slash", "100%", "tab\tbed", "", "--data-dir", "/da ta"]
@@ -204,7 +210,7 @@ class TestWindows:
 
     @pytest.mark.skipif(sys.platform != "win32", reason="needs Windows' registry")
     def test_switching_writes_and_deletes_the_value(self) -> None:
-        from app.system.autostart.windows import RunKey
+        from app.system.autostart import RunKey
 
         run, approved = r"Software\Hookline test\Run", r"Software\Hookline test\Approved"
         key = RunKey(StartCommand([r"C:\Hook line\hooklinew.exe"]), run, approved)
@@ -242,7 +248,7 @@ class TestChoosing:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "hookline"))
         (tmp_path / installation.PORTABLE_MARK).touch()
         chosen = autostart_for(None, {"XDG_CONFIG_HOME": str(tmp_path)})
-        assert isinstance(chosen, autostart.Portable)
+        assert isinstance(chosen, Portable)
         assert "portable mode (hookline.portable is beside the program)" in chosen.unavailable()
         assert not chosen.enabled()
         with pytest.raises(HooklineError, match="portable"):

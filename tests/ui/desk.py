@@ -23,8 +23,7 @@ from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
-from app.system.autostart.entry import StartCommand
-from app.system.autostart.linux import DesktopEntry
+from app.system.autostart import DesktopEntry, StartCommand
 from app.ui.messages import Messages
 from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow

@@ -16,9 +16,7 @@ from shiboken6 import isValid
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
-from app.system.autostart.autostart import Portable
-from app.system.autostart.entry import StartCommand
-from app.system.autostart.linux import DesktopEntry
+from app.system.autostart import DesktopEntry, Portable, StartCommand
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.theme.fonts import mono_font

@@ -1,1 +1,0 @@
-"""Start at sign-in, one file per system."""
