@@ -38,8 +38,7 @@ from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system.about import how_it_runs, system_facts
 from app.system.autostart import Autostart, autostart_for
-from app.system.display import platforms, why_no_display, why_not_installed
-from app.system.qt_libraries import why_no_qt
+from app.system.display import platforms, why_no_display, why_no_qt, why_not_installed
 from hookline.calls import Call, T
 from hookline.client.client import Client, TunnelControl
 from hookline.errors import ApiError

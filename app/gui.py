@@ -41,8 +41,8 @@ from app.server.addresses import LOOPBACK
 from app.server.descriptors import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
+from app.system.display import how_to_install_fonts
 from app.system.log_file import write_log
-from app.system.qt_libraries import how_to_install_fonts
 from app.ui.gui_application import GuiApplication, GuiCollector
 from app.ui.loop import run
 from app.ui.messages import Message, MessageAction, Messages

@@ -146,19 +146,21 @@ def _listen(options: ListenToOptions) -> int:
 
 def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:
     """Show the window until it is closed, or the one that is already open; `on_ready` as in `run_window`."""
-    from app.system.display import why_no_window  # start-up time, here and below: commands need no window
-    from app.system.qt_libraries import set_utf8_locale, why_no_qt  # as above
+    from app.system import display  # start-up time, here and below: commands need no window
 
-    reason = why_no_window()
+    reason = display.why_no_window()
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:
         print(f"{reason} Serving without a window; press Ctrl-C to stop.", file=sys.stderr, flush=True)
         return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
     gc.disable()  # until the window's own collector takes over: everything imported from here on stays
-    set_utf8_locale()
-    if lacking := why_no_qt():
-        return _tell(lacking)
+    display.set_utf8_locale()
+    if lacking := display.why_no_qt():
+        print(f"hookline: {lacking}", file=sys.stderr, flush=True)
+        if not sys.stderr.isatty():
+            display.show_desktop_dialog(lacking)
+        return Exit.ENVIRONMENT
     # Only a start with a display may import Qt, and one that finds an open window needs only this part.
     from app.data_folder.private_files import has_runtime
     from app.ui import load_qt
@@ -172,16 +174,6 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     from app.gui import run_window  # start-up time, see above
 
     return run_window(options, on_ready)
-
-
-def _tell(lacking: str) -> int:
-    """Print why no window can open, or show it in a dialog when there is no terminal."""
-    from app.system.qt_libraries import show_desktop_dialog  # start-up time, see above
-
-    print(f"hookline: {lacking}", file=sys.stderr, flush=True)
-    if not sys.stderr.isatty():
-        show_desktop_dialog(lacking)
-    return Exit.ENVIRONMENT
 
 
 def _selftest(options: SelftestOptions) -> int:

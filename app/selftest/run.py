@@ -34,8 +34,7 @@ from app.core.record import Headers
 from app.server.addresses import LOOPBACK
 from app.server.forward.tls import client_context
 from app.system import installation
-from app.system.display import why_no_display, why_not_installed
-from app.system.qt_libraries import set_utf8_locale, why_no_qt
+from app.system.display import set_utf8_locale, why_no_display, why_no_qt, why_not_installed
 from hookline.client import ApiError, Client
 from hookline.client import Headers as SentHeaders
 from hookline.records import RequestHead

@@ -29,11 +29,13 @@ class Autostart:
     A system's own class says what signing in starts, and switches that.
     """
 
-    same: Callable[[str], str] = staticmethod(str)
-    """Makes words equal that the system takes for the same."""
-
     def __init__(self, start: StartCommand) -> None:
         self._start = start
+
+    @staticmethod
+    def same(word: str) -> str:
+        """Equal for words that the system takes for the same."""
+        return word
 
     def enabled(self) -> bool:
         """Whether signing in starts this program with this data folder; HooklineError when the entry is unreadable."""
@@ -386,11 +388,13 @@ if sys.platform == "win32":
     class RunKey(Autostart):
         """A value of the user's Run key, the same that the installer writes."""
 
-        same = staticmethod(os.path.normcase)
-
         def __init__(self, start: StartCommand, run: str = RUN_KEY, approved: str = APPROVED_KEY) -> None:
             super().__init__(start)
             self._run, self._approved = run, approved
+
+        @staticmethod
+        def same(word: str) -> str:
+            return os.path.normcase(word)
 
         def set(self, on: bool) -> None:
             """Write the value and clear that it was switched off elsewhere, or delete it."""

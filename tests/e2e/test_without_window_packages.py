@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from app.system.display import PACKAGES
+from app.system.display import PYTHON_PACKAGES
 from tests.e2e.program import START_S, Program, environment
 
 ROOT = Path(__file__).parents[2]
 ABSENT = "The window is not installed. To add it: pip install 'hookline[window]'."
-QT = ("PySide6", "shiboken6", *PACKAGES)
+QT = ("PySide6", "shiboken6", *PYTHON_PACKAGES)
 
 
 @pytest.fixture(scope="module")
@@ -82,4 +82,4 @@ def test_the_licences_name_no_qt(python: str) -> None:
 def test_the_named_packages_are_those_of_the_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     asked = {Requirement(line).name for line in project["optional-dependencies"]["window"]}
-    assert {name.removesuffix("-Essentials") for name in asked} == set(PACKAGES)
+    assert {name.removesuffix("-Essentials") for name in asked} == set(PYTHON_PACKAGES)

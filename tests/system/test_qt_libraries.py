@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.system.qt_libraries import (
+from app.system.display import (
     PACKAGES,
     explained,
     families,
