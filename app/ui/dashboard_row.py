@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.core.model import Counts, Endpoint, StorageUse
 from app.core.text import count_of, exact_time, use_text
 from app.core.worst_state import State
-from app.ui.endpoints.target_text import more_text
+from app.ui.deliveries.words import more_text
 from app.ui.state_look import LOOKS, Look
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font

@@ -14,8 +14,8 @@ from app.core.target import Target, TargetDraft
 from app.core.target_text import paused_text
 from app.core.text import count_of, exact_duration
 from app.core.worst_state import State
+from app.ui.deliveries.words import RESULTS, retry_text, sample_url
 from app.ui.endpoints.target_edits import TargetEdit
-from app.ui.endpoints.target_text import RESULTS, retry_text, sample_url
 from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font

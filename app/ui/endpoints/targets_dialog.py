@@ -20,10 +20,10 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.target import TargetDraft
 from app.core.text import count_of
 from app.core.tunnel.tunnel import marked_url
+from app.ui.deliveries.words import target_look
 from app.ui.endpoints.queued_counts import QueuedCounts
 from app.ui.endpoints.target_edits import TargetEdit, TargetEdits
 from app.ui.endpoints.target_form import TargetForms
-from app.ui.endpoints.target_text import target_look
 from app.ui.services import Services
 from app.ui.state_look import Look
 from app.ui.tasks import Tasks

@@ -13,10 +13,10 @@ from app.core.target_text import paused_text
 from app.core.text import count_of
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command, CommandButton
+from app.ui.deliveries.words import more_text
 from app.ui.desktop.notifications import NotificationSettings, NotifyMenu
 from app.ui.endpoints.endpoint_actions import EndpointCommands, paused_targets
 from app.ui.endpoints.queued_counts import QueuedCounts
-from app.ui.endpoints.target_text import more_text
 from app.ui.services import Services
 from app.ui.state_look import LOOKS
 from app.ui.tasks import Tasks

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.target import PausedBy, RetryRule, Target, TargetDraft
 from app.core.target_text import paused_text
-from app.ui.endpoints.target_text import more_text, retry_text, sample_url, target_look
+from app.ui.deliveries.words import more_text, retry_text, sample_url, target_look
 
 END = "until 10 min after the first attempt."
 CONNECTING = " Attempts that cannot connect do not count."
