@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.charset import detect
@@ -39,7 +38,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge
-from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
@@ -47,10 +46,6 @@ from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, hbox, vbox
-
-if TYPE_CHECKING:
-    from app.db.captures import Captures
-    from app.server.replay import ReplayService
 
 TEXT_MAX = 256 * 1024
 """Bytes of a body that are copied as text."""
@@ -65,14 +60,13 @@ class AttemptPane(QWidget):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._theme = services, theme
-        self._capture: Capture | None = None
-        self._delivery: Delivery | None = None
-        self._attempt: Attempt | None = None
+        self._made: tuple[Delivery, Attempt, Capture] | None = None
+        """The attempt that is shown, if it has been made."""
         self._latest_body = Latest(self, tasks, "deliveries: body")
         self._latest_copy = Latest(self, tasks, "deliveries: copy", only_reads=False)
         self.title = ElidedLabel("", "strong", self)
         self.retry = Button("Retry", theme, self, icon="retry", compact=True)
-        self.copy_text = IconButton("copy", "Copy request and response as text", theme, self, run=self._copy)
+        self.copy_text = CopyButton("", "request and response as text", theme, self, make=self._copy)
         self.method = MethodBadge("POST", theme, self)
         self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.url.setFont(mono_font())
@@ -116,8 +110,8 @@ class AttemptPane(QWidget):
         """Show an attempt, or (None) a delivery to `target` that has none yet; `not_again` is why it can be neither
         retried nor sent now, `responded` says that the sender got its response.
         """
-        same = attempt == self._attempt and capture is self._capture and attempt is not None
-        self._delivery, self._attempt, self._capture = delivery, attempt, capture
+        same = self._made is not None and self._made[1] == attempt and self._made[2] is capture
+        self._made = (delivery, attempt, capture) if attempt is not None else None
         url = attempt.url if attempt is not None else delivery.request_url(target)
         if self.copy_url.text_to_copy != url:
             self.url.setText(escape(url))
@@ -160,7 +154,7 @@ class AttemptPane(QWidget):
 
     def clear(self) -> None:
         """Forget what was shown, and stop loading."""
-        self._delivery, self._attempt, self._capture = None, None, None
+        self._made = None
         self.stop()
 
     def _keep_lines(self) -> None:
@@ -191,9 +185,9 @@ class AttemptPane(QWidget):
 
     @Slot()
     def _show_part(self) -> None:
-        delivery, attempt, capture = self._delivery, self._attempt, self._capture
-        if delivery is None or attempt is None or capture is None:
+        if self._made is None:
             return
+        attempt = self._made[1]
         self._latest_body.stop()
         received = self.sides.current() == "response"
         headers = attempt.response_headers if received else attempt.headers
@@ -210,7 +204,7 @@ class AttemptPane(QWidget):
             self._show_body(of_attempt(attempt, self._services.store.deliveries), "The response has no body")
         else:
             self._shown.setCurrentWidget(self._blank)
-            self._latest_body.run(partial(self._read_sent, delivery, attempt, capture))
+            self._latest_body.run(partial(self._read_sent, *self._made))
 
     def _show_body(self, source: BodySource, none: str) -> None:
         self.body.empty = none
@@ -218,35 +212,39 @@ class AttemptPane(QWidget):
         self._shown.setCurrentWidget(self.body)
 
     async def _read_sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
-        source = await self._sent(delivery, attempt, capture)
+        source = await self._sent_body(delivery, attempt, capture)
         if source is None:
             text = "The replay that sent it is no longer stored."
             self._show_nothing(f"Another body, {size_text(attempt.size)}", text)
         else:
             self._show_body(source, "The request has no body" if attempt.size == capture.size else "No body was sent")
 
-    async def _sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> BodySource | None:
-        return await sent_body(attempt, delivery, capture, self._services.store.captures, self._services.replays)
+    async def _sent_body(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> BodySource | None:
+        """As much of it as was sent; None if it was another body that is no longer stored. Raises
+        StorageUnavailableError."""
+        replay = await self._services.replays.get(delivery.replay_id) if delivery.replay_id is not None else None
+        edit = replay.spec.edit if replay is not None else None
+        if edit is None or edit.body is None:
+            whole = of_capture(capture, self._services.store.captures)
+        else:
+            headers = capture.headers if edit.headers is None else edit.headers
+            whole = of_bytes(edit.body, f"replay-{delivery.id[:13]}", headers=headers)
+        if attempt.size == whole.size:
+            return whole
+        return whole.part(0, attempt.size) if attempt.size < whole.size else None
 
     @Slot()
     def _copy(self) -> None:
-        if self._delivery is not None and self._attempt is not None and self._capture is not None:
-            self._latest_copy.run(partial(self._copy_attempt, self._delivery, self._attempt, self._capture))
+        if self._made is not None:
+            self._latest_copy.run(partial(self._copy_attempt, *self._made))
 
     async def _copy_attempt(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
-        source = await self._sent(delivery, attempt, capture)
+        source = await self._sent_body(delivery, attempt, capture)
         gone = f"({size_text(attempt.size)}, no longer stored)"
         sent = await _body_text(source) if source is not None else gone
         body = of_attempt(attempt, self._services.store.deliveries)
         received = f"({RESPONSE_REMOVED})" if attempt.response_removed else await _body_text(body)
-        QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))
-        self.copy_text.set_icon_name("check", "success")
-        self.copy_url.feedback_over.timeout.connect(self._copied_over, Qt.ConnectionType.UniqueConnection)
-        self.copy_url.feedback_over.start()
-
-    @Slot()
-    def _copied_over(self) -> None:
-        self.copy_text.set_icon_name("copy")
+        self.copy_text.put(attempt_as_text(attempt, sent, received))
 
     def _lay_out(self) -> None:
         top = hbox((self.title, 1), self.retry, self.copy_text, spacing=metrics.SPACE_2)
@@ -312,22 +310,3 @@ def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
         facts.append(f"HTTP/{attempt.http_version}")
     facts.append(exact_time(attempt.started_at))
     return facts
-
-
-async def sent_body(
-    attempt: Attempt, delivery: Delivery, capture: Capture, captures: Captures, replays: ReplayService
-) -> BodySource | None:
-    """As much of it as was sent; None if it was another body that is no longer stored.
-
-    Raises StorageUnavailableError.
-    """
-    replay = await replays.get(delivery.replay_id) if delivery.replay_id is not None else None
-    edit = replay.spec.edit if replay is not None else None
-    if edit is None or edit.body is None:
-        whole = of_capture(capture, captures)
-    else:
-        headers = capture.headers if edit.headers is None else edit.headers
-        whole = of_bytes(edit.body, f"replay-{delivery.id[:13]}", headers=headers)
-    if attempt.size == whole.size:
-        return whole
-    return whole.part(0, attempt.size) if attempt.size < whole.size else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal, Slot
@@ -31,20 +32,32 @@ MARK_FROM = 380
 
 
 class CopyButton(IconButton):
-    """Copies `text` and shows confirmation for a moment."""
+    """Copies `text`, or calls `make`, which makes a text to `put`; and shows confirmation for a moment."""
 
-    def __init__(self, text: str, what: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        what: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        make: Callable[[], object] | None = None,
+    ) -> None:
         super().__init__("copy", f"Copy {what}", theme, parent)
         self.text_to_copy = text
         self._what = what
         self.feedback_over = QTimer(self, singleShot=True, interval=COPIED_MS)
         self.feedback_over.timeout.connect(self._restore)
-        self.clicked.connect(self.copy)
+        self.clicked.connect(make or self.copy)
 
     @Slot()
     def copy(self) -> None:
         """Copy the text to the clipboard."""
-        QGuiApplication.clipboard().setText(self.text_to_copy)
+        self.put(self.text_to_copy)
+
+    def put(self, text: str) -> None:
+        """The same with another text."""
+        QGuiApplication.clipboard().setText(text)
         self.set_icon_name("check", "success")
         self.set_name("Copied")
         self.feedback_over.start()
