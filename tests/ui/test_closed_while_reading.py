@@ -26,7 +26,7 @@ import app.ui
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.model import Capture, Endpoint
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay.spec import ChosenRequests, MatchingRequests, Replay, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
@@ -47,7 +47,6 @@ from app.ui.inspector.request_view import PAGES
 from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.request_editors import load_request
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.requests.page.own_window import OwnWindow
@@ -351,7 +350,7 @@ DIALOGS: dict[type[QDialog], Open] = {
     LicencesDialog: dialog(lambda room: LicencesDialog(room.usual[0].about, *room.usual[1:], room.over)),
     QrDialog: qr_code,
     ReplayEditor: editor,
-    ReplayManyDialog: dialog(lambda room: ReplayManyDialog(ReplayScope(query="word"), *room.usual, room.over)),
+    ReplayManyDialog: dialog(lambda room: ReplayManyDialog(MatchingRequests(query="word"), *room.usual, room.over)),
     ComparisonDialog: dialog(comparison),
 }
 OTHERS: dict[str, Open] = {

@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtWidgets import QDialog
 
 from app.core.model import Capture, Endpoint, Plan
+from app.core.replay.spec import MatchingRequests
 from app.core.store_choice import StoreChoice
 from app.core.target import TargetDraft
 from app.ui.about_dialog import AboutDialog, LicencesDialog
@@ -24,7 +25,6 @@ from app.ui.messages import Message
 from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.request_editors import load_request
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
@@ -127,7 +127,7 @@ async def dialogs(
         partial(LicencesDialog, desk.services.about, desk.theme, desk.tasks, window),
         partial(QrDialog, *usual, window, endpoint),
         partial(ReplayEditor, request, *usual, window),
-        partial(ReplayManyDialog, ReplayScope(query="word"), *usual, window),
+        partial(ReplayManyDialog, MatchingRequests(query="word"), *usual, window),
         partial(ComparisonDialog, endpoint, *usual, window),
         partial(NameDialog, "method:POST status:500", set(), desk.theme, window),
         partial(OpenStoreDialog, *usual, window, StoreChoice()),

@@ -43,6 +43,11 @@ class MatchingRequests(Record, frozen=True, tag="query"):
     received_after: int | None = None
     received_before: int | None = None
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether these are only some of the endpoint's."""
+        return bool(self.query.strip()) or self.received_after is not None or self.received_before is not None
+
 
 ReplaySource = ChosenRequests | MatchingRequests
 

@@ -26,8 +26,7 @@ from app.core.replay.spec import (
 )
 from app.core.text import count_of
 from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
-from app.ui.replay.replay_scope import scope_of, shown_endpoint
-from app.ui.replay.replay_text import is_single
+from app.ui.replay.replay_text import is_single, shown_endpoint
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -276,8 +275,11 @@ class ReplayCommands(Commands):
         from app.ui.replay.replay_many_dialog import ReplayManyDialog  # start-up time, here and below: rarely needed
 
         spec = repeated(replay)
-        scope = scope_of(spec.source)
-        dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._window, like=spec)
+        source = spec.source
+        ids = source.ids if isinstance(source, ChosenRequests) else ()
+        listed = source if isinstance(source, MatchingRequests) else MatchingRequests()
+        parts = self._services, self._theme, self._tasks, self._window
+        dialog = ReplayManyDialog(listed, *parts, ids=ids, like=spec)
         dialog.started.connect(self.started)
         dialog.open()
 

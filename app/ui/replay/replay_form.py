@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
 from PySide6.QtCore import QDateTime, Qt, Signal, Slot
 from PySide6.QtWidgets import QDateTimeEdit, QLineEdit, QWidget
 
@@ -15,18 +16,20 @@ from app.core.replay.spec import (
     RATE_MAX,
     SCALE_MAX,
     BackToBack,
+    ChosenRequests,
     Faults,
     FixedRate,
+    MatchingRequests,
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
     OwnTargets,
     Pace,
     ReplayDestination,
+    ReplaySource,
     ReplaySpec,
 )
 from app.core.rules import FieldError
-from app.ui.replay.replay_scope import ALL, MATCHING, RANGE, SELECTED, ReplayScope
 from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -38,6 +41,7 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import DecimalField, NumberField, TextField
 
+SELECTED, MATCHING, ALL, RANGE = "selected", "matching", "all", "range"
 TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"
 BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"
 SEEDS = 10**9
@@ -103,13 +107,21 @@ class _SeedField(QWidget):
 
 
 class ReplayForm(Form):
-    """`targets` are the URLs that the requests' own targets have."""
+    """`listed` are the requests that the list shows, `ids` those that are selected in it, `targets` the URLs that the
+    requests' own targets have."""
 
     def __init__(
-        self, scope: ReplayScope, services: Services, targets: Sequence[str], theme: Theme, parent: QWidget
+        self,
+        listed: MatchingRequests,
+        services: Services,
+        targets: Sequence[str],
+        theme: Theme,
+        parent: QWidget,
+        *,
+        ids: tuple[str, ...] = (),
     ) -> None:
         super().__init__(ReplaySpec, parent)
-        self._scope = scope
+        self._listed, self._ids = listed, ids
         self._target_id: int | None = None
         """The only one of their own targets; None: all."""
         self._endpoints = services.store.endpoints.all()
@@ -129,9 +141,8 @@ class ReplayForm(Form):
     def spec(self) -> ReplaySpec:
         """As the form says now, with the last valid numbers; `problems` names the others."""
         shares = {name: (self[f"faults.{name}"].value() or 0) / 100 for name in FAULTS}
-        times = (self["source.received_after"].value(), self["source.received_before"].value())
         return ReplaySpec(
-            source=self._scope.source(self.requests.current() or ALL, times),
+            source=self._source_value(),
             destination=self._destination_value(),
             pace=self._pace_value(),
             concurrency=self["concurrency"].value(),
@@ -151,10 +162,10 @@ class ReplayForm(Form):
         )
 
     def fill(self, spec: ReplaySpec) -> None:
-        """Show what a replay was asked to do; the requests of `scope` must be its own."""
-        if self._scope.ids:
+        """Show what a replay was asked to do, whose requests the form must have been made for."""
+        if self._ids:
             self.requests.set_current(SELECTED)
-        elif self._scope.narrowed:
+        elif self._listed.narrowed:
             self.requests.set_title(MATCHING, "The same")
             self.requests.explain(MATCHING, "The same requests as before, as far as they are still stored")
         self._fill_destination(spec.destination)
@@ -205,18 +216,18 @@ class ReplayForm(Form):
         return section
 
     def _requests(self) -> Section:
-        scope = self._scope
-        name = next((escape(one.name) for one in self._endpoints if one.id == scope.endpoint_id), "")
+        listed, ids = self._listed, self._ids
+        name = next((escape(one.name) for one in self._endpoints if one.id == listed.endpoint_id), "")
         everything = f"All of “{name[:24]}{'…' if len(name) > 24 else ''}”" if name else "All requests"
-        selected = f"Selected ({len(scope.ids):,})"
+        selected = f"Selected ({len(ids):,})"
         kinds = ((SELECTED, selected), (MATCHING, "Shown in the list"), (ALL, everything), (RANGE, "Time range"))
         self.requests = self._kind("source", "Requests", kinds)
-        self.requests.set_option_visible(SELECTED, bool(scope.ids))
-        self.requests.set_option_visible(MATCHING, scope.narrowed)
+        self.requests.set_option_visible(SELECTED, bool(ids))
+        self.requests.set_option_visible(MATCHING, listed.narrowed)
         self.requests.explain(MATCHING, "All requests that the list shows with its filter and time range")
-        self.requests.set_current(SELECTED if len(scope.ids) > 1 else MATCHING if scope.narrowed else ALL)
-        end = scope.received_before or now_us() + 1_000_000
-        start = scope.received_after or end - _DAY_US
+        self.requests.set_current(SELECTED if len(ids) > 1 else MATCHING if listed.narrowed else ALL)
+        end = listed.received_before or now_us() + 1_000_000
+        start = listed.received_after or end - _DAY_US
         section = self._section("Requests", self.requests)
         section.side_by_side(
             self.add("source.received_after", _TimeField(start, self), title="From"),
@@ -288,6 +299,18 @@ class ReplayForm(Form):
         )
         self["faults.delay_max_ms"].set_value(Faults().delay_max_ms)
         return section
+
+    def _source_value(self) -> ReplaySource:
+        kind = self.requests.current()
+        if kind == SELECTED:
+            return ChosenRequests(ids=self._ids)
+        if kind == MATCHING:
+            return self._listed
+        whole = MatchingRequests(endpoint_id=self._listed.endpoint_id)
+        if kind != RANGE:
+            return whole
+        start, end = self["source.received_after"].value(), self["source.received_before"].value()
+        return replace(whole, received_after=start, received_before=end)
 
     def _destination_value(self) -> ReplayDestination:
         kind = self.destination.current()

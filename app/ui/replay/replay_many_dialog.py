@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.replay.spec import OneUrl, OwnTargets, ReplaySpec, replay_errors
+from app.core.replay.spec import (
+    ChosenRequests,
+    MatchingRequests,
+    OneUrl,
+    OwnTargets,
+    ReplaySource,
+    ReplaySpec,
+    replay_errors,
+)
 from app.core.rules import FieldError
+from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.text import count_of
 from app.ui.replay.replay_form import URL, ReplayForm
-from app.ui.replay.replay_scope import ReplayScope, count_requests, shown_endpoint
-from app.ui.replay.replay_text import NO_URL, plan_text, which_text
+from app.ui.replay.replay_text import NO_URL, plan_text, shown_endpoint, which_text
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
@@ -28,32 +38,38 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
 
+if TYPE_CHECKING:
+    from app.db.store import Store
+
 WIDTH = 680
 COUNT_AFTER_MS = 150
 """Typing a time counts once."""
+_NO_LIMIT = 2**31
 
 
 class ReplayManyDialog(SubmitDialog):
-    """`started` carries the replay. The form begins with what `like` asks for, if any."""
+    """`started` carries the replay. The form is about the requests that the list shows (`listed`), of which some may be
+    selected (`ids`), and begins with what `like` asks for, if any."""
 
     started = Signal(object)
 
     def __init__(
         self,
-        scope: ReplayScope,
+        listed: MatchingRequests,
         services: Services,
         theme: Theme,
         tasks: Tasks,
         parent: QWidget | None,
         *,
+        ids: tuple[str, ...] = (),
         like: ReplaySpec | None = None,
     ) -> None:
         super().__init__("Replay requests", theme, tasks, parent)
-        self._scope, self._services, self._like = scope, services, like
+        self._endpoint_id, self._services, self._like = listed.endpoint_id, services, like
         self._counting = Latest(self, tasks, "replay: count requests")
         self._count: int | None = None
         self._count_problem = self._failure = ""
-        self.form = ReplayForm(scope, services, self._targets(), theme, self)
+        self.form = ReplayForm(listed, services, self._targets(), theme, self, ids=ids)
         if like is not None:
             self.form.fill(like)
         self.plan = label("", "", self, wrap=True)
@@ -95,8 +111,8 @@ class ReplayManyDialog(SubmitDialog):
     def _targets(self) -> list[str]:
         """The targets, switched on, of the endpoints that may be concerned."""
         endpoints = list(self._services.store.endpoints.all())
-        if self._scope.endpoint_id is not None:
-            endpoints = [one for one in endpoints if one.id == self._scope.endpoint_id]
+        if self._endpoint_id is not None:
+            endpoints = [one for one in endpoints if one.id == self._endpoint_id]
         targets = (target for endpoint in endpoints for target in endpoint.targets if target.active)
         only = self._like.destination if self._like is not None else None
         number = only.target_id if isinstance(only, OwnTargets) else None
@@ -190,7 +206,7 @@ class ReplayManyDialog(SubmitDialog):
         targets = self._targets()
         if len(targets) == 1:
             return targets[0]
-        if self._scope.endpoint_id is None:
+        if self._endpoint_id is None:
             return "the targets of their endpoints"
         return f"each of their {len(targets)} targets"
 
@@ -204,3 +220,26 @@ class ReplayManyDialog(SubmitDialog):
     def show_failure(self, error: HooklineError) -> None:
         self._failure = self.form.refuse(error.errors) if isinstance(error, InvalidFieldsError) else str(error)
         self.refresh(show_all=True)
+
+
+async def count_requests(source: ReplaySource, store: Store) -> int:
+    """How many requests `source` has now.
+
+    The store counts on its own threads. Raises QueryError or StorageUnavailableError.
+    """
+    if isinstance(source, ChosenRequests):
+        return len(source.ids)
+    after, before = source.received_after, source.received_before
+    if not source.query.strip():
+        if after is None and before is None:
+            ids = [one.id for one in store.endpoints.all()] if source.endpoint_id is None else [source.endpoint_id]
+            return sum(store.captures.counts(endpoint_id).total for endpoint_id in ids)
+        bars = await store.activity.bars(source.endpoint_id, [after or 0, before if before is not None else 2**62])
+        return sum(bar.total for bar in bars)
+    count = 0
+    async with aclosing(store.captures.search(parse(source.query), source.endpoint_id, limit=_NO_LIMIT)) as batches:
+        async for batch in batches:
+            count += sum((after or 0) <= row.received_at < (before or 2**62) for row in batch)
+            if batch and batch[-1].received_at < (after or 0):
+                break
+    return count

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from app.core.about import duration_text
+from app.core.bodies.escape import escape
 from app.core.delivery import Attempt
 from app.core.replay.spec import (
     ChosenRequests,
@@ -20,8 +22,11 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.core.replay.summary import faults_text
+from app.core.replay.summary import endpoint_name, faults_text
 from app.core.text import count_of, ms_text
+
+if TYPE_CHECKING:
+    from app.db.endpoints import Endpoints
 
 BAR = "█"
 INCOMPLETE_LEFT_OUT = "Incomplete ones are left out."
@@ -62,6 +67,12 @@ def short_text(replay: Replay) -> str:
     """`312 of 1,204 · 3 failed`, `12 sent`, `Paused at 3 of 10`."""
     text = _SHORT[replay.state].format(far=_far(replay) or "Counting requests…", sent=f"{replay.progress.sent:,}")
     return " · ".join(filter(None, (text, failed_text(replay.progress))))
+
+
+def shown_endpoint(source: ReplaySource, endpoints: Endpoints) -> str | None:
+    """The name of the endpoint that the requests are of, if it is one."""
+    name = endpoint_name(source, endpoints.by_id)
+    return None if name is None else escape(name)
 
 
 def source_name(source: ReplaySource, endpoint: str | None) -> str:

@@ -18,12 +18,12 @@ from app.core.worst_state import replay_state, replay_target_state
 from app.ui.commands.command import ActionButton, CommandButton
 from app.ui.replay.replay_commands import ReplayCommands
 from app.ui.replay.replay_failures import LISTED, FailureTable
-from app.ui.replay.replay_scope import shown_endpoint
 from app.ui.replay.replay_text import (
     BAR,
     counts_text,
     plan_text,
     short_text,
+    shown_endpoint,
     source_name,
     speed_text,
     title_text,

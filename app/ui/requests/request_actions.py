@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
@@ -20,11 +19,10 @@ from app.core.deletion import MarkedIds
 from app.core.errors import HooklineError
 from app.core.links import link_to_request
 from app.core.model import Capture, DeliveryState, Endpoint, Summary
-from app.core.replay.spec import ChosenRequests, ReplaySpec
+from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.deliveries.words import counted
-from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.requests.select_all import BatchJob, SelectedRequests
 from app.ui.services import Services
@@ -82,8 +80,8 @@ def _when(first: int, last: int, now: int) -> str:
 
 
 class RequestActions:
-    """Questions and dialogs open over `over`, notices go to `toast`; `batch` runs what is done to many. `scope` is what
-    the list shows; `show_deliveries` shows the deliveries of the open request.
+    """Questions and dialogs open over `over`, notices go to `toast`; `batch` runs what is done to many. `listed` are
+    the requests that the list shows; `show_deliveries` shows the deliveries of the open request.
     """
 
     def __init__(
@@ -91,7 +89,7 @@ class RequestActions:
     ) -> None:
         self._services, self._theme, self._over, self._toast, self.batch = services, theme, over, toast, batch
         self._tasks, self.read_only = tasks, services.read_only
-        self.scope: Callable[[], ReplayScope] = ReplayScope
+        self.listed: Callable[[], MatchingRequests] = MatchingRequests
         self.show_deliveries: Callable[[str], object] | None = None
         self._to_copy: str | None = None
         """The request whose command is on its way to the clipboard, unless something else was copied since."""
@@ -137,10 +135,8 @@ class RequestActions:
         """Open the form for many; `ids` are selected."""
         from app.ui.replay.replay_many_dialog import ReplayManyDialog  # as above
 
-        scope = self.scope()
-        if ids:
-            scope = replace(scope, ids=tuple(ids))
-        dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._over)
+        parts = self._services, self._theme, self._tasks, self._over
+        dialog = ReplayManyDialog(self.listed(), *parts, ids=tuple(ids))
         dialog.open()
         if say:
             dialog.form.select_url()

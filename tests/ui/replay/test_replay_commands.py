@@ -11,7 +11,7 @@ import pytest
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.replay.spec import ChosenRequests, MatchingRequests, Replay, ReplayProgress, ReplaySpec, ReplayState
-from app.ui.replay.replay_scope import count_requests
+from app.ui.replay.replay_many_dialog import count_requests
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import settle, until

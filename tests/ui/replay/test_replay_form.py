@@ -11,13 +11,13 @@ from app.core.replay.spec import (
     BackToBack,
     Faults,
     FixedRate,
+    MatchingRequests,
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
     OwnTargets,
 )
 from app.ui.replay.replay_form import ReplayForm
-from app.ui.replay.replay_scope import ReplayScope
 from tests.ui.desk import Desk
 
 ASKED: list[dict[str, Any]] = [
@@ -37,7 +37,7 @@ async def test_it_asks_for_what_was_asked_for_before(desk: Desk) -> None:
     await desk.endpoint(name="Orders", slug="orders")
     over = QWidget()
     for asked in ASKED:
-        form = ReplayForm(ReplayScope(), desk.services, ("http://127.0.0.1:9/in",), desk.theme, over)
+        form = ReplayForm(MatchingRequests(), desk.services, ("http://127.0.0.1:9/in",), desk.theme, over)
         spec = replace(form.spec(), **asked)
         form.fill(spec)
         assert form.spec() == spec
@@ -46,7 +46,7 @@ async def test_it_asks_for_what_was_asked_for_before(desk: Desk) -> None:
 
 async def test_only_a_replay_that_delays_some_has_a_longest_delay(desk: Desk) -> None:
     over = QWidget()
-    form = ReplayForm(ReplayScope(), desk.services, (), desk.theme, over)
+    form = ReplayForm(MatchingRequests(), desk.services, (), desk.theme, over)
     longest, seed = form.fields["faults.delay_max_ms"], form.fields["seed"]
     for fault, shown, enabled in (("drop", True, False), ("delay", True, True), ("", False, False)):
         for name in ("drop", "delay"):
@@ -57,7 +57,7 @@ async def test_only_a_replay_that_delays_some_has_a_longest_delay(desk: Desk) ->
 
 async def test_a_seed_that_was_typed_is_asked_for(desk: Desk) -> None:
     over = QWidget()
-    form = ReplayForm(ReplayScope(), desk.services, (), desk.theme, over)
+    form = ReplayForm(MatchingRequests(), desk.services, (), desk.theme, over)
     changes: list[str] = []
     form.changed.connect(changes.append)
     form["seed"].number.lineEdit().setText("77")

@@ -17,9 +17,8 @@ from app.core.target import TargetDraft
 from app.ui.inspector.tabs import DELIVERIES
 from app.ui.replay import request_editors
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
-from app.ui.replay.replay_form import ENDPOINT, TARGETS
+from app.ui.replay.replay_form import ENDPOINT, RANGE, TARGETS
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replay_scope import RANGE
 from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import FileDialog, Question
 from app.ui.widgets.fields import Segmented

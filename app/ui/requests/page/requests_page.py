@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint, Summary
+from app.core.replay.spec import MatchingRequests
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.replay.replay_scope import ReplayScope
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
@@ -80,7 +80,7 @@ class RequestsPage(QWidget):
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.batch = BatchJob(self)
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
-        actions.scope, actions.show_deliveries = self._replay_scope, self.detail.show_deliveries
+        actions.listed, actions.show_deliveries = self._listed, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
         # It subscribes first: it remembers what was open before `_delete_changed` opens the next.
         self._restoring = ListRestorer(self.list, self.feed, self.detail, self._subscriptions)
@@ -257,10 +257,10 @@ class RequestsPage(QWidget):
         self._column.set_empty(empty)
         self.commands.refresh_list()
 
-    def _replay_scope(self) -> ReplayScope:
+    def _listed(self) -> MatchingRequests:
         """What the list shows."""
         times = self.feed.scope.time_range
-        return ReplayScope(
+        return MatchingRequests(
             endpoint_id=self.endpoint_id,
             query=self.feed.query.text.strip() if self.feed.query is not None else "",
             received_after=times.start if times is not None else None,
