@@ -71,8 +71,8 @@ class ReplayEditor(SubmitDialog):
         self.destination = ChoiceField(texts, self)
         self.method = QComboBox(self)
         self.url = QLineEdit(self)
-        self.headers = HeadersEditor(theme, self)
-        self.body_editor = BodyEditor(theme, tasks, self)
+        self.headers = HeadersEditor(self._headers, theme, self)
+        self.body_editor = BodyEditor(request, theme, tasks, self)
         self.original_headers = TextEdit("Original headers", theme, self, read_only=True)
         self.original_body = self._original_body(tasks)
         self.response = ResponsePane(services, theme, tasks, self)
@@ -87,7 +87,6 @@ class ReplayEditor(SubmitDialog):
         self._splitters: list[QSplitter] = []
         self._set_up_fields()
         self._lay_out()
-        self._load()
         self._connect()
         self._show_destination()
         order_tabs(self)
@@ -146,8 +145,7 @@ class ReplayEditor(SubmitDialog):
     def _original_body(self, tasks: Tasks) -> QWidget:
         if isinstance(self._request.body, EditableText):
             text = TextEdit("Original body", self.theme, self, read_only=True)
-            json = self._request.body.text.lstrip()[:1] in ("{", "[")
-            text.show_text(self._request.body.text, coloured_from=0 if json else None)
+            text.show_text(self._request.body.text, coloured_from=self._request.coloured_from)
             return text
         view = HexWidget(self.theme, tasks, self, "Original body as hexadecimal")
         view.setProperty("part", "edited")
@@ -157,6 +155,7 @@ class ReplayEditor(SubmitDialog):
     def _set_up_fields(self) -> None:
         self.method.setEditable(True)
         self.method.addItems(METHODS)
+        self.method.setCurrentText(self._capture.method)
         self.method.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.method.setFixedWidth(112)
         self.url.setFont(mono_font())
@@ -167,6 +166,8 @@ class ReplayEditor(SubmitDialog):
         self.tabs.addTab("Headers")
         self.tabs.addTab("Body")
         self.tabs.setAccessibleName("Parts of the request to edit")
+        self.tabs.setCurrentIndex(BODY if self._capture.size else HEADERS)
+        self.original_headers.show_text(header_lines(self._capture.headers))
 
     def _lay_out(self) -> None:
         method, url = LabeledField("Method", self.method, self), LabeledField("URL", self.url, self)
@@ -183,6 +184,7 @@ class ReplayEditor(SubmitDialog):
             self._beside(self.headers, self.original_headers, self.headers.room_below),
             self._beside(self.body_editor, self.original_body),
         )
+        self._pages.setCurrentIndex(self.tabs.currentIndex())
         content = QWidget(self)
         vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2)
         split = self._split = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)
@@ -213,17 +215,6 @@ class ReplayEditor(SubmitDialog):
         self._splitters.append(split)
         return split
 
-    def _load(self) -> None:
-        capture, request = self._capture, self._request
-        self.method.setCurrentText(capture.method)
-        self.headers.load(self._headers)
-        self.original_headers.show_text(header_lines(capture.headers))
-        note = f"The edited body is sent without Content-Encoding: {request.coding}." if request.coding else ""
-        self.body_editor.load(request.source, request.body, edit_note=note)
-        self.tabs.setCurrentIndex(BODY if capture.size else HEADERS)
-        self._pages.setCurrentIndex(self.tabs.currentIndex())
-        self._toggle_original(self.show_original.isChecked())
-
     def _connect(self) -> None:
         self.destination.currentIndexChanged.connect(self._show_destination)
         self.method.currentTextChanged.connect(self._edited)
@@ -232,6 +223,7 @@ class ReplayEditor(SubmitDialog):
         self.body_editor.changed.connect(self._edited)
         self.tabs.currentChanged.connect(self._pages.setCurrentIndex)
         self.show_original.toggled.connect(self._toggle_original)
+        self._toggle_original(self.show_original.isChecked())
         self.reset_line.clicked.connect(self._reset_line)
         self.finished.connect(self.response.stop)
         self.send.setAutoDefault(False)

@@ -46,13 +46,13 @@ _UNSAFE = ("\0", "\u2028", "\u2029", "\ufdd0", "\ufdd1")
 
 
 class HeadersEditor(QWidget):
-    """`changed` follows each edit."""
+    """Begins with `original`, and Reset returns to it. `changed` follows each edit."""
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, original: Headers, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._original: Headers = ()
+        self._original = original
         self.field = HeadersField("Headers", FRAMING, theme, self, text=TextEdit("Headers as text", theme, self))
         self.reset = Button("Reset", theme, self, kind="ghost", icon="undo", name="Reset headers", compact=True)
         self.reset.setFixedHeight(BAR_HEIGHT)
@@ -64,10 +64,6 @@ class HeadersEditor(QWidget):
         vbox(bar, (self.field, 1), self.error, inside=self, spacing=metrics.SPACE_2)
         self.field.changed.connect(self._edited)
         self.reset.clicked.connect(self._reset)
-
-    def load(self, headers: Headers) -> None:
-        """Edit these; Reset returns to them."""
-        self._original = headers
         self._reset()
 
     def value(self) -> Headers:
@@ -90,17 +86,17 @@ class HeadersEditor(QWidget):
 
 
 class BodyEditor(QWidget):
-    """`changed` follows each edit. `note` says what else an edit changes."""
+    """Begins with the body of `request`, and Reset returns to it. `changed` follows each edit. `note` says why it is
+    not edited as text, or what else an edit changes."""
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, request: EditableRequest, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._tasks = tasks
-        self._text: EditableText | None = None
-        self._original: BodySource | None = None
+        self._tasks, self._request = tasks, request
+        self._text = request.body if isinstance(request.body, EditableText) else None
         self._file: bytes | None = None
-        self._file_name = self._edit_note = self._reason = ""
+        self._file_name = ""
         self.facts = FittingLabel("small", self)
         self.edit = TextEdit("Body to send", theme, self)
         self.hex = HexWidget(theme, tasks, self)
@@ -122,14 +118,6 @@ class BodyEditor(QWidget):
         self.format.failed.connect(self.set_error)
         self.choose.clicked.connect(self._choose_file)
         self.reset.clicked.connect(self._reset)
-
-    def load(self, source: BodySource, text: EditableText | str, *, edit_note: str = "") -> None:
-        """Edit this body; `text` is its text or says why it cannot be edited as text. `edit_note` is shown once it is
-        edited.
-        """
-        self._original, self._edit_note = source, edit_note
-        self._text = text if isinstance(text, EditableText) else None
-        self._reason = text if isinstance(text, str) else ""
         self._reset()
 
     def value(self) -> bytes | None:
@@ -176,15 +164,11 @@ class BodyEditor(QWidget):
     @Slot()
     def _reset(self) -> None:
         self._file, self._file_name = None, ""
-        source = self._original
-        if source is None:
-            return
         if self._text is not None:
-            json = is_json(media_type(source.content_type)) or self._text.text.lstrip()[:1] in ("{", "[")
-            self.edit.show_text(self._text.text, coloured_from=0 if json else None)
+            self.edit.show_text(self._text.text, coloured_from=self._request.coloured_from)
             self._pages.setCurrentWidget(self.edit)
         else:
-            self.hex.show_source(source)
+            self.hex.show_source(self._request.source)
             self._pages.setCurrentWidget(self.hex)
         self._edited()
 
@@ -193,21 +177,24 @@ class BodyEditor(QWidget):
         as_text = self._pages.currentWidget() is self.edit
         self.wrap.setVisible(as_text)
         self.format.setVisible(as_text and self.format.is_json())
-        reason = f"{self._reason} Choose a file to send another body." if self._reason and self._file is None else ""
         changed = self._file is not None or (self._text is not None and self.edit.text() != self._text.text)
         self.reset.setEnabled(changed)
-        show_or_hide(self.note, reason or (self._edit_note if changed else ""))
+        note = ""
+        if self._text is None and self._file is None:
+            note = f"{self._request.body} Choose a file to send another body."
+        elif changed and self._request.coding:
+            note = f"The edited body is sent without Content-Encoding: {self._request.coding}."
+        show_or_hide(self.note, note)
         self._show_facts()
         self.changed.emit()
 
     def _show_facts(self) -> None:
         """Of what is sent; without its size if it cannot be encoded."""
-        if self._original is None:
-            return
-        kind, size = self._file_name or media_type(self._original.content_type), ""
+        original = self._request.source
+        kind, size = self._file_name or media_type(original.content_type), ""
         with suppress(UnicodeEncodeError):
             edited = self.value()
-            size = count_of(self._original.size if edited is None else len(edited), "byte")
+            size = count_of(original.size if edited is None else len(edited), "byte")
         self.facts.set_wordings([" · ".join(filter(None, (kind, size))), size])
 
 
@@ -263,6 +250,12 @@ class EditableRequest(NamedTuple):
     source: BodySource
     body: EditableText | str
     coding: str
+
+    @property
+    def coloured_from(self) -> int | None:
+        """As `TextEdit.show_text` takes it: JSON is coloured."""
+        text = self.body.text if isinstance(self.body, EditableText) else ""
+        return 0 if is_json(media_type(self.source.content_type)) or text.lstrip()[:1] in ("{", "[") else None
 
 
 class EditorDestination(NamedTuple):
