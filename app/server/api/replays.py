@@ -137,16 +137,14 @@ class ReplayCalls(Calls):
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
         spec = request_spec(capture.id, given)
         replay = await self._start(spec, endpoint, flat=True)
-        await self._services.replays.wait(replay.id)
-        ended = await self._services.replays.get(replay.id)
+        ended, deliveries = await self._services.replays.result(replay.id, capture.id)
         if ended is not None and not ended.ended:
             raise Problem("cannot-replay", "Hookline is closing, so the result is not known.")
-        deliveries = self._services.store.deliveries
-        made = [one for one in await deliveries.of_capture(capture.id) if one.replay_id == replay.id]
-        if not made:
+        if not deliveries:
             problem = ended.problem if ended is not None else None
             raise Problem("cannot-replay", problem or "The request was deleted before it could be sent.")
-        found = [full_delivery_out(one, endpoint, await deliveries.attempts(one.id)) for one in made]
+        attempts = self._services.store.deliveries.attempts
+        found = [full_delivery_out(one, endpoint, await attempts(one.id)) for one in deliveries]
         return json_response(records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found)))
 
     @route("POST", "/endpoints/{slug}/replay", "Replay an endpoint's requests", ACCEPTED)

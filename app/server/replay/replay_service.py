@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.delivery import Delivery
 from app.core.errors import (
     HooklineError,
     InvalidFieldsError,
@@ -118,6 +119,14 @@ class ReplayService:
         """Return once it has ended, or Hookline ends."""
         if replay_id in self._tasks:
             await asyncio.wait([self._tasks[replay_id]])
+
+    async def result(self, replay_id: str, capture_id: str) -> tuple[Replay | None, list[Delivery]]:
+        """A replay of this one request, once it has ended or Hookline ends, with its deliveries. Raises
+        StorageUnavailableError."""
+        await self.wait(replay_id)
+        replay = await self.get(replay_id)
+        deliveries = await self._store.deliveries.of_capture(capture_id)
+        return replay, [one for one in deliveries if one.replay_id == replay_id]
 
     async def latest(self, limit: int = 50) -> list[Replay]:
         """The last started first, with their present progress. Raises StorageUnavailableError."""

@@ -302,14 +302,14 @@ class ReplayEditor(SubmitDialog):
 
     async def store(self) -> None:
         """The dialog stays open."""
-        result = await self._tasks.complete(replay_and_wait(self.submitted, self._services), self)
-        for send in result.sends:
+        sends, problem = await self._tasks.complete(replay_and_wait(self.submitted, self._services), self)
+        for send in sends:
             self.response.add(send)
             self.send.setAccessibleDescription(attempt_text(send.attempt))
-        if result.sends:
+        if sends:
             self._show_response()
         else:
-            self._refused = {"": result.replay.problem or "Nothing was sent."}
+            self._refused = {"": problem or "Nothing was sent."}
 
     def show_failure(self, error: HooklineError) -> None:
         errors = error.errors if isinstance(error, InvalidFieldsError) else [FieldError(field="", message=str(error))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
@@ -11,8 +12,7 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
 from app.core.delivery import Attempt, Delivery
-from app.core.record import Record
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
+from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.deliveries.words import look_of_attempt
 from app.ui.replay.replay_text import attempt_text
@@ -29,31 +29,22 @@ from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import hbox, vbox
 
 
-class SendResult(Record, frozen=True):
+class SendResult(NamedTuple):
     """A delivery of the replay, with its last attempt."""
 
     delivery: Delivery
     attempt: Attempt
 
 
-class ReplayResult(Record, frozen=True):
-    """An ended replay of one request: `sends` has one result for each target."""
-
-    replay: Replay
-    sends: tuple[SendResult, ...]
-
-
-async def replay_and_wait(spec: ReplaySpec, services: Services) -> ReplayResult:
-    """`spec` must be of one request. Raises InvalidFieldsError or StorageUnavailableError."""
+async def replay_and_wait(spec: ReplaySpec, services: Services) -> tuple[list[SendResult], str | None]:
+    """Replay one request: a result for each target, and what went wrong. Raises InvalidFieldsError or
+    StorageUnavailableError."""
     assert isinstance(spec.source, ChosenRequests)
     started = await services.replays.start(spec)
-    await services.replays.wait(started.id)
-    replay = await services.replays.get(started.id) or started
-    deliveries = await services.store.deliveries.of_capture(spec.source.ids[0])
-    own = [delivery for delivery in deliveries if delivery.replay_id == replay.id]
-    attempts = await services.store.deliveries.last_attempts([delivery.id for delivery in own])
-    sends = tuple(SendResult(delivery=one, attempt=attempts[one.id]) for one in own if one.id in attempts)
-    return ReplayResult(replay=replay, sends=sends)
+    replay, deliveries = await services.replays.result(started.id, spec.source.ids[0])
+    attempts = await services.store.deliveries.last_attempts([delivery.id for delivery in deliveries])
+    sends = [SendResult(one, attempts[one.id]) for one in deliveries if one.id in attempts]
+    return sends, replay.problem if replay is not None else None
 
 
 BODY_MAX = 64 * 1024

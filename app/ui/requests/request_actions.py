@@ -34,7 +34,7 @@ from app.ui.widgets.toast import Toast, ToastAction
 
 if TYPE_CHECKING:
     from app.ui.inspector.header import RequestHeader
-    from app.ui.replay.response_pane import ReplayResult
+    from app.ui.replay.response_pane import SendResult
 
 NAMED = 2
 """Name at most this many endpoints."""
@@ -226,13 +226,13 @@ class RequestActions:
         self._toast.say("Replaying…")
         spec = ReplaySpec(source=ChosenRequests(ids=(only.id,)), incomplete=not only.complete)
         try:
-            result = await replay_and_wait(spec, self._services)
+            sends, problem = await replay_and_wait(spec, self._services)
         except HooklineError as error:
             self._toast.say(f"Not replayed: {error}")
             return
-        shown = self.show_deliveries if result.sends else None
+        shown = self.show_deliveries if sends else None
         actions = [ToastAction("Show", partial(shown, only.id))] if shown is not None else []
-        self._toast.say(result_text(only, result), *actions)
+        self._toast.say(result_text(only, sends, problem), *actions)
 
     def _report(self, text: str, done: int, requests: SelectedRequests) -> None:
         """Say what was done, and how much was left when the user stopped it."""
@@ -400,18 +400,18 @@ def _not_one(requests: SelectedRequests) -> str | None:
     return ONLY_ONE if requests.count else NONE_SELECTED
 
 
-def result_text(only: Summary, result: ReplayResult) -> str:
+def result_text(only: Summary, sends: Sequence[SendResult], problem: str | None) -> str:
     """`Replayed POST to http://127.0.0.1:3000/hook: 200 in 12 ms.`"""
     method = escape(only.method[:20])
-    if not result.sends:
-        return f"Not replayed: {result.replay.problem or 'nothing was sent.'}"
-    if len(result.sends) == 1:
-        send = result.sends[0]
+    if not sends:
+        return f"Not replayed: {problem or 'nothing was sent.'}"
+    if len(sends) == 1:
+        send = sends[0]
         failed = send.delivery.state is not DeliveryState.DELIVERED
         outcome = attempt_text(send.attempt).rstrip(".")
         where = escape(send.attempt.url)
         if failed:
             return f"Replay of {method} to {where} failed: {outcome}."
         return f"Replayed {method} to {where}: {outcome}."
-    counts = ", ".join(f"{count} {word}" for count, word in counted(send.delivery.state for send in result.sends))
-    return f"Replayed {method} to {len(result.sends)} targets: {counts}."
+    counts = ", ".join(f"{count} {word}" for count, word in counted(send.delivery.state for send in sends))
+    return f"Replayed {method} to {len(sends)} targets: {counts}."
