@@ -14,7 +14,7 @@ from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.escape import escape
 from app.core.bodies.media_types import is_json, media_type
-from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
+from app.core.comparison.json_path import Key, PathMatcher, path_text
 from app.core.record import Headers, Record
 from app.core.text import count_of
 
@@ -124,7 +124,7 @@ def parse_json(text: str) -> Any:
         raise ValueError("This JSON cannot be compared") from error
 
 
-def json_differences(first: Any, second: Any, ignored: Iterable[JsonPath]) -> Iterator[Difference]:
+def json_differences(first: Any, second: Any, ignored: Iterable[str]) -> Iterator[Difference]:
     """In the order of the first value, with what only the second has at the end of each object or array."""
     matcher = PathMatcher(ignored)
     waiting = [_Pair((), first, second, matcher.start)]
@@ -224,7 +224,7 @@ def aligned(first: ComparedBody, second: ComparedBody) -> tuple[ComparedBody, Co
     return replace(first, data=first.data[:size]), replace(second, data=second.data[:size])
 
 
-def body_differences(first: ComparedBody, second: ComparedBody, ignored: Iterable[JsonPath]) -> Iterator[Difference]:
+def body_differences(first: ComparedBody, second: ComparedBody, ignored: Iterable[str]) -> Iterator[Difference]:
     """Nothing if both are the same but for the JSON values `ignored`."""
     if first.data == second.data:
         return

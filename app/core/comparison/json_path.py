@@ -20,31 +20,21 @@ _Step = tuple[str, Key]
 """`("key", name or index)`, `("any", "")` for `*`, or `("deeper", "")` for `..`. The name `0` is item 0, too."""
 
 
-class JsonPath:
-    """A parsed path; `str()` is its text. ValueError says what is wrong with it, in a sentence."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.steps = _parsed(text)
-
-    def __str__(self) -> str:
-        return self._text
-
-
 def json_path_error(text: str) -> str | None:
     """What is wrong with a path, in a sentence; None if it is valid."""
     try:
-        JsonPath(text)
+        _parsed(text)
     except ValueError as error:
         return str(error)
     return None
 
 
 class PathMatcher:
-    """Follows several paths down a value at once, so that each step of the walk costs the same at any depth."""
+    """Follows several paths down a value at once, so that each step of the walk costs the same at any depth. Invalid
+    ones select nothing."""
 
-    def __init__(self, paths: Iterable[JsonPath]) -> None:
-        self._all = tuple(path.steps for path in paths)
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._all = tuple(_parsed(path) for path in paths if json_path_error(path) is None)
         self.start = frozenset((number, 0) for number in range(len(self._all)))
 
     def below(self, states: frozenset[tuple[int, int]], key: Key) -> frozenset[tuple[int, int]] | None:
@@ -76,6 +66,7 @@ def path_text(keys: Iterable[Key]) -> str:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> tuple[_Step, ...]:
+    """ValueError says what is wrong with it, in a sentence."""
     rest = text.strip()
     if rest == "$" or rest.startswith(("$.", "$[")):
         rest = rest[1:]

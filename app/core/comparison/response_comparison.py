@@ -8,9 +8,7 @@ from enum import StrEnum
 from itertools import chain, islice
 
 from app.core.comparison.body_comparison import Difference, aligned, body_differences, compared_body, difference, quoted
-from app.core.comparison.json_path import JsonPath
-from app.core.comparison.response_pairs import ComparedResponse, ResponsePair
-from app.core.model import Summary
+from app.core.model import PageKey, Summary
 from app.core.record import Headers, Record
 
 DIFFERENCES_MAX = 200
@@ -24,15 +22,26 @@ IGNORED_HEADERS = (
 of the body, which is compared itself and can differ only in what is ignored."""
 
 
-class IgnoredFields(Record, frozen=True):
-    """What may differ. `json_paths` as in `JsonPath`; invalid ones have no effect. Headers are named in any case.
+class ComparedResponse(Record, frozen=True):
+    """A response, its body as sent; or without one, `status` is None and `failure` says why.
 
-    `header_order`: the order of names and of the values of a name may differ, too.
+    `complete`: the body is all there. `ms` is how long the attempt took.
     """
+
+    status: int | None
+    headers: Headers = ()
+    body: bytes = b""
+    complete: bool = True
+    failure: str | None = None
+    ms: float | None = None
+
+
+class IgnoredFields(Record, frozen=True, forbid_unknown_fields=False):
+    """What may differ. `json_paths` as in `PathMatcher`. Headers are named in any case. Those that an earlier version
+    has stored have a field more."""
 
     headers: tuple[str, ...] = IGNORED_HEADERS
     json_paths: tuple[str, ...] = ()
-    header_order: bool = True
 
 
 IGNORED = IgnoredFields()
@@ -71,7 +80,7 @@ def compare_responses(
     found = chain(
         _status_differences(first, second),
         _header_differences(first.headers, second.headers, ignored),
-        body_differences(*aligned(bodies[0], bodies[1]), ignored_paths(ignored.json_paths)),
+        body_differences(*aligned(bodies[0], bodies[1]), ignored.json_paths),
     )
     shown = tuple(islice(found, DIFFERENCES_MAX))
     return ResponseComparison(differences=shown, more=next(found, None) is not None, notes=tuple(notes))
@@ -84,24 +93,14 @@ def _status_differences(first: ComparedResponse, second: ComparedResponse) -> It
 
 
 def _header_differences(first: Headers, second: Headers, ignored: IgnoredFields) -> Iterator[Difference]:
-    """By name without case: values are compared as multisets."""
+    """By name without case: values are compared as multisets, and the order of names may differ."""
     skipped = {name.lower() for name in ignored.headers}
     some, others = _by_name(first, skipped), _by_name(second, skipped)
-    same = True
     for name in dict.fromkeys((*some, *others)):
         old, new = some.get(name, []), others.get(name, [])
         if Counter(old) != Counter(new):
-            same = False
             written = next(each for each, _ in (*first, *second) if each.lower() == name)
             yield difference("headers", written, _values_text(old), _values_text(new), label=f"Header {written}")
-    if ignored.header_order or not same:
-        return
-    orders = [
-        [(name.lower(), value) for name, value in headers if name.lower() not in skipped] for headers in (first, second)
-    ]
-    if orders[0] != orders[1]:
-        old_order, new_order = (quoted(", ".join(name for name, _ in order)) for order in orders)
-        yield difference("headers", "", old_order, new_order, label="Order of headers")
 
 
 def _by_name(headers: Headers, skipped: set[str]) -> dict[str, list[str]]:
@@ -116,12 +115,23 @@ def _values_text(values: list[str]) -> str | None:
     return ", ".join(map(quoted, values)) or None
 
 
-def ignored_paths(texts: tuple[str, ...]) -> Iterator[JsonPath]:
-    for text in texts:
-        try:
-            yield JsonPath(text)
-        except ValueError:
-            continue
+class ResponsePair(Record, frozen=True):
+    """What two targets responded to a request: the last attempt of the latest ended delivery to each."""
+
+    request: Summary
+    first_delivery: str
+    second_delivery: str
+    first: ComparedResponse
+    second: ComparedResponse
+
+
+class ResponsePairs(Record, frozen=True):
+    """Pairs, newest request first. `examined` counts the requests looked at; the list continues after the key `next`,
+    None at its end."""
+
+    pairs: tuple[ResponsePair, ...]
+    examined: int
+    next: PageKey | None
 
 
 class ComparisonResult(StrEnum):

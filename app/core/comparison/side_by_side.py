@@ -23,8 +23,7 @@ from app.core.comparison.body_comparison import (
     text_of,
 )
 from app.core.comparison.json_path import Key, PathMatcher, path_text
-from app.core.comparison.response_comparison import IgnoredFields, ignored_paths
-from app.core.comparison.response_pairs import ComparedResponse
+from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields
 from app.core.record import Headers, Record
 from app.core.text import count_of
 
@@ -152,7 +151,7 @@ def _body_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: Ignore
         values = [json_value(text, body) for text, body in zip(texts, bodies, strict=True)]
     except ValueError:
         return _text_rows(*(text.split("\n") if text else [] for text in texts))
-    matcher = PathMatcher(ignored_paths(ignored.json_paths))
+    matcher = PathMatcher(ignored.json_paths)
     return _json_rows((), (values[0], values[1]), ("", ""), ("", ""), matcher.start, matcher=matcher)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from peewee import SQL, Database, ModelSelect, Tuple
 
-from app.core.comparison.response_pairs import ComparedResponse, ResponsePair, ResponsePairs
+from app.core.comparison.response_comparison import ComparedResponse, ResponsePair, ResponsePairs
 from app.core.delivery import Attempt
 from app.core.model import PageKey, Summary
 from app.db import queries

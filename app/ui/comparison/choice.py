@@ -112,7 +112,7 @@ class IgnoredDialog(EditDialog):
 
     def _edited(self) -> IgnoredFields:
         headers, paths = (_lines(edit) for edit in (self.headers, self.paths))
-        return IgnoredFields(headers=headers, json_paths=paths, header_order=self._before.header_order)
+        return IgnoredFields(headers=headers, json_paths=paths)
 
     @Slot()
     def _check(self) -> None:

@@ -12,8 +12,14 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.comparison.response_comparison import ComparedRequest, ComparisonResult, IgnoredFields, compare_pairs
-from app.core.comparison.response_pairs import ResponsePair, ResponsePairs
+from app.core.comparison.response_comparison import (
+    ComparedRequest,
+    ComparisonResult,
+    IgnoredFields,
+    ResponsePair,
+    ResponsePairs,
+    compare_pairs,
+)
 from app.core.comparison.side_by_side import SideBySide, side_by_side
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey

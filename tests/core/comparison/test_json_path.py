@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.comparison.json_path import JsonPath, Key, PathMatcher, json_path_error, path_text
+from app.core.comparison.json_path import Key, PathMatcher, json_path_error, path_text
 
 VALUE = {
     "id": 1,
@@ -20,7 +20,7 @@ VALUE = {
 
 def selected(*paths: str) -> set[int]:
     """The numbers that the paths select, alone or within what is selected."""
-    matcher = PathMatcher(map(JsonPath, paths))
+    matcher = PathMatcher(paths)
 
     def walk(value: Any, states: frozenset[tuple[int, int]] | None) -> set[int]:
         if not isinstance(value, dict | list):
@@ -61,7 +61,7 @@ def selected(*paths: str) -> set[int]:
 )
 def test_a_path_selects_values(path: str, numbers: set[int]) -> None:
     assert selected(path) == numbers
-    assert str(JsonPath(path)) == path
+    assert json_path_error(path) is None
 
 
 def test_several_paths_select_what_any_of_them_does() -> None:
@@ -89,7 +89,7 @@ def test_no_text_is_another_error(text: str) -> None:
     )
 )
 def test_the_path_of_a_value_selects_it(keys: list[Key]) -> None:
-    matcher = PathMatcher([JsonPath(path_text(keys))])
+    matcher = PathMatcher([path_text(keys)])
     states: frozenset[tuple[int, int]] | None = matcher.start
     for key in keys:
         assert states is not None

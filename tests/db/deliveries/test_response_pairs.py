@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.comparison.response_pairs import ComparedResponse, ResponsePairs
+from app.core.comparison.response_comparison import ComparedResponse, ResponsePairs
 from app.core.delivery import Delivery, RequestEdit
 from app.core.ids import uuid7
 from app.core.model import Endpoint
