@@ -132,7 +132,7 @@ class Application:
 
     def prepare(self) -> None:
         """Read what the first request would wait for; on any thread."""
-        from app.core.gist import any_body  # noqa: F401 - start-up time: a window needs it no earlier
+        from app.core.bodies import gist_formats  # noqa: F401 - start-up time: a window needs it no earlier
 
         self._identify((), "", b"")  # reads the catalogue
 

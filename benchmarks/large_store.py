@@ -14,8 +14,8 @@ from typing import Any
 
 from peewee import Database
 
+from app.core.bodies.gist import gist
 from app.core.clock import now_us
-from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
 from app.data_folder.database_files import FILE_NAME

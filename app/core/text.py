@@ -40,6 +40,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def unsent_text(count: int, where: str = "") -> str:
     """That this many requests were deleted before they were sent, to `where`."""
     were, they = ("was", "it was") if count == 1 else ("were", "they were")

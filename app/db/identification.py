@@ -10,9 +10,9 @@ from functools import partial
 
 from peewee import Database
 
+from app.core.bodies.gist import gist
 from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsUpdated
-from app.core.gist.gist import gist
 from app.core.providers import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.body_parts import FIRST_PART

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from app.core.events import Event, Refused
-from app.core.gist.words import shortened
 from app.core.model import Refusal
+from app.core.text import shortened
 
 KEPT = 1_000
 TEXT_MAX = 2_000

@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
+from app.core.bodies.gist_json import MORE
 from app.core.clock import microseconds, rfc3339
 from app.core.delivery import reason_text
-from app.core.gist.words import MORE, shortened
 from app.core.redaction.in_text import redacted_headers, redacted_text, redacted_url
+from app.core.text import shortened
 from hookline.records import Attempt, Delivery, Endpoint, RequestHead, Status, Summary
 
 S = TypeVar("S", bound="Shape")

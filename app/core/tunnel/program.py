@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.core.errors import check_fields
-from app.core.gist.words import shortened
 from app.core.record import Headers, Record
 from app.core.rules import FieldError
+from app.core.text import shortened
 from hookline.decoding import convert
 
 _NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from peewee import Database
 
-from app.core.gist.gist import gist
+from app.core.bodies.gist import gist
 from app.core.model import Description
 from app.core.record import Headers
 from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, searchable_body

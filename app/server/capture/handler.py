@@ -8,9 +8,9 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.core.bodies.gist import gist, is_counted
 from app.core.delivery import Attempt
 from app.core.errors import EndpointChangedError, NotFoundError, StorageLimitError, StorageUnavailableError
-from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.providers import Identify, ProviderMatch, kind_of, no_provider

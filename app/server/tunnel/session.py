@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.clock import now_us
-from app.core.gist.words import shortened
+from app.core.text import shortened
 from app.core.tunnel.program import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url, without_secrets
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.addresses import Addresses

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
-from app.core.gist.words import shortened
 from app.core.model import Endpoint, Summary
 from app.core.raw_request import below_slug
 from app.core.record import Record
 from app.core.target import Target
 from app.core.target_text import paused_text
-from app.core.text import capturing_text, count_of, sender_line
+from app.core.text import capturing_text, count_of, sender_line, shortened
 from app.core.tunnel.tunnel import TunnelState
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200

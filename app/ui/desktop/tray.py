@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.files import resource
-from app.core.gist.words import shortened
 from app.core.model import Endpoint
+from app.core.text import shortened
 from app.ui.commands.command import menu_text
 from app.ui.desktop.text import NAME_MAX, badge_text
 from app.ui.theme.tokens import LIGHT

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.gist.words import shortened
+from app.core.text import shortened
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.ui.desktop.text import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone

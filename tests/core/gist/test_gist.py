@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.bodies import gist as module
 from app.core.bodies.escape import escape
-from app.core.gist import gist as module
-from app.core.gist.gist import gist
-from app.core.gist.json_gist import TOKENS_MAX
-from app.core.gist.words import GIST_MAX
+from app.core.bodies.gist import gist
+from app.core.bodies.gist_json import GIST_MAX, TOKENS_MAX
 from tests.codings import zeros_brotli
 from tests.core.gist.samples import FORM, JSON, KINDS, ORDER, Kind
 
@@ -86,7 +85,7 @@ def test_a_mistake_loses_no_request(monkeypatch: pytest.MonkeyPatch, caplog: pyt
     def fail(*_: object, **__: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("app.core.gist.any_body.of_body", fail)
+    monkeypatch.setattr("app.core.bodies.gist_formats.of_body", fail)
     assert gist_of(Kind("", b"hello", type="text/plain")) == "binary · 5 B"
     assert "could not be described" in caplog.text
 

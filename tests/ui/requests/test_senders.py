@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
-from app.core.gist.gist import gist
+from app.core.bodies.gist import gist
 from app.core.model import Capture
 from app.ui.inspector.tabs import INFO
 from app.ui.inspector.title import Title, title_of

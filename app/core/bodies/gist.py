@@ -1,6 +1,6 @@
 """Describes a request in a few words.
 
-Nearly all bodies are small JSON objects; for what is not, see `any_body.py`.
+Nearly all bodies are small JSON objects; for what is not, see `gist_formats.py`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 
+from app.core.bodies.gist_json import NOT_JSON, object_gist, one_line
 from app.core.bodies.media_types import FORM, is_json, is_msgpack, is_protobuf, is_xml, media_type, text_language
-from app.core.gist.json_gist import NOT_JSON, object_gist
-from app.core.gist.words import one_line
 from app.core.record import Headers
 from app.core.text import size_text
 
@@ -56,7 +55,7 @@ def gist(
                 return object_gist(data)  # nearly all requests end here, after a few microseconds
             except NOT_JSON:
                 pass  # invalid JSON or another format than declared: guessed below
-        from app.core.gist.any_body import of_body, without_body  # start-up time: it knows many formats
+        from app.core.bodies.gist_formats import of_body, without_body  # start-up time: it knows many formats
 
         if not size:
             return one_line(without_body(method, target, headers))

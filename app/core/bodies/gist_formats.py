@@ -18,14 +18,17 @@ from functools import lru_cache, partial
 from itertools import islice
 from urllib.parse import unquote, unquote_plus
 
+import msgspec
+
 from app.core.bodies.charset import detect
 from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.formats import jwt
+from app.core.bodies.formats.binary import InvalidError, TruncatedError
+from app.core.bodies.formats.image import image_kind, image_name, image_size
 from app.core.bodies.formats.multipart import as_text
+from app.core.bodies.formats.protobuf import END, START, VARINT, head, varint
+from app.core.bodies.gist_json import NAMES_MAX, OPERATION, first_words, json_gist, names, ndjson_gist, with_detail
 from app.core.bodies.media_types import media_type, type_hint
-from app.core.gist import binary
-from app.core.gist.json_gist import OPERATION, json_gist, ndjson_gist
-from app.core.gist.words import NAMES_MAX, first_words, names, with_detail
 from app.core.raw_request import below_slug
 from app.core.record import Headers
 from app.core.text import count_of, dimensions_text, size_text
@@ -63,7 +66,7 @@ def of_body(kind: str, headers: Headers, content_type: str, data: bytes, *, size
         if not plain:
             return f"{coding_names[-1][:20]} · {size_text(size)}"
         data, complete = plain, complete and ended
-    found = binary.known_bytes(data, size) or _by_type(kind, content_type, data, size, complete=complete)
+    found = known_bytes(data, size) or _by_type(kind, content_type, data, size, complete=complete)
     return found or _guessed(content_type, data, size, complete=complete)
 
 
@@ -81,11 +84,11 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: 
     if kind == "multipart":
         return _multipart_gist(content_type, data, complete=complete)
     if kind == "msgpack":
-        return binary.msgpack_gist(data, size, declared=True)
+        return msgpack_gist(data, size, declared=True)
     if kind == "protobuf":
-        return binary.protobuf_gist(data, size)
+        return protobuf_gist(data, size)
     if kind == "grpc":
-        return binary.grpc_gist(data, size)
+        return grpc_gist(data, size)
     if kind not in ("json", "ndjson", "form", *_BY_TEXT):
         return None
     utf8 = _in_utf8(content_type, data, complete=complete)
@@ -112,8 +115,8 @@ def _guessed(content_type: str, data: bytes, size: int, *, complete: bool) -> st
         return with_detail("gzip", inside or size_text(size))
     utf8 = _in_utf8(content_type, data, complete=complete)
     if utf8 is None:
-        found = binary.msgpack_gist(data, size, declared=False) if complete else None
-        return found or binary.unknown_bytes(kind, size)
+        found = msgpack_gist(data, size, declared=False) if complete else None
+        return found or unknown_bytes(kind, size)
     start = utf8[:64].lstrip()[:1]
     if start and start in b"{[" and (found := json_gist(utf8, complete=complete)) and (complete or found.count("·")):
         return found
@@ -160,6 +163,116 @@ def _in_utf8(content_type: str, data: bytes, *, complete: bool) -> bytes | None:
 def _is_text(words: str) -> bool:
     found = _CONTROL.findall(words, 0, HEAD)
     return "\0" not in found and len(found) * 20 <= min(len(words), HEAD)
+
+
+ENTRIES_MAX = 4
+FIELDS_READ = 64
+GRPC_HEAD = 5
+
+_map = msgspec.msgpack.Decoder(dict[str, msgspec.Raw])
+_array = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_NOT_MSGPACK = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_PDF = re.compile(rb"%PDF-(\d\.\d)")
+
+
+def known_bytes(data: bytes, size: int) -> str | None:
+    """Formats that the first bytes identify, regardless of the type; `size` is of the whole body as sent."""
+    picture = picture_gist(data)
+    if picture is not None:
+        return picture
+    if pdf := _PDF.match(data):
+        return f"PDF {pdf[1].decode()} · {size_text(size)}"
+    if data.startswith(b"PK\x03\x04"):
+        return with_detail("ZIP", names(zip_entries(data), more=True))
+    return None
+
+
+def picture_gist(data: bytes) -> str | None:
+    """`PNG 640×400`, `JPEG` if `data` does not include the size; None if it is not a picture."""
+    kind = image_kind(data)
+    if kind is None:
+        return None
+    size = image_size(kind, data)
+    name = image_name(kind)
+    return f"{name} {dimensions_text(*size)}" if size else name
+
+
+def zip_entries(data: bytes) -> list[str]:
+    """The first names in an archive, as far as its local headers have their sizes."""
+    found: list[str] = []
+    at = 0
+    while len(found) < ENTRIES_MAX and data.startswith(b"PK\x03\x04", at) and at + 30 <= len(data):
+        length, extra = (int.from_bytes(data[at + place : at + place + 2], "little") for place in (26, 28))
+        name = data[at + 30 : at + 30 + length]
+        found.append(name.decode("utf-8", "replace"))
+        packed = int.from_bytes(data[at + 18 : at + 22], "little")
+        if data[at + 6] & 8 or packed == 0xFFFFFFFF:
+            break  # the length follows the data
+        at += 30 + length + extra + packed
+    return found
+
+
+def msgpack_gist(data: bytes, size: int, *, declared: bool) -> str | None:
+    """`data` is a whole body. Unless it was `declared` to be MessagePack, None for all but a map with keys."""
+    try:
+        keys = list(_map.decode(data))
+    except _NOT_MSGPACK:
+        return _msgpack_array(data, size) if declared else None
+    return with_detail("MessagePack", names(keys)) if keys or declared else None
+
+
+def _msgpack_array(data: bytes, size: int) -> str:
+    try:
+        items = _array.decode(data)
+    except _NOT_MSGPACK:
+        return f"MessagePack · {size_text(size)}"
+    return f"MessagePack · {count_of(len(items), 'item')}"
+
+
+def protobuf_gist(data: bytes, size: int) -> str:
+    """Without a schema, a message is described by the numbers of its first fields."""
+    numbers = ", ".join(map(str, _numbers(data)))
+    return f"Protobuf · fields {numbers}" if numbers else f"Protobuf · {size_text(size)}"
+
+
+def grpc_gist(data: bytes, size: int) -> str:
+    """gRPC messages follow their length; the fields of the first are listed unless it is compressed."""
+    numbers = ""
+    if len(data) > GRPC_HEAD and data[0] == 0:
+        numbers = ", ".join(map(str, _numbers(data[GRPC_HEAD : GRPC_HEAD + int.from_bytes(data[1:5])])))
+    return f"gRPC · fields {numbers}" if numbers else f"gRPC · {size_text(size)}"
+
+
+def unknown_bytes(media_type: str, size: int) -> str:
+    """The declared type and the size."""
+    family, _, subtype = media_type.partition("/")
+    if family in ("image", "audio", "video", "font") and subtype:
+        label = f"{subtype.rpartition('.')[2].removeprefix('x-')[:12].upper()} {family}"
+    else:
+        hint = type_hint(media_type)
+        label = "binary" if hint in ("", "Binary", "Form", "Text", "octet-stre") else hint
+    return f"{label} · {size_text(size)}"
+
+
+def _numbers(data: bytes) -> list[int]:
+    """Field numbers in order, each once; none if the bytes are not a message."""
+    found: dict[int, None] = {}
+    at = 0
+    for _ in range(FIELDS_READ):
+        if at >= len(data):
+            break
+        try:
+            number, wire, at, size = head(data, at)
+            if wire == VARINT:
+                at = varint(data, at)[1]
+        except TruncatedError:
+            break
+        except InvalidError:
+            return []
+        if wire not in (START, END):
+            at += size
+        found[number] = None
+    return list(found)[:12]
 
 
 FORM_SCAN = 64 * 1024
