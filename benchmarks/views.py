@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import first_boundary
+from app.core.bodies.media_types import type_of
 from app.core.search.body_search import BodySearch
 
 LINES = 3_000

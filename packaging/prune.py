@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from pathlib import PurePosixPath
 
-from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.code import LANGUAGES
 
 Entry = tuple[str, str, str]
 """PyInstaller's own: the name inside the bundle, the file it is made of (or a link's target), and its kind."""

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QFontInfo, QGuiApplication, QIcon, QImage
 
-from app.core.bodies.formats.code import lexer_of, token_runs
-from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.code import LANGUAGES, lexer_of, token_runs
 from app.core.errors import HooklineError
 from app.core.files import resource
 from app.ui.endpoints.qr_dialog import QrCode

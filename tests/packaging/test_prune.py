@@ -245,7 +245,7 @@ WITHOUT_THE_REST = """
 import sys
 import prune
 from app.ui.theme import icons
-from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.code import LANGUAGES
 from app.core.bodies.formats.code import lexer_of, token_runs
 
 gone = prune.unused_lexers()

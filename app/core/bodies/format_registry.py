@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from app.core.bodies.formats import (
+    binary,
     code,
     csv,
     form,
-    hex_dump,
     html_sanitizer,
     image,
     json,
-    json_tree,
     jwt,
     markup,
     msgpack,
@@ -20,8 +19,9 @@ from app.core.bodies.formats import (
     protobuf,
     svg_sanitizer,
     text,
+    trees,
 )
-from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.code import LANGUAGES
 from app.core.bodies.formatter import HEAD, Group, Line, View
 
 
@@ -36,11 +36,11 @@ def part_lines(part: multipart.Part, data: bytes, size: int, *, complete: bool) 
 
 
 TEXT = View("text", "Text", "text", text.fit, text.write)
-HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
+HEX = View("hex", "Hex", "hex", binary.fit, None)
 VIEWS = (
     View("ndjson", "NDJSON", "pretty", json.ndjson_fit, json.write_many),
     View("json", "JSON", "pretty", json.fit, json.write),
-    View("tree", "JSON tree", "tree", json_tree.fit, None),
+    View("tree", "JSON tree", "tree", trees.fit, None),
     View("xml", "XML", "pretty", markup.xml_fit, markup.xml_write),
     View("html", "HTML", "pretty", markup.html_fit, markup.html_write),
     View("form-table", "Form", "table", form.fit, None),

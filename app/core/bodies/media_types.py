@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mimetypes
 from email.message import Message
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 PARAMETERS_MAX = 100
@@ -84,6 +86,19 @@ def parameter(value: str, name: str) -> object:
 def text_language(media_type: str) -> str:
     """The name of the language that the type names; empty for other types."""
     return _LANGUAGES.get(media_type, "")
+
+
+_BY_ENDING = {ending: each.types[0] for each in TEXT_LANGUAGES for ending in each.endings}
+# Not the system's table: a body must look the same on every computer.
+_TYPES = mimetypes.MimeTypes(filenames=())
+
+
+def type_of(media_type: str, file_name: str | None) -> str:
+    """The declared type of a part, or if that is generic, the type for the ending of its file name."""
+    if media_type not in GENERIC_TEXT or not file_name:
+        return media_type
+    ending = PurePosixPath(file_name[-200:]).suffix[1:].lower()
+    return _BY_ENDING.get(ending) or _TYPES.guess_type(f"x.{ending}")[0] or media_type
 
 
 def is_json(media_type: str) -> bool:

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from app.core.bodies.charset import detect
-from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import HEAD_MAX, Part, declared_boundary, part_of
-from app.core.bodies.media_types import FORM, media_type, text_language
+from app.core.bodies.media_types import FORM, media_type, text_language, type_of
 from app.core.search.notations import (
     ENCODED_WORDS,
     JSON_ESCAPES,

@@ -9,7 +9,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
+from app.core.bodies.formats.binary import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
 from app.core.delivery import Attempt, Delivery
 from app.core.replay.spec import ChosenRequests, ReplaySpec

@@ -15,7 +15,7 @@ from app.core.bodies.body_reader import CHUNK, FORMATTED_MAX, BodyReader, body_t
 from app.core.bodies.charset import declared_charset, detect
 from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.hex_dump import hex_rows, row_count, row_text
+from app.core.bodies.formats.binary import hex_rows, row_count, row_text
 from app.core.bodies.formatter import WIDTH, Line
 
 JSON = "application/json"

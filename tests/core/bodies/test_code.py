@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.bodies.formats import text as plain_text
-from app.core.bodies.formats.code import MATCH_MAX, PIECE, lexer_of, token_runs, writer
-from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
+from app.core.bodies.formats.code import LANGUAGES, MATCH_MAX, PIECE, Language, lexer_of, token_runs, writer
 from app.core.bodies.formatter import Line
+from app.core.bodies.media_types import type_of
 from tests.core.bodies.format_lines import formatted, read, texts
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ import zlib
 
 import pytest
 
-from app.core.bodies.embedded_values import DECODED_MAX, HEAD, Embedded, decode, may_decode
+from app.core.bodies.values import DECODED_MAX, HEAD, Embedded, decode, may_decode
 
 
 def b64(data: bytes) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.form import FormField, FormTree, fields
-from app.core.bodies.node_tree import TOP
+from app.core.bodies.formats.form import FormField, fields
+from app.core.bodies.formats.trees import TOP, FormTree
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.embedded_values import Embedded
 from app.core.bodies.format_registry import best_in, ranked
-from app.core.bodies.formats.json_tree import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
+from app.core.bodies.formats.trees import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
+from app.core.bodies.values import Embedded
 
 
 def said(tree: JsonTree, node: int = ROOT) -> Any:

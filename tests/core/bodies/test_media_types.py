@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.code import LANGUAGES
 from app.core.bodies.media_types import TEXT_LANGUAGES, TextLanguage, text_language, type_hint
 from app.core.search.readable_text import readable_texts
 

@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from app.core.bodies.unix_time import UnixTime, describe, unix_time
+from app.core.bodies.values import UnixTime, describe, unix_time
 
 AT = 1_700_000_000
 

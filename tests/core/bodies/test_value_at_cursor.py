@@ -10,7 +10,7 @@ import pytest
 from app.core.bodies.formats import form
 from app.core.bodies.formats import json as json_format
 from app.core.bodies.formatter import Line
-from app.core.bodies.value_at_cursor import Value, value_at
+from app.core.bodies.values import Value, value_at
 from tests.core.bodies.format_lines import formatted
 
 BODY = '{"say":"a \\"b\\" \\u00e9","created":1700000000,"list":["x","y"],"empty":""}'

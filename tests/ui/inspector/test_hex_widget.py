@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.core.bodies.formats.hex_dump import hex_rows, row_text
+from app.core.bodies.formats.binary import hex_rows, row_text
 from app.ui.inspector.body.body_source import of_bytes
 from app.ui.inspector.body.hex_widget import COLUMNS, HexWidget
 from app.ui.messages import Messages

@@ -23,8 +23,7 @@ from PySide6.QtWidgets import QApplication, QTextBrowser
 from app.start import DRAW
 from app.ui.inspector.body import render_process
 from app.ui.inspector.body.image_view import PageView
-from app.ui.inspector.body.render_process import ARGUMENT, DrawRequest, Ending, draw_apart, drawn
-from app.ui.inspector.body.renderer import NOT_LOADED
+from app.ui.inspector.body.render_process import ARGUMENT, NOT_LOADED, DrawRequest, Ending, draw_apart, drawn
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import until

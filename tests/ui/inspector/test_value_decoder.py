@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from app.core.bodies.formats.jwt import NOT_VERIFIED
-from app.core.bodies.value_at_cursor import Value
+from app.core.bodies.values import Value
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

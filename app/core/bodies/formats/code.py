@@ -5,17 +5,20 @@ Pygments only says where each token ends: the text shown is never its own.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from pygments.token import string_to_tokentype
 
-from app.core.bodies.formats.languages import Language
+from app.core.bodies.formats import text
 from app.core.bodies.formatter import Content, Formatted, Kind, Write
+from app.core.bodies.media_types import GENERIC_TEXT, TEXT_LANGUAGES, text_language
 
 MATCH_MAX = 4_096
 """Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""
@@ -35,6 +38,64 @@ _TOKENS: dict[Kind, str] = {
 }
 _KINDS: dict[Any, Kind] = {string_to_tokentype(name): kind for kind, names in _TOKENS.items() for name in names.split()}
 Match = Callable[..., Any]
+
+
+_OFTEN_JSON = frozenset({"javascript", "yaml"})
+"""JSON is sent with these types too; the others can begin with a bracket that is not JSON's."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """`lexer` is a module and a class in it. `start_pattern` matches the beginning of bodies without a type."""
+
+    name: str
+    title: str
+    lexer: tuple[str, str]
+    start_pattern: re.Pattern[bytes] | None = None
+
+    def fit(self, media_type: str, head: bytes) -> float:
+        """Certain by type, except where JSON is likely; likely by the first characters."""
+        if text.fit("", head) < 0.5:
+            return 0.0
+        if text_language(media_type) == self.name:
+            return 0.85 if self.name in _OFTEN_JSON else 0.95
+        return 0.92 if media_type in GENERIC_TEXT and self.start_pattern and self.start_pattern.match(head) else 0.0
+
+
+_TITLES = {each.name: each.title for each in TEXT_LANGUAGES}
+
+
+def _language(name: str, lexer: str, start_pattern: bytes | None = None) -> Language:
+    module, _, cls = lexer.rpartition(".")
+    return Language(name, _TITLES[name], (module, cls), re.compile(start_pattern) if start_pattern else None)
+
+
+LANGUAGES = (
+    _language("javascript", "pygments.lexers.javascript.JavascriptLexer", rb"#![^\r\n]*\bnode\b"),
+    _language("typescript", "pygments.lexers.javascript.TypeScriptLexer"),
+    _language("css", "pygments.lexers.css.CssLexer"),
+    _language("yaml", "pygments.lexers.data.YamlLexer", rb"%YAML |---[ \t]*\r?\n[\w\"'-]"),
+    _language("toml", "pygments.lexers.configs.TOMLLexer"),
+    _language("ini", "pygments.lexers.configs.IniLexer", rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*="),
+    _language("properties", "pygments.lexers.configs.PropertiesLexer"),
+    _language(
+        "graphql",
+        "pygments.lexers.graphql.GraphQLLexer",
+        rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
+    ),
+    _language(
+        "sql",
+        "pygments.lexers.sql.SqlLexer",
+        rb"(?:\s|--[^\n]*\n)*"
+        rb"(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
+    ),
+    _language("markdown", "pygments.lexers.markup.MarkdownLexer"),
+    _language("python", "pygments.lexers.python.PythonLexer", rb"#![^\r\n]*\bpython"),
+    _language("shell", "pygments.lexers.shell.BashLexer", rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b"),
+    _language("diff", "pygments.lexers.diff.DiffLexer", rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ "),
+    _language("csv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+    _language("tsv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+)
 
 
 @cache

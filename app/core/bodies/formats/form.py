@@ -1,6 +1,4 @@
-"""Form fields (x-www-form-urlencoded), decoded: as lines, as a list, and as the tree that PHP and Rails build from
-names such as `user[address][city]`.
-"""
+"""Form fields (x-www-form-urlencoded), decoded: as lines, and as a list."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
 from app.core.bodies.media_types import FORM
-from app.core.bodies.node_tree import TOP, NodeTree
 
 _FIELD = re.compile("[^&]+")
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
@@ -93,11 +90,6 @@ def fit(media_type: str, head: bytes) -> float:
 
 
 FIELDS_MAX = 200_000
-DEEPEST = 20
-"""Maximum levels of brackets in a name; a name with more is not split."""
-
-_BRACKETS = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
-_LEVEL = re.compile(r"\[([^\[\]]*)\]")
 
 
 class FormField(NamedTuple):
@@ -116,62 +108,3 @@ def fields(text: str, content_type: str) -> list[FormField]:
         name, _, value = sent.partition("=")
         found.append(FormField(decoded_text(name, codec), decoded_text(value, codec), sent))
     return found
-
-
-class FormTree(NodeTree):
-    """A group has no field; it is where its first field would be."""
-
-    def __init__(self, found: list[FormField]) -> None:
-        super().__init__()
-        self._labels: list[str] = []
-        self._fields: list[FormField | None] = []
-        self._groups: dict[tuple[int, str], int] = {}
-        self._elements: dict[int, set[str]] = {}
-        for field in found:
-            self._add(field)
-
-    def label(self, node: int) -> str:
-        """The part of the name for this level: a number for `[]`."""
-        return self._labels[node]
-
-    def field(self, node: int) -> FormField | None:
-        """None for a group."""
-        return self._fields[node]
-
-    def _add(self, field: FormField) -> None:
-        levels = _levels(field.name)
-        node = TOP
-        for depth, level in enumerate(levels[:-1]):
-            node = self._group(node, level, levels[depth + 1])
-        last = levels[-1]
-        self._make(node, last if last or not len(levels) > 1 else str(len(self.children(node))), field)
-
-    def _group(self, parent: int, level: str, following: str) -> int:
-        if level:
-            known = self._groups.get((parent, level))
-            if known is None:
-                known = self._groups[parent, level] = self._make(parent, level, None)
-            return known
-        # Rails: `items[][name]` belongs to the last item until a name repeats.
-        siblings = self.children(parent)
-        last = siblings[-1] if siblings and siblings[-1] in self._elements else None
-        if last is None or following in self._elements[last]:
-            last = self._make(parent, str(len(siblings)), None)
-            self._elements[last] = set()
-        if following:
-            self._elements[last].add(following)
-        return last
-
-    def _make(self, parent: int, label: str, field: FormField | None) -> int:
-        self._labels.append(label)
-        self._fields.append(field)
-        return self.add(parent)
-
-
-def _levels(name: str) -> list[str]:
-    """`["a", "b", ""]` of `a[b][]`."""
-    match = _BRACKETS.fullmatch(name)
-    if match is None:
-        return [name]
-    levels = _LEVEL.findall(match[2])
-    return [match[1], *levels] if len(levels) <= DEEPEST else [name]

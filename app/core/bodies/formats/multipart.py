@@ -12,10 +12,9 @@ from email.utils import collapse_rfc2231_value
 from typing import Any, NamedTuple
 
 from app.core.bodies.charset import detect
-from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
-from app.core.bodies.formats.languages import type_of
+from app.core.bodies.formats.binary import hex_rows, short_row_text
 from app.core.bodies.formatter import Content, Formatted, Line, View, Write, written
-from app.core.bodies.media_types import media_type, parameter
+from app.core.bodies.media_types import media_type, parameter, type_of
 from app.core.text import size_text
 
 HEAD_MAX = 64 * 1024

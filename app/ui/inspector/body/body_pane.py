@@ -20,12 +20,11 @@ from app.core.text import size_text
 from app.ui.inspector.body.body_bars import BodyNotices, PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
-from app.ui.inspector.body.body_source import BodySource, of_bytes
+from app.ui.inspector.body.body_source import BodySource, SourceView, of_bytes
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget
 from app.ui.inspector.body.image_view import ImageView, PageView
-from app.ui.inspector.body.source_view import SourceView
 from app.ui.inspector.body.text_style import WrapButton
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.inspector.body.value_decoder import ValueDecoder

@@ -1,11 +1,15 @@
-"""A body to show, wherever it is stored: its metadata, and functions that read and unpack it."""
+"""A body to show, wherever it is stored: its metadata, functions that read and unpack it, and what the views have in
+common that read it themselves."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
@@ -15,7 +19,7 @@ from app.core.model import PART_SIZE, Capture
 from app.core.raw_request import head_bytes, is_chunked, trailer_bytes
 from app.core.record import Headers
 from app.core.text import size_text
-from app.ui.tasks import in_thread
+from app.ui.tasks import Latest, Tasks, in_thread
 
 if TYPE_CHECKING:
     from app.db.captures import Captures
@@ -182,3 +186,33 @@ async def plain_pieces(
 
 def _content_type(headers: Headers) -> str:
     return next((value for name, value in headers if name.lower() == "content-type"), "")
+
+
+LOADING = "Loading…"
+
+
+class SourceView(QWidget):
+    """`show_source` shows a body. Subclasses `load` it, which ends early when another one is shown."""
+
+    def __init__(self, name: str, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, f"{name}: load")
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body."""
+        self.clear()
+        self._latest.run(partial(self.load, source))
+
+    def clear(self) -> None:
+        """Show nothing, cancel loading, and free what was read."""
+        self._latest.stop()
+        self.show_nothing()
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark the matches of this pattern, in what is shown and in all later bodies; None marks nothing."""
+
+    async def load(self, source: BodySource) -> None:
+        raise NotImplementedError
+
+    def show_nothing(self) -> None:
+        raise NotImplementedError

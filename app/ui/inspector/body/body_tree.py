@@ -9,9 +9,8 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
-from app.core.bodies.node_tree import TOP
-from app.ui.inspector.body.body_source import BodySource, read_plain
-from app.ui.inspector.body.source_view import SourceView
+from app.core.bodies.formats.trees import TOP
+from app.ui.inspector.body.body_source import BodySource, SourceView, read_plain
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.widgets.focus import current_in_view

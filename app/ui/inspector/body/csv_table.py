@@ -20,13 +20,11 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from app.core.bodies.escape import escape_beginning
 from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
-from app.core.bodies.unix_time import describe, unix_time
-from app.core.bodies.value_at_cursor import Value
+from app.core.bodies.values import Value, time_words
 from app.core.text import count_of
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_bars import view_footer
-from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.body.source_view import LOADING, SourceView
+from app.ui.inspector.body.body_source import LOADING, BodySource, SourceView
 from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
@@ -44,7 +42,6 @@ CELL_MAX = 500
 _CACHED_ROWS = 500
 CHARACTERS_MAX = 128 * 1024 * 1024
 """Maximum characters held in memory; the rest of a larger body is not shown."""
-_TIME_MAX = 40
 NARROWEST, WIDEST = 56, 320
 """Pixels of a column sized automatically; the user can drag it to any width."""
 _FITTED_ROWS = 100
@@ -120,8 +117,7 @@ class CsvModel(QAbstractTableModel):
             return QColor(self._theme.tokens.bg) if missing else None
         if role == Qt.ItemDataRole.ToolTipRole:
             text = self.value(index.row(), index.column()).strip()
-            moment = unix_time(text, self.name(index.column()), quoted=True) if len(text) <= _TIME_MAX else None
-            return plain_tooltip(describe(moment)) if moment else None
+            return plain_tooltip(time_words(text, self.name(index.column()), quoted=True)) or None
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import encodings_of
 from app.ui.inspector.body.body_loader import BodyLoader
+from app.ui.inspector.body.body_source import LOADING
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.finders import (
     UNSEARCHABLE,
@@ -21,7 +22,6 @@ from app.ui.inspector.body.finders import (
     TreeFinder,
 )
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -11,15 +11,14 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.formats.json_tree import JsonTree
+from app.core.bodies.formats.trees import JsonTree
 from app.core.search.body_search import BodySearch, Encoding, pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_loader import BodyLoader
-from app.ui.inspector.body.body_source import BodySource, plain_pieces
+from app.ui.inspector.body.body_source import LOADING, BodySource, plain_pieces
 from app.ui.inspector.body.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.inspector.body.source_view import LOADING
 from app.ui.inspector.body.tree_view import TreeView
 from app.ui.tasks import Latest, Tasks, in_thread
 

@@ -11,10 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape_beginning
-from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
-from app.core.bodies.node_tree import TOP
-from app.core.bodies.unix_time import describe, unix_time
-from app.core.bodies.value_at_cursor import Value
+from app.core.bodies.formats.form import FIELDS_MAX, FormField, fields
+from app.core.bodies.formats.trees import TOP, FormTree
+from app.core.bodies.values import Value, time_words
 from app.core.text import count_of, size_text
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
@@ -57,8 +56,7 @@ class FormModel(BodyTreeModel):
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(field, column)
         if role == Qt.ItemDataRole.ToolTipRole and field is not None and column == VALUE:
-            moment = unix_time(field.value, field.name, quoted=True)
-            return plain_tooltip(describe(moment)) if moment else None
+            return plain_tooltip(time_words(field.value, field.name, quoted=True)) or None
         return None
 
     def _text(self, node: int, field: FormField | None, column: int) -> str:

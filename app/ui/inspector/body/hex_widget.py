@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
-from app.core.bodies.formats.hex_dump import HexRow, hex_rows, offset_digits, row_count, row_text
+from app.core.bodies.formats.binary import HexRow, hex_rows, offset_digits, row_count, row_text
 from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Latest, Tasks

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from app.core.bodies.formats.image import image_kind, png_damage
+from app.core.bodies.formats.image import image_kind, image_name, png_damage
 from app.core.text import dimensions_text, size_text
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -19,7 +19,6 @@ SIDE_MAX = 4_096
 """Maximum side in pixels of the decoded picture; a larger one is scaled down."""
 ALLOCATION_MIB = 256
 _JPEG_END, _GIF_END = b"\xff\xd9", b";"
-TITLES = {"png": "PNG", "jpeg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ def decoded(data: bytes) -> DecodedImage:
     kind = image_kind(data)
     if kind is None:
         return DecodedImage("Hookline cannot preview this image format.")
-    title = TITLES[kind]
+    title = image_name(kind)
     if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
         return DecodedImage(f"{title} images cannot be previewed. Save it to view it.")
     wrong = _damage(kind, data)

@@ -13,10 +13,9 @@ from app.core.bodies.formats.html_sanitizer import TEXT_MAX as PAGE_MAX
 from app.core.bodies.formatter import HEAD
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import view_footer
-from app.ui.inspector.body.body_source import BodySource, read_plain
+from app.ui.inspector.body.body_source import LOADING, BodySource, SourceView, read_plain
 from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.inspector.body.render_process import DrawRequest, draw_apart
-from app.ui.inspector.body.source_view import LOADING, SourceView
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -27,10 +27,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.bodies.escape import escape_beginning
 from app.core.bodies.format_registry import part_lines
 from app.core.bodies.formats.image import image_kind
-from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart import HEAD_MAX, SHOWN_MAX, Part, Span, as_text, decode, section_of
 from app.core.bodies.formatter import Line
-from app.core.bodies.media_types import media_type
+from app.core.bodies.media_types import media_type, type_of
 from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.commands.command import add_view_action

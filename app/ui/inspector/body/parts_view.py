@@ -16,9 +16,8 @@ from app.core.bodies.decompressor import codings
 from app.core.bodies.formats.multipart import PartFinder, Span
 from app.core.text import count_of, size_text
 from app.ui.inspector.body.body_bars import NoticesBar, view_footer
-from app.ui.inspector.body.body_source import READ, BodySource, of_bytes, read_plain
+from app.ui.inspector.body.body_source import LOADING, READ, BodySource, SourceView, of_bytes, read_plain
 from app.ui.inspector.body.part_card import UNREAD_HEIGHT, MakePane, PartCard, read_part
-from app.ui.inspector.body.source_view import LOADING, SourceView
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

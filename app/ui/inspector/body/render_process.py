@@ -1,10 +1,12 @@
-"""Draws senders' pages and drawings in a separate process, which is killed if it takes too long."""
+"""Draws senders' pages and drawings with Qt in a separate process, after everything that could load, run or link was
+removed: it may take forever, and a bug in Qt could crash the process. It is killed if it takes too long."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import struct
 import subprocess
@@ -12,12 +14,17 @@ import sys
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 import msgspec
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QPointF, QRectF, QSize, QUrl
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageReader, QPainter, QTextDocument
 
+from app.core.bodies.charset import detect
+from app.core.bodies.formats import html_sanitizer, svg_sanitizer
 from app.core.record import Record
-from app.ui.inspector.body.image_decoder import DecodedImage
+from app.core.text import dimensions_text
+from app.ui.inspector.body.image_decoder import ALLOCATION_MIB, DecodedImage
 from hookline.decoding import decode_json
 
 log = logging.getLogger(__name__)
@@ -29,6 +36,7 @@ SECONDS = 5.0
 MEMORY = 2 * 1024**3
 FAILED = "The preview failed. Save it to view it."
 _LENGTH = struct.Struct("<I")
+Sent = TypeVar("Sent", bound=Record)
 
 
 class DrawRequest(Record, frozen=True):
@@ -113,14 +121,9 @@ def drawn(request: DrawRequest, data: bytes, seconds: float = SECONDS, *, ending
 def main() -> int:
     """Runs in the other process: draws what it reads from standard input."""
     _limit()
-    # A platform without windows, only for this process.
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtGui import QGuiApplication  # Only after the platform is set.
-
-    from app.ui.inspector.body.renderer import draw  # The drawing code is not part of the window's process.
-
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"  # a platform without windows, only for this process
     application = QGuiApplication(["hookline"])
-    request, data = _unpacked(sys.stdin.buffer.read())
+    request, data = _unpacked(sys.stdin.buffer.read(), DrawRequest)
     found = draw(request.kind, data, request.content_type, request.width, request.ratio)
     image = found.image
     if image is None:
@@ -160,20 +163,92 @@ def _packed(record: DrawRequest | Result) -> bytes:
     return _LENGTH.pack(len(head)) + head
 
 
-def _unpacked(data: bytes) -> tuple[DrawRequest, bytes]:
+def _unpacked(data: bytes, kind: type[Sent]) -> tuple[Sent, bytes]:
     (length,) = _LENGTH.unpack_from(data)
     end = _LENGTH.size + length
-    return decode_json(data[_LENGTH.size : end], DrawRequest), data[end:]
+    return decode_json(data[_LENGTH.size : end], kind), data[end:]
 
 
 def _picture(data: bytes) -> DecodedImage:
-    (length,) = _LENGTH.unpack_from(data)
-    end = _LENGTH.size + length
-    result = decode_json(data[_LENGTH.size : end], Result)
+    result, pixels = _unpacked(data, Result)
     if not result.width:
         return DecodedImage(result.words)
-    if len(data) - end < result.stride * result.height:
+    if len(pixels) < result.stride * result.height:
         raise ValueError("pixels are missing")
-    image = QImage(data[end:], result.width, result.height, result.stride, QImage.Format(result.format)).copy()
+    image = QImage(pixels, result.width, result.height, result.stride, QImage.Format(result.format)).copy()
     image.setDevicePixelRatio(result.ratio)
     return DecodedImage(result.words, image)
+
+
+LARGEST = 2_048
+"""Maximum pixels of a drawing's longer side."""
+PAINTED_MAX = 1_000_000_000
+"""Maximum pixels painted, assuming each shape covers the picture. More shapes mean a smaller picture."""
+PAGE_HEIGHT = 8_000
+"""Pixels shown from the top of a page."""
+MARGIN = 16
+QUIET = "qt.svg*=false\nqt.gui.imageio*=false"
+NOT_LOADED = "Scripts, images and links are not loaded"
+
+
+def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> DecodedImage:
+    """`ratio` is in device pixels per pixel. `width` is for `html`; `svg` has a size of its own."""
+    QLoggingCategory.setFilterRules(QUIET)
+    QImageReader.setAllocationLimit(ALLOCATION_MIB)
+    try:
+        return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data, ratio)
+    except (svg_sanitizer.DrawingError, html_sanitizer.PageError) as error:
+        return DecodedImage(f"{error} Save it to view it.")
+
+
+def _drawing(data: bytes, ratio: float) -> DecodedImage:
+    drawing = svg_sanitizer.sanitize(data)
+    buffer_data = QByteArray(drawing.text.encode())
+    buffer = QBuffer(buffer_data)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer, QByteArray(b"svg"))
+    reader.setAutoDetectImageFormat(False)
+    reader.setScaledSize(painted_size(drawing, ratio))
+    image = reader.read()
+    if image.isNull():
+        return DecodedImage("Cannot preview this SVG. Save it to view it.")
+    size = f"{dimensions_text(drawing.width, drawing.height)} pixels"
+    return DecodedImage(_words(f"SVG · {size} · {NOT_LOADED}", drawing.removed), image)
+
+
+def painted_size(drawing: svg_sanitizer.Drawing, ratio: float) -> QSize:
+    """The size in device pixels: the drawing's own, or smaller with its proportions."""
+    scale = min(ratio, LARGEST / max(drawing.width, drawing.height))
+    scale = min(scale, math.sqrt(PAINTED_MAX / drawing.shapes / (drawing.width * drawing.height)))
+    return QSize(max(1, round(drawing.width * scale)), max(1, round(drawing.height * scale)))
+
+
+class _Document(QTextDocument):
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Loads nothing."""
+        return None
+
+
+def _page(data: bytes, content_type: str, width: int, ratio: float) -> DecodedImage:
+    charset = detect(content_type, data, True)
+    page = html_sanitizer.sanitize(charset.decoder().decode(data[charset.skip :], True))
+    document = _Document()
+    document.setDocumentMargin(MARGIN)
+    document.setHtml(page.text)
+    document.setTextWidth(width)
+    page_height = document.size().height()
+    height = max(1, min(math.ceil(page_height), PAGE_HEIGHT))
+    image = QImage(QSize(round(width * ratio), round(height * ratio)), QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
+    document.drawContents(painter, QRectF(0, 0, width, height))
+    painter.end()
+    more = " · only the beginning shown" if page_height > PAGE_HEIGHT else ""
+    return DecodedImage(_words(f"{NOT_LOADED}{more}", page.removed), image)
+
+
+def _words(words: str, removed: tuple[str, ...]) -> str:
+    names = ", ".join(removed[:8]) + (", …" if len(removed) > 8 else "")
+    return f"{words}\nNot shown: {names}" if names else words

@@ -11,11 +11,9 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeySequence, QResizeE
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.charset import detect
-from app.core.bodies.embedded_values import HEAD, VALUE_MAX, Embedded, decode, may_decode
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
-from app.core.bodies.node_tree import TOP
-from app.core.bodies.unix_time import describe, unix_time
+from app.core.bodies.formats.trees import TEXT_MAX, TOP, JsonTree, TreeError
+from app.core.bodies.values import HEAD, VALUE_MAX, Embedded, decode, may_decode, time_words
 from app.core.text import size_text
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
@@ -131,8 +129,7 @@ def _tooltip(tree: JsonTree, node: int) -> str | None:
         return plain_tooltip(origin.note)
     if kind not in ("number", "string") or tree.length(node) > _TIME_MAX:
         return None
-    moment = unix_time(tree.plain(node), tree.name(node), quoted=kind == "string")
-    return plain_tooltip(describe(moment)) if moment else None
+    return plain_tooltip(time_words(tree.plain(node), tree.name(node), quoted=kind == "string")) or None
 
 
 def mark(embedded: Embedded) -> str:

@@ -11,12 +11,10 @@ from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QKeySequence, QT
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QMenu, QSplitter, QToolTip, QWidget
 from shiboken6 import isValid
 
-from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import json, text
 from app.core.bodies.formatter import Content, Line, written
-from app.core.bodies.unix_time import describe, unix_time
-from app.core.bodies.value_at_cursor import Value, value_at
+from app.core.bodies.values import DECODED_MAX, Embedded, Value, decode, may_decode, time_words, value_at
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.code_rows import characters
 from app.ui.inspector.body.code_view import CodeView
@@ -298,5 +296,4 @@ def _time_at(code: CodeView, cursor: QTextCursor) -> str:
     if any(line.folded for line in code.lines[number : number + 2]):
         return ""  # Too long to search whenever the pointer moves.
     value = _at(code, cursor)
-    moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
-    return describe(moment) if moment is not None else ""
+    return time_words(value.text, value.name, quoted=value.quoted) if value is not None else ""

@@ -1,16 +1,65 @@
-"""JSON as a tree that keeps the digits of numbers, the order of names, and duplicates. No recursion."""
+"""Bodies as trees whose nodes are numbers: JSON with the digits of numbers, the order of names, and duplicates; and the
+fields of a form as PHP and Rails build them from names such as `user[address][city]`. No recursion."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from app.core.bodies.embedded_values import Embedded
+from app.core.bodies.formats.form import FormField
 from app.core.bodies.formats.json import JsonError, ndjson_fit, tokens
 from app.core.bodies.formats.json import fit as json_fit
 from app.core.bodies.formatter import position_at
-from app.core.bodies.node_tree import TOP, NodeTree
+from app.core.bodies.values import Embedded
 from app.core.text import count_of
+
+TOP = -1
+"""What the nodes at the top have as their parent."""
+
+
+class NodeTree:
+    """Nodes are numbered from `first` in the order in which they are added. If that is not 0, it is the end of another
+    tree, to which all of this one is added before anything is asked of it.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
+        self._parents: list[int] = []
+        self._rows: list[int] = []
+        self._children: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def add(self, parent: int) -> int:
+        """A new node, the last below `parent`."""
+        node, siblings = self._first + len(self), self._children.setdefault(parent, [])
+        self._parents.append(parent)
+        self._rows.append(len(siblings))
+        siblings.append(node)
+        return node
+
+    def parent(self, node: int) -> int:
+        return self._parents[node]
+
+    def row(self, node: int) -> int:
+        """Its index among its siblings."""
+        return self._rows[node]
+
+    def children(self, node: int) -> list[int]:
+        """In the order in which they were added."""
+        return self._children.get(node, [])
+
+    def add_below(self, node: int, tree: NodeTree) -> None:
+        """Add all of `tree`; its nodes at the top become the children of `node`."""
+        tops = tree._children.pop(TOP)
+        self._parents += tree._parents
+        self._rows += tree._rows
+        self._children |= tree._children
+        self._children[node] = tops
+        for top in tops:
+            self._parents[top] = node
+
 
 TEXT_MAX = 8 * 1024 * 1024
 """Maximum characters of a text shown as a tree."""
@@ -144,3 +193,69 @@ class JsonTree(NodeTree):
 def fit(media_type: str, head: bytes) -> float:
     """For a single JSON value, ranked below the JSON view."""
     return 0.05 if json_fit(media_type, head) > 0 and not ndjson_fit(media_type, head) else 0.0
+
+
+LEVELS_MAX = 20
+"""Maximum levels of brackets in a name; a name with more is not split."""
+
+_BRACKETS = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
+_LEVEL = re.compile(r"\[([^\[\]]*)\]")
+
+
+class FormTree(NodeTree):
+    """A group has no field; it is where its first field would be."""
+
+    def __init__(self, found: list[FormField]) -> None:
+        super().__init__()
+        self._labels: list[str] = []
+        self._fields: list[FormField | None] = []
+        self._groups: dict[tuple[int, str], int] = {}
+        self._elements: dict[int, set[str]] = {}
+        for field in found:
+            self._add(field)
+
+    def label(self, node: int) -> str:
+        """The part of the name for this level: a number for `[]`."""
+        return self._labels[node]
+
+    def field(self, node: int) -> FormField | None:
+        """None for a group."""
+        return self._fields[node]
+
+    def _add(self, field: FormField) -> None:
+        levels = _levels(field.name)
+        node = TOP
+        for depth, level in enumerate(levels[:-1]):
+            node = self._group(node, level, levels[depth + 1])
+        last = levels[-1]
+        self._make(node, last if last or not len(levels) > 1 else str(len(self.children(node))), field)
+
+    def _group(self, parent: int, level: str, following: str) -> int:
+        if level:
+            known = self._groups.get((parent, level))
+            if known is None:
+                known = self._groups[parent, level] = self._make(parent, level, None)
+            return known
+        # Rails: `items[][name]` belongs to the last item until a name repeats.
+        siblings = self.children(parent)
+        last = siblings[-1] if siblings and siblings[-1] in self._elements else None
+        if last is None or following in self._elements[last]:
+            last = self._make(parent, str(len(siblings)), None)
+            self._elements[last] = set()
+        if following:
+            self._elements[last].add(following)
+        return last
+
+    def _make(self, parent: int, label: str, field: FormField | None) -> int:
+        self._labels.append(label)
+        self._fields.append(field)
+        return self.add(parent)
+
+
+def _levels(name: str) -> list[str]:
+    """`["a", "b", ""]` of `a[b][]`."""
+    match = _BRACKETS.fullmatch(name)
+    if match is None:
+        return [name]
+    levels = _LEVEL.findall(match[2])
+    return [match[1], *levels] if len(levels) <= LEVELS_MAX else [name]
