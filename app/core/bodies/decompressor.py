@@ -309,6 +309,7 @@ class Decompressor:
     than `at_once` bytes in one step, where a library cannot be made to unpack fewer."""
 
     def __init__(self, names: tuple[str, ...], at_once: int | None = None) -> None:
+        self.codings = names
         self._refusal = unsupported_reason(names)
         self._stages = [] if self._refusal else [_STAGES[name](at_once) for name in reversed(names)]
         self._plain = b""

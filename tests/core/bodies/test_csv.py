@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import time
 
@@ -112,15 +111,14 @@ def test_endless_rows_and_quotes_are_cut() -> None:
     assert time.thread_time() - began < 10
 
 
-def test_a_body_is_read_through_coding_and_charset() -> None:
+def test_a_body_is_read_through_its_charset() -> None:
     text = "Größe;Preis\n" + "groß;1,5\n" * 400
     for charset in ("utf-8", "utf-16", "latin-1"):
-        reader, rows = CsvReader((("Content-Encoding", "gzip"),), f"text/csv; charset={charset}"), Rows(";")
-        packed = gzip.compress(text.encode(charset))
-        for at in range(0, len(packed), 20):
-            for block in reader.feed(packed[at : at + 20], at + 20 >= len(packed)):
+        reader, rows = CsvReader(f"text/csv; charset={charset}"), Rows(";")
+        body = text.encode(charset)
+        for at in range(0, len(body), 20):
+            if block := reader.feed(body[at : at + 20], at + 20 >= len(body)):
                 rows.add(block)
-        assert reader.error is None
         assert reader.delimiter == ";"
         assert cells_of(rows)[:2] == [["Größe", "Preis"], ["groß", "1,5"]]
         assert len(rows) == 401
@@ -128,26 +126,19 @@ def test_a_body_is_read_through_coding_and_charset() -> None:
 
 @pytest.mark.parametrize("row", [b"a;b", b"a|b|c", b"a\tb", b'"a,b";2'])
 def test_a_single_row_without_a_line_end_tells_the_delimiter(row: bytes) -> None:
-    reader = CsvReader((), "text/csv")
-    (block,) = reader.feed(row, True)
+    reader = CsvReader("text/csv")
+    block = reader.feed(row, True)
+    assert block is not None
     assert block.columns > 1
     assert reader.delimiter == row.decode().strip('abc",12')[0]
 
 
 def test_a_row_that_goes_on_does_not_tell_the_delimiter() -> None:
     """What is looked at ends in its middle, where it has no semicolon yet."""
-    reader = CsvReader((), "text/csv")
+    reader = CsvReader("text/csv")
     text = f"a;b;1,5\n1,{'5' * 100_000};c;d\n"
-    list(reader.feed(text.encode(), True))
+    reader.feed(text.encode(), True)
     assert reader.delimiter == ";"
-
-
-def test_a_body_that_breaks_off_shows_what_came() -> None:
-    reader, rows = CsvReader((("Content-Encoding", "gzip"),), "text/csv"), Rows(",")
-    for block in reader.feed(gzip.compress(b"a,b\n1,2\n" * 999)[:-12], True):
-        rows.add(block)
-    assert reader.error is not None
-    assert len(rows) > 100
 
 
 @pytest.mark.parametrize(

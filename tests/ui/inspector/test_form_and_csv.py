@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -289,11 +290,18 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
         assert table.view.rows.rowCount() == 0
 
 
+async def test_a_table_that_breaks_off_shows_what_came(shown: PageDesk) -> None:
+    packed = gzip.compress(b"a,b\n1,2\n" * 999)[:-12]
+    table = await open_csv(shown, packed, headers=(("Content-Encoding", "gzip"),))
+    assert table.view.rows.rowCount() > 100
+    assert table.summary.text().endswith("The compressed body is incomplete.")
+
+
 async def test_rows_that_are_read_again_after_an_error_are_shown_once(
     shown: PageDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.0)
-    monkeypatch.setattr("app.ui.inspector.body.csv_table.PIECE", 1_000)
+    monkeypatch.setattr("app.ui.inspector.body.body_source.READ", 1_000)
     table = await open_csv(shown, b"a,b\n")
     body, failed = b"1,2\n" * 2_000, False
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from codecs import IncrementalDecoder
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.core.bodies import decompressor, media_types
+from app.core.bodies import media_types
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.text import fit as text_fit
-from app.core.record import Headers
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 ROW_MAX = 1024 * 1024
@@ -176,51 +175,35 @@ def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
     return (times / counts.total(), columns) if columns > 1 else (0.0, 0)
 
 
-PIECE = 256 * 1024
-"""Bytes decompressed for one block of rows."""
 _FIRST, _SAMPLE = 4 * 1024, 32 * 1024
 """Bytes read before charset and delimiter are detected, and characters used to detect them."""
 
 
 class CsvReader:
-    """`feed` it the body piece by piece. `error` says why decompression stopped early."""
+    """`feed` it the decompressed body piece by piece."""
 
-    def __init__(self, headers: Headers, content_type: str) -> None:
-        self._decompressor = decompressor.for_headers(headers)
+    def __init__(self, content_type: str) -> None:
         self._content_type = content_type
         self._splitter: RowSplitter | None = None
+        self._decoder: IncrementalDecoder | None = None
         self._first = b""
-        self.error: str | None = None
 
     @property
     def delimiter(self) -> str:
-        """Known after the first piece."""
+        """Known with the first rows."""
         return self._splitter.delimiter if self._splitter else ","
 
-    def feed(self, data: bytes, final: bool) -> Iterator[Block]:
-        """The rows that end in this piece. Consume them all before the next piece; stop after an `error`. Slow: not
-        for the GUI thread."""
-        self._decompressor.feed(data)
-        ended = False
-        while not ended:
-            plain = self._first + self._decompressor.read(PIECE)
-            ended = self._decompressor.needs_input
-            last = final and ended
-            self.error = self._decompressor.finish() if last else self._decompressor.error
-            last = last or self._decompressor.error is not None
-            waits = self._splitter is None and len(plain) < _FIRST and not last
-            self._first = plain if waits else b""
-            block = None if waits else self._rows(plain, last)
-            if block is not None:
-                yield block
-
-    def _rows(self, plain: bytes, last: bool) -> Block | None:
-        if self._splitter is None:
-            charset = detect(self._content_type, plain, last)
-            self._decoder, plain = charset.decoder(), plain[charset.skip :]
-        text = self._decoder.decode(plain, last)
-        if self._splitter is None:
-            sample = text[:_SAMPLE]
-            complete = last and len(sample) == len(text)
-            self._splitter = RowSplitter(delimiter_of(sample, self._content_type, complete=complete))
-        return self._splitter.feed(text, last)
+    def feed(self, plain: bytes, final: bool) -> Block | None:
+        """The rows that end in this piece; `final` marks the last one. Slow: not for the GUI thread."""
+        if self._splitter is not None and self._decoder is not None:
+            return self._splitter.feed(self._decoder.decode(plain, final), final)
+        self._first += plain
+        if len(self._first) < _FIRST and not final:
+            return None
+        charset = detect(self._content_type, self._first, final)
+        self._decoder = charset.decoder()
+        text = self._decoder.decode(self._first[charset.skip :], final)
+        sample = text[:_SAMPLE]
+        complete = final and len(sample) == len(text)
+        self._splitter = RowSplitter(delimiter_of(sample, self._content_type, complete=complete))
+        return self._splitter.feed(text, final)

@@ -9,6 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from app.core.bodies.body_reader import LINES_MAX, BodyReader, split_character
+from app.core.bodies.decompressor import Decompressor
 from app.core.bodies.formatter import Group, Line
 from app.ui.inspector.body.body_source import READ, BodySource, plain_pieces
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -101,7 +102,7 @@ class BodyLoader(QObject):
             begin, line = 0, 1
         line_end = "\n".encode(reader.charset)
         last = b""
-        async for data, _ in plain_pieces(source, reader.codings, begin):
+        async for data, _ in plain_pieces(source, Decompressor(reader.codings), begin):
             piece = data[: end - begin]
             line += piece.count(line_end)
             begin += len(piece)

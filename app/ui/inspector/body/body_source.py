@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QWidget
 
-from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
+from app.core.bodies.decompressor import Decompressor, codings, for_headers
 from app.core.delivery import Attempt
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
@@ -109,7 +110,7 @@ def of_raw(capture: Capture, body: BodySource) -> BodySource:
 def _raw_facts(capture: Capture, size: int) -> list[str]:
     """Which parts are exactly as received, and which are not."""
     facts = ["As received", size_text(size)]
-    packed = decompressor.codings(capture.headers)
+    packed = codings(capture.headers)
     if packed and capture.size:
         facts.append(f"body in {' and '.join(packed)}")
     if is_chunked(capture.headers):
@@ -153,32 +154,30 @@ def _read_once(whole: Callable[[], Awaitable[bytes]]) -> Read:
 
 async def read_plain(source: BodySource, limit: int) -> bytes:
     """The whole body, or one byte more than `limit` if it is larger."""
-    unpacker, plain, offset = decompressor.for_headers(source.headers), bytearray(), 0
-    while offset < source.size and len(plain) <= limit:
-        data = await source.read(offset, CHUNK)
-        if not data:
-            break
-        offset += len(data)
-        plain += await in_thread(unpacker.unpack, data, limit + 1 - len(plain))
-    return bytes(plain)
+    plain = bytearray()
+    async with aclosing(plain_pieces(source, for_headers(source.headers))) as pieces:
+        async for piece, _ in pieces:
+            plain += piece
+            if len(plain) > limit:
+                break
+    return bytes(plain[: limit + 1])
 
 
 async def plain_pieces(
-    source: BodySource, codings: tuple[str, ...], begin: int
+    source: BodySource, unpacker: Decompressor, begin: int = 0
 ) -> AsyncGenerator[tuple[bytes, int], None]:
-    """The body from its unpacked byte `begin` on in pieces of at most `CHUNK`, each with the number of packed bytes
-    read for it.
+    """What the new `unpacker` makes of the body, from its unpacked byte `begin` on in pieces of at most `CHUNK`, each
+    with the number of packed bytes read for it.
     """
-    unpacker = decompressor.Decompressor(codings)
-    offset, drop = (0, begin) if codings else (begin, 0)
-    while offset < source.size:
+    offset, drop = (0, begin) if unpacker.codings else (begin, 0)
+    while offset < source.size and not unpacker.error:
         data = await source.read(offset, READ)
         if not data:
             return
         offset += len(data)
         unpacker.feed(data)
         while not unpacker.needs_input:
-            piece = await in_thread(unpacker.read, CHUNK) if codings else unpacker.read(CHUNK)
+            piece = await in_thread(unpacker.read, CHUNK) if unpacker.codings else unpacker.read(CHUNK)
             if drop < len(piece):
                 yield piece[drop:], offset
             drop = max(0, drop - len(piece))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from contextlib import aclosing
 from functools import lru_cache
 from typing import Any
 
@@ -18,13 +18,14 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
+from app.core.bodies.decompressor import for_headers
 from app.core.bodies.escape import escape_beginning
-from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
+from app.core.bodies.formats.csv import COLUMNS_MAX, DELIMITERS, Block, CsvReader, Rows, has_header
 from app.core.bodies.values import Value, time_words
 from app.core.text import count_of
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_bars import view_footer
-from app.ui.inspector.body.body_source import LOADING, BodySource, SourceView
+from app.ui.inspector.body.body_source import LOADING, BodySource, SourceView, plain_pieces
 from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
@@ -286,27 +287,28 @@ class CsvTable(SourceView):
         self.view.rows.start(Rows(","), header=False)
 
     async def load(self, source: BodySource) -> None:
-        reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False
+        reader, unpacker = CsvReader(source.content_type), for_headers(source.headers)
         self._state = "loading"
         self.view.rows.start(Rows(","), header=False)  # Rows may be there of a read that failed.
-        while not ended and reader.error is None:
-            data = await source.read(offset, PIECE)
-            offset += len(data)
-            ended = offset >= source.size or not data
-            blocks = reader.feed(data, ended)
-            while (block := await in_thread(_next, blocks)) is not None:
-                self._add(block, reader, source.content_type)
+        last = b""  # how a row is read depends on whether more follows
+        async with aclosing(plain_pieces(source, unpacker)) as pieces:
+            async for piece, _ in pieces:
+                self._add(await in_thread(reader.feed, last, False), reader, source.content_type)
+                last = piece
                 if self.view.rows.rows.characters > CHARACTERS_MAX:
                     self._finish("too large to show completely: save the body to see the rest")
                     return
-        self._finish(reader.error or "")
+        self._add(await in_thread(reader.feed, last, True), reader, source.content_type)
+        self._finish(unpacker.finish() or "")
 
     def _finish(self, state: str) -> None:
         self._state = state
         self._show_summary()
 
-    def _add(self, block: Block, reader: CsvReader, content_type: str) -> None:
+    def _add(self, block: Block | None, reader: CsvReader, content_type: str) -> None:
         model = self.view.rows
+        if block is None:
+            return
         if len(model.rows):
             model.add(block)
             self._show_summary()
@@ -328,7 +330,3 @@ class CsvTable(SourceView):
             *(["loading…"] if self._state == "loading" else [self._state] if self._state else []),
         ]
         self.summary.setText(" · ".join(parts))
-
-
-def _next(blocks: Iterator[Block]) -> Block | None:
-    return next(blocks, None)

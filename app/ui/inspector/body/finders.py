@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.decompressor import Decompressor
 from app.core.bodies.formats.trees import JsonTree
 from app.core.search.body_search import BodySearch, Encoding, pattern_of
 from app.core.text import size_text
@@ -224,7 +225,7 @@ class ScanningFinder(Finder):
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
         self._ended = not search.possible
         if search.possible:
-            async with aclosing(plain_pieces(source, codings, begin)) as pieces:
+            async with aclosing(plain_pieces(source, Decompressor(codings), begin)) as pieces:
                 async for piece, read in pieces:
                     found = await in_thread(search.search, piece)
                     self.places += found
