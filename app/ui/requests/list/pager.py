@@ -83,8 +83,7 @@ class Pager(QObject):
         self.scope = ListScope()
         self.jumping = self.failed = False
         """Whether the last jump has not been read yet; whether that failed and is tried again in a moment."""
-        self.busy = False
-        """Whether the next older or newer page is being read."""
+        self._reads_next = False
         self._missing: str | None = None
         """The oldest request known to be missing among the rows, until the newest page has been read."""
         self._late: list[Summary] = []
@@ -93,11 +92,16 @@ class Pager(QObject):
         self._jump = Latest(self, tasks, "list: jump")
         self._next_page = Latest(self, tasks, "list: next page")
 
+    @property
+    def busy(self) -> bool:
+        """Whether the next older or newer page is being read."""
+        return self._reads_next
+
     def give_up(self) -> None:
         """Discard what is being read."""
         for reading in (self._jump, self._next_page):
             reading.stop()
-        self.jumping = self.failed = self.busy = False
+        self.jumping = self.failed = self._reads_next = False
 
     async def ended(self) -> None:
         """Return once what is being read is in the model, or was discarded."""
@@ -134,7 +138,7 @@ class Pager(QObject):
             self._late.extend(newest_first)
 
     def _read_next(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.busy = True
+        self._reads_next = True
         self._late.clear()
         self._next_page.run(read)
 
@@ -148,7 +152,7 @@ class Pager(QObject):
         the older ones.
         """
         self._next_page.stop()
-        again, self.failed, self.busy = self.failed, False, False
+        again, self.failed, self._reads_next = self.failed, False, False
         self._late.clear()
         try:
             await read()
@@ -215,7 +219,7 @@ class Pager(QObject):
             self.reached_newest.emit()
 
     def _page_read(self) -> None:
-        self.busy = False
+        self._reads_next = False
 
 
 def just_above(key: PageKey) -> PageKey:
@@ -247,39 +251,33 @@ def _marks(query: Query) -> Iterator[tuple[str, bool]]:
             yield term.condition.value, not leaf.negated
 
 
-class SearchPager(QObject):
-    """Like `Pager`, for the requests that the scope's query matches. A newer search ends the current one; its rows stay
-    until there are others.
-    """
+class SearchPager(Pager):
+    """Of the requests that the scope's query matches. Rows of the previous filter stay until there are others."""
 
-    loaded = Signal()
-    """The requested rows are in the model."""
     progressed = Signal()
     """There are more results or more was searched, or the search ended."""
     arrived = Signal(object)
     """Newer requests that match, newest first; empty if nothing new does."""
 
     def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.scope = ListScope()
+        super().__init__(model, captures, tasks, parent)
         self.searched = self.unexamined = 0
         """How many of the newest requests have been searched, as far as is known, and how many others may match and are
         left out."""
         self.stopped = False
         """Whether the user stopped the search: nothing older is searched."""
-        self.jumping = self.failed = False
-        """As for `Pager`."""
-        self._model, self._captures = model, captures
         self.stale = QTimer(self, singleShot=True, interval=STALE_MS)
         self.stale.timeout.connect(self._forget)
         """Active while the rows are still those of the previous filter."""
-        self.busy = False
-        """Whether the search is running."""
-        self._search_task = Latest(self, tasks, "search")
         self._queued = Latest(self, tasks, "search: new requests")
         self._searching_queued = False
         self._oldest_queued: str | None = None
         """The oldest of the requests passed to `queue`: everything newer is searched again."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the search is running."""
+        return self._reads_next or (self.jumping and not self.failed)
 
     @property
     def done(self) -> bool:
@@ -288,19 +286,17 @@ class SearchPager(QObject):
 
     def give_up(self) -> None:
         """End the current search."""
-        for searching in (self._search_task, self._queued):
-            searching.stop()
-        self.jumping = self.failed = self._searching_queued = False
-        self._oldest_queued = None
+        was_busy = self.busy
+        super().give_up()
+        self._queued.stop()
+        self._searching_queued, self._oldest_queued = False, None
         self.stale.stop()
-        if self.busy:
-            self.busy = False
+        if was_busy:
             self.progressed.emit()
 
     async def ended(self) -> None:
-        """Return once what is being searched for is in the model, or was given up."""
-        for searching in (self._search_task, self._queued):
-            await searching.ended()
+        await super().ended()
+        await self._queued.ended()
 
     def stop(self) -> None:
         """Stop the current search at the user's request."""
@@ -309,17 +305,15 @@ class SearchPager(QObject):
         if self.stale.isActive():
             self._forget()
         self.stopped = True
-        self._search_task.stop()
+        super().give_up()
         self._ended()
         self.search_queued()
 
     def head(self, missing: str | None = None) -> None:
         """Search from the newest request on, whatever is missing among the rows."""
-        self.give_up()
+        super().head()
         self._begin()
-        self.jumping = self.busy = True
         self.stale.start()
-        self._search_task.run(partial(self._run, self._read_head, jumps=True))
         self.progressed.emit()
 
     def around(self, key: PageKey) -> None:
@@ -333,13 +327,8 @@ class SearchPager(QObject):
 
     def older(self) -> None:
         """Continue the search below the last row, unless it is running or the user stopped it."""
-        key = self._model.oldest_key()
-        room = self._model.rowCount() <= MAX_ROWS - PAGE
-        continues = not (self.busy or self.failed or self._model.at_tail or self.stopped)
-        if continues and key is not None and room:
-            self.busy = True
-            self._search_task.run(partial(self._run, self._read_older, jumps=False))
-            self.progressed.emit()
+        if not (self.failed or self.stopped) and self._model.rowCount() <= MAX_ROWS - PAGE:
+            super().older()
 
     def newer(self) -> None:
         """There is never anything unknown above the first row."""
@@ -354,28 +343,19 @@ class SearchPager(QObject):
             oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
             self._queued.run(partial(self._search_queued, oldest))
 
-    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], *, jumps: bool) -> None:
-        """May be called again after it failed."""
-        again, self.failed, self.busy, self.jumping = self.failed, False, True, jumps
-        if jumps:
-            self._begin()
+    def _read_next(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        super()._read_next(read)
+        self.progressed.emit()
+
+    async def _run(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._begin()
         with unless_cancelled(self._ended):
-            try:
-                await work()
-            except Exception as error:
-                if jumps:
-                    self.failed = is_temporary(error)
-                    if not again:
-                        self._forget()
-                raise
-        if jumps:
-            self.loaded.emit()
+            await super()._run(read)
 
     def _begin(self) -> None:
         self.searched, self.unexamined, self.stopped = 0, 0, False
 
     def _ended(self) -> None:
-        self.busy, self.jumping = False, self.failed
         self.stale.stop()
         self.progressed.emit()
 
@@ -392,14 +372,21 @@ class SearchPager(QObject):
         if not found:
             self._forget()
         self._model.at_tail = found < PAGE
+        self.jumping = False
+        self.loaded.emit()
 
-    async def _read_older(self) -> None:
+    async def _read_older(self, key: PageKey) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, counted=True):
-            self._model.add_older(rows)
-            found += len(rows)
-            self.progressed.emit()
-        self._model.at_tail = found < PAGE
+        with unless_cancelled(self._page_read):
+            async for rows in self._search(before=key, limit=PAGE, counted=True):
+                self._model.add_older(rows)
+                found += len(rows)
+                self.progressed.emit()
+            self._model.at_tail = found < PAGE
+
+    def _page_read(self) -> None:
+        super()._page_read()
+        self.progressed.emit()
 
     async def _search_queued(self, oldest: str) -> None:
         found: list[Summary] = []
