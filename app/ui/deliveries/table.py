@@ -29,6 +29,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
 from app.core.target import Target
 from app.core.text import clock_time, day_text, exact_time, ms_text, phrase_of
+from app.ui.deleting import DeleteChanged
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.services import Services
@@ -37,7 +38,6 @@ from app.ui.tasks import Latest, Tasks
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
-from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.focus import is_enter
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place

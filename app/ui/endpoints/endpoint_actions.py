@@ -22,6 +22,7 @@ from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
+from app.ui.deleting import ask_keeping, clear_question, endpoint_question
 from app.ui.desktop.notifications import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -277,8 +278,6 @@ class EndpointActions(QObject):
         self.created.emit(await self._services.store.endpoints.create(EndpointDraft(name=FIRST_NAME)))
 
     async def _delete(self, endpoint: Endpoint) -> None:
-        from app.ui.undo.delete_question import endpoint_question  # as above
-
         try:
             total = self._services.store.captures.counts(endpoint.id).total
             marked = await self._services.store.captures.marked(endpoint.id)
@@ -289,8 +288,6 @@ class EndpointActions(QObject):
             self._confirming.discard(endpoint.id)
 
     async def _clear(self, endpoint: Endpoint) -> None:
-        from app.ui.undo.delete_question import ask_keeping, clear_question  # as above
-
         total = self._services.store.captures.counts(endpoint.id).total
         marked = await self._services.store.captures.marked(endpoint.id)
         question = partial(clear_question, endpoint, total, marked)

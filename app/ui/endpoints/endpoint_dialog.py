@@ -15,13 +15,13 @@ from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
+from app.ui.deleting import confirm_storage_limit
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import SubmitDialog

@@ -25,11 +25,11 @@ from app.core.events import (
 )
 from app.core.model import Capture, DeliveryState, Summary
 from app.core.text import count_of
+from app.ui.deleting import DeleteChanged
 from app.ui.inspector.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
-from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import stack

@@ -24,9 +24,9 @@ from app.core.events import (
 )
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
+from app.ui.deleting import DeleteChanged
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.throttle import Throttle
-from app.ui.undo.pending_delete import DeleteChanged
 
 if TYPE_CHECKING:
     from app.db.queries import Activity

@@ -22,13 +22,13 @@ from app.core.model import Capture, DeliveryState, Endpoint, Summary
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
+from app.ui.deleting import ask_keeping, many_requests, shortened
 from app.ui.deliveries.words import counted
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.requests.select_all import BatchJob, SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
-from app.ui.undo.delete_question import ask_keeping, many_requests, shortened
 from app.ui.widgets.dialog import QuestionText, ask
 from app.ui.widgets.toast import Toast, ToastAction
 

@@ -26,6 +26,7 @@ from app.core.settings import Settings, check, override_text
 from app.core.sizes import exact_size
 from app.core.text import count_of
 from app.ui.about_dialog import AboutDialog
+from app.ui.deleting import confirm_storage_limit
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
 from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
@@ -34,7 +35,6 @@ from app.ui.settings.storage import StorageSection
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.undo.delete_question import confirm_storage_limit
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import SubmitDialog
 from app.ui.widgets.fields import ChoiceField

@@ -13,6 +13,7 @@ from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from app.core.model import Endpoint
+from app.ui.deleting import DeleteChanged, PendingDelete, UndoBar
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import system_service
@@ -29,7 +30,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Pause
 from app.ui.tunnel.area import TunnelArea
-from app.ui.undo.pending_delete import DeleteChanged, PendingDelete, UndoBar
 from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs

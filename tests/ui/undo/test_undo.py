@@ -21,12 +21,11 @@ from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, 
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_numbers
+from app.ui.deleting import UndoBar, marks_text
 from app.ui.requests.list.delegate import ROW
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.undo import pending_delete
-from app.ui.undo.delete_question import marks_text
-from app.ui.undo.pending_delete import UndoBar
 from app.ui.widgets.dialog import Question
 from tests.db.helpers import query
 from tests.ui.desk import Desk, shown

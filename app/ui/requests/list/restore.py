@@ -9,12 +9,12 @@ from PySide6.QtCore import QObject
 from app.core.events import Subscriptions
 from app.core.ids import first_id
 from app.core.model import Summary
+from app.ui.deleting import DeleteChanged
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
 from app.ui.requests.list.pager import ListScope
 from app.ui.requests.list.view import RequestList, ScrollPlace
-from app.ui.undo.pending_delete import DeleteChanged
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from app.core.bodies.escape import escape
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
 from app.ui.commands.command import BodyTextCommands, Command
+from app.ui.deleting import DeleteChanged
 from app.ui.inspector.request_pane import NOT_STORED, RequestPane
 from app.ui.inspector.title import name_of
 from app.ui.requests.request_actions import RequestActions, RequestCommands
@@ -17,7 +18,6 @@ from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requ
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.fit_screen import StoredGeometry
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import vbox

@@ -14,6 +14,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Capture, Endpoint, Summary
 from app.core.replay.spec import MatchingRequests
 from app.core.tunnel.tunnel import TunnelState, url_mark
+from app.ui.deleting import DeleteChanged
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
@@ -36,7 +37,6 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Pause
-from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast

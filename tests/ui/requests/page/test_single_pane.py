@@ -11,10 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton
 
+from app.ui.deleting import PendingDelete
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
-from app.ui.undo.pending_delete import PendingDelete
 from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.keyboard import Keyboard, name_of
 from tests.ui.requests.page_desk import PageDesk, open_page

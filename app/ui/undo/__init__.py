@@ -1,1 +1,0 @@
-"""Deletion with ten seconds to undo it: pending items are hidden from the window, then deleted."""
