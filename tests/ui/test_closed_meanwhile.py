@@ -207,10 +207,11 @@ async def test_the_commands_of_a_window(tmp_path: Path, key: str) -> None:
     async with opened(tmp_path) as (desk, captures, window):
         actions, summary = window._actions, window.detail.summary
         assert summary is not None
+        requests = selected_requests((summary,))
         begin: dict[str, Callable[[], object]] = {
-            "C": lambda: desk.tasks.start(actions.copy_curl(summary), key),
-            "Del": lambda: desk.tasks.start(actions.delete(selected_requests((summary,))), key),
-            "E": lambda: actions.edit_replay(summary),
+            "C": lambda: desk.tasks.start(actions.copy_curl(requests), key),
+            "Del": lambda: desk.tasks.start(actions.delete(requests), key),
+            "E": lambda: actions.edit_replay(requests),
             "N": lambda: desk.tasks.start(actions.set_note(summary.id, "kept"), key),
         }
         captures.go.clear()

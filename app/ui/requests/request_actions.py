@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -25,7 +25,7 @@ from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.deleting import ask_keeping, many_requests, shortened
 from app.ui.deliveries.words import counted
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
-from app.ui.requests.select_all import BatchJob, SelectedRequests
+from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
@@ -81,7 +81,8 @@ def _when(first: int, last: int, now: int) -> str:
 
 class RequestActions:
     """Questions and dialogs open over `over`, notices go to `toast`; `batch` runs what is done to many. `listed` are
-    the requests that the list shows; `show_deliveries` shows the deliveries of the open request.
+    the requests that the list shows; `show_deliveries` shows the deliveries of the open request. What takes time is a
+    coroutine.
     """
 
     def __init__(
@@ -98,23 +99,26 @@ class RequestActions:
         """A short notice."""
         self._toast.say(text)
 
-    async def replay(self, ids: Sequence[str], only: Summary | None) -> None:
+    async def replay(self, requests: SelectedRequests) -> None:
         """Send these to their targets again; ask before many."""
-        if only is not None:
-            await self._replay_one(only)
+        if requests.only is not None:
+            await self._replay_one(requests.only)
             return
         if not any(self._targets(endpoint.id) for endpoint in self._services.store.endpoints.all()):
-            self.replay_many(ids, say=NO_TARGET)
+            self.replay_many(requests.ids, say=NO_TARGET)
             return
-        many = count_of(len(ids), "request")
+        many = count_of(requests.count, "request")
         text = f"This sends {many} to the targets of their endpoints again, oldest first, one after the other."
         text = f"{text} {INCOMPLETE_LEFT_OUT}"
         if await ask(self._over, self._theme, f"Replay {many}?", text, f"Replay {many}", kind="primary"):
-            await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(ids))))
+            await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(requests.ids))))
 
-    def edit_replay(self, only: Summary, *, say: str = "") -> None:
-        """Open the editor; `say` tells why it opened."""
-        self._tasks.start(self._load_editor(only, say), "edit and replay", self._over)
+    def edit_replay(self, requests: SelectedRequests, *, say: str = "") -> None:
+        """Open the editor, or the form for many; `say` tells why it opened."""
+        if requests.only is not None:
+            self._tasks.start(self._load_editor(requests.only, say), "edit and replay", self._over)
+        else:
+            self.replay_many(requests.ids, say=say)
 
     async def _load_editor(self, only: Summary, say: str) -> None:
         # Start-up time, here and below: loaded when the user first replays something.
@@ -159,15 +163,19 @@ class RequestActions:
             ids = await in_thread(_without, ids, marked.any | since.any)
         await self._services.deletes.delete(ids)
 
-    async def set_read(self, requests: SelectedRequests, read: bool) -> None:
-        """Mark these requests read or unread."""
+    async def toggle_read(self, requests: SelectedRequests) -> None:
+        """Unread becomes read where any is unread, otherwise all become unread."""
+        await self.set_read(requests, read=bool(requests.unread))
+
+    async def set_read(self, requests: SelectedRequests, *, read: bool) -> None:
         mark = partial(self._services.store.captures.mark_read, read=read)
         done = await self.batch.run("Marking", requests.ids, mark)
         if requests.count > 1:
             self._report(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, requests)
 
-    async def star(self, requests: SelectedRequests, starred: bool) -> None:
-        """Star these requests, or remove their stars."""
+    async def toggle_star(self, requests: SelectedRequests) -> None:
+        """Whatever has no star gets one; where all have one, all lose it."""
+        starred = requests.starred < requests.count
         mark = partial(self._services.store.captures.star, starred=starred)
         done = await self.batch.run("Starring" if starred else "Removing stars from", requests.ids, mark)
         if requests.count > 1:
@@ -187,15 +195,16 @@ class RequestActions:
         command = await in_thread(curl_command, capture, body, base)
         return command, body is not None
 
-    async def copy_curl(self, summary: Summary) -> None:
+    async def copy_curl(self, requests: SelectedRequests) -> None:
         """Put the curl command that sends this request again on the clipboard."""
-        self._to_copy = summary.id
-        capture = await self._services.store.captures.get(summary.id)
+        (capture_id,) = requests.ids
+        self._to_copy = capture_id
+        capture = await self._services.store.captures.get(capture_id)
         if capture is None:
             self._toast.say("This request is no longer stored.")
             return
         command, has_body = await self.curl_of(capture)
-        if self._to_copy != summary.id:
+        if self._to_copy != capture_id:
             return
         QGuiApplication.clipboard().setText(command)
         if has_body:
@@ -203,10 +212,10 @@ class RequestActions:
         else:
             self._toast.say(f"Copied. Save the body as {body_file(capture)} first: it is too large for a command.")
 
-    def copy_link(self, link: str) -> None:
-        """Put a `hookline:` link on the clipboard."""
+    def copy_link(self, requests: SelectedRequests) -> None:
+        """Put a `hookline:` link to this request on the clipboard."""
         self._to_copy = None
-        QGuiApplication.clipboard().setText(link)
+        QGuiApplication.clipboard().setText(link_to_request(*requests.ids))
         self._toast.say("Copied a link that opens in Hookline.")
 
     def _targets(self, endpoint_id: int) -> int:
@@ -215,7 +224,7 @@ class RequestActions:
 
     async def _replay_one(self, only: Summary) -> None:
         if not self._targets(only.endpoint_id):
-            self.edit_replay(only, say=NO_TARGET)
+            self.edit_replay(selected_requests((only,)), say=NO_TARGET)
             return
         if not only.complete:
             text = "Its sender disconnected before the end of the body. This sends the part that arrived."
@@ -264,17 +273,17 @@ class RequestCommands(Commands):
         self._requests, self._actions, self._tasks = requests, actions, tasks
         self._refreshing: SelectedRequests | None = None
         self.replay = self.command(
-            "Replay", "replay", self._replay, self._not_any, "R", changes=True, synonyms="resend send again"
+            "Replay", "replay", actions.replay, self._not_any, "R", changes=True, synonyms="resend send again"
         )
         self.edit_replay = self.command(
-            "Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R", changes=True
+            "Edit and replay…", "edit-replay", actions.edit_replay, self._not_any, "Shift+R", changes=True
         )
-        self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C", synonyms="export")
-        self.link = self.command("Copy link", "link", self._copy_link, _not_one, "L")
+        self.curl = self.command("Copy as curl", "code", actions.copy_curl, _not_one, "C", synonyms="export")
+        self.link = self.command("Copy link", "link", actions.copy_link, _not_one, "L")
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
         self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
         self.star = self.command(
-            "Star", "star", self._toggle_star, self._not_any, "S", changes=True, fixed_name="Star or remove star"
+            "Star", "star", actions.toggle_star, self._not_any, "S", changes=True, fixed_name="Star or remove star"
         )
         self.note = self.command(
             "Add note…", "note", self._edit_note, _not_one, "N", changes=True, fixed_name="Add or edit note…"
@@ -282,16 +291,16 @@ class RequestCommands(Commands):
         self.toggle_read = self.command(
             "Mark as unread",
             "unread",
-            self._toggle_read,
+            actions.toggle_read,
             self._not_any,
             "U",
             changes=True,
             fixed_name="Mark as read or unread",
         )
         self.delete = self.command(
-            "Delete", "delete", self._delete, self._not_any, "Del", changes=True, synonyms="remove"
+            "Delete", "delete", actions.delete, self._not_any, "Del", changes=True, synonyms="remove"
         )
-        mark_read, mark_unread = (partial(self._set_read, read=read) for read in (True, False))
+        mark_read, mark_unread = (partial(actions.set_read, read=read) for read in (True, False))
         self.mark_read = self.command("Mark as read", "read", mark_read, self._none_unread, changes=True)
         self.mark_unread = self.command("Mark as unread", "unread", mark_unread, self._none_read, changes=True)
         self.refresh()
@@ -332,8 +341,10 @@ class RequestCommands(Commands):
         super().refresh()
         self._refreshing = None
 
-    def _run(self, run: Callable[[SelectedRequests], object]) -> None:
-        run(self._requests())
+    def _run(self, run: Callable[..., Any]) -> None:
+        work = run(self._requests())
+        if work is not None:
+            self._tasks.start(work, "a command on requests")
 
     def _reason(self, unavailable: Callable[[SelectedRequests], str | None] | None) -> str | None:
         requests = self._refreshing or self._requests()  # read once for all that are refreshed
@@ -360,38 +371,6 @@ class RequestCommands(Commands):
     def _save_note(self, capture_id: str, note: str) -> None:
         saving = self._tasks.complete(self._actions.set_note(capture_id, note), self._note)
         self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
-
-    def _replay(self, requests: SelectedRequests) -> None:
-        self._tasks.start(self._actions.replay(requests.ids, requests.only), "replay")
-
-    def _edit_replay(self, requests: SelectedRequests) -> None:
-        if requests.only is not None:
-            self._actions.edit_replay(requests.only)
-        else:
-            self._actions.replay_many(requests.ids)
-
-    def _copy_curl(self, requests: SelectedRequests) -> None:
-        if requests.only is not None:
-            self._tasks.start(self._actions.copy_curl(requests.only), "copy as curl")
-
-    def _copy_link(self, requests: SelectedRequests) -> None:
-        if requests.only is not None:
-            self._actions.copy_link(link_to_request(requests.only.id))
-
-    def _toggle_read(self, requests: SelectedRequests) -> None:
-        """Unread becomes read where any is unread, otherwise all become unread."""
-        self._set_read(requests, read=bool(requests.unread))
-
-    def _set_read(self, requests: SelectedRequests, *, read: bool) -> None:
-        self._tasks.start(self._actions.set_read(requests, read=read), "mark requests")
-
-    def _toggle_star(self, requests: SelectedRequests) -> None:
-        """Whatever has no star gets one; where all have one, all lose it."""
-        starred = requests.starred < requests.count
-        self._tasks.start(self._actions.star(requests, starred=starred), "star requests")
-
-    def _delete(self, requests: SelectedRequests) -> None:
-        self._tasks.start(self._actions.delete(requests), "delete requests")
 
 
 def _not_one(requests: SelectedRequests) -> str | None:

@@ -253,9 +253,7 @@ class PageCommands(Commands):
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:
-        self._tasks.start(
-            self._actions.star(selected_requests([summary]), starred=not summary.starred), "star a request"
-        )
+        self._tasks.start(self._actions.toggle_star(selected_requests((summary,))), "star a request")
 
     @Slot()
     def _note_selected(self) -> None:
