@@ -24,10 +24,10 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.ui import deleting
 from app.ui.loop import new_loop
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme import fonts
-from app.ui.undo import pending_delete
 from app.ui.widgets.badge import method_font
 from tests.fonts import FILES, NARROW, WIDE, configuration
 from tests.ui.desk import Desk, open_desk, shown_over
@@ -203,4 +203,4 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def no_time_to_undo(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is deleted in the window is deleted from the store at once."""
-    monkeypatch.setattr(pending_delete, "DELAY_MS", 0.0)
+    monkeypatch.setattr(deleting, "DELAY_MS", 0.0)

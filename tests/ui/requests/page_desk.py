@@ -15,11 +15,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.clock import now_us
 from app.core.model import Capture, Endpoint
+from app.ui import deleting
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.throttle import Pause
-from app.ui.undo import pending_delete
 from tests import factories
 from tests.stored import store_request
 from tests.ui.desk import Desk, open_desk
@@ -62,7 +62,7 @@ class PageDesk:
 async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     """A shown page of 1000 by 700 pixels. Deletes wait for their undo as in the window, but not for ten seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pending_delete, "DELAY_MS", 0.0)
+        patch.setattr(deleting, "DELAY_MS", 0.0)
         async with _page(folder, **endpoint) as shown:
             yield shown
 
@@ -72,7 +72,7 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
         with desk.theme.deferred_styling():
-            pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
+            pending = deleting.PendingDelete(desk.services, desk.tasks, desk.messages)
             services = desk.with_services(deletes=pending)
             without_page, pause = QWidget(), Pause()
             actions = EndpointActions(services, desk.theme, desk.tasks, without_page)

@@ -21,11 +21,11 @@ from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, 
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_numbers
+from app.ui import deleting
 from app.ui.deleting import UndoBar, marks_text
 from app.ui.requests.list.delegate import ROW
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.ui.undo import pending_delete
 from app.ui.widgets.dialog import Question
 from tests.db.helpers import query
 from tests.ui.desk import Desk, shown
@@ -466,7 +466,7 @@ async def test_after_its_time_it_is_deleted(tmp_path: Path) -> None:
 async def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: 0.0))  # none passes
+    monkeypatch.setattr(deleting, "time", SimpleNamespace(monotonic=lambda: 0.0))  # none passes
 
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, _ = await fill(desk, window, 4)
@@ -488,7 +488,7 @@ async def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
 async def test_the_time_of_a_delete_begins_once_it_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another delete's time passes meanwhile."""
     clock = [0.0]
-    monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(deleting, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     go, begun = asyncio.Event(), asyncio.Event()
 
     async with shown(tmp_path, endpoints=1) as (desk, window):
@@ -509,9 +509,9 @@ async def test_the_time_of_a_delete_begins_once_it_is_prepared(tmp_path: Path, m
         assert second.remaining_ms is None
         for clock[0] in (1.0, 2.0):
             pending._timer.timeout.emit()
-        assert (first.remaining_ms, second.remaining_ms) == (pending_delete.DELAY_MS - 2_000, None)
+        assert (first.remaining_ms, second.remaining_ms) == (deleting.DELAY_MS - 2_000, None)
         go.set()
-        await until(lambda: second.remaining_ms == pending_delete.DELAY_MS)
+        await until(lambda: second.remaining_ms == deleting.DELAY_MS)
         assert stored(desk, endpoint) == 3
 
 
@@ -531,12 +531,12 @@ async def test_a_delete_that_is_prepared_only_after_the_end_is_left_to_the_next_
             return await delete(ids)
 
         monkeypatch.setattr(trash, "delete", held)
-        deleting = desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
+        deletion = desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
         await begun.wait()
         await pending.close()
         go.set()
-        await deleting
-        assert [one.remaining_ms for one in pending.waiting] == [pending_delete.DELAY_MS]
+        await deletion
+        assert [one.remaining_ms for one in pending.waiting] == [deleting.DELAY_MS]
         assert not pending._timer.isActive()
 
 
