@@ -117,7 +117,7 @@ class WindowProbe(QObject):
         code.deleteLater()
         if len({image.pixel(x, image.height() // 2) for x in range(image.width())}) == 1:
             raise HooklineError("The QR code is blank.")
-        return f"{len(code.modules)} modules a side"
+        return f"{code.modules.width()} modules a side"
 
 
 def _look_at_fonts() -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
@@ -38,25 +38,14 @@ FILE_SCALE = 12
 """Pixels of a module in a saved picture."""
 LIGHT, DARK = "#ffffff", "#000000"
 
-Modules = tuple[tuple[bool, ...], ...]
-"""Rows from top to bottom, True is dark; without the quiet zone."""
 
-
-def modules_of(text: str) -> Modules:
-    """Error correction M: it can be read with 15 % of it damaged."""
+def picture_of(text: str, kind: Literal["png", "svg"], *, scale: int = FILE_SCALE, border: int = QUIET_ZONE) -> bytes:
+    """The code with a border of so many modules. Error correction M: it can be read with 15 % of it damaged."""
     import segno  # start-up time: few sessions show a QR code
-
-    code = segno.make(text, error="m", micro=False, boost_error=False)
-    return tuple(tuple(bool(module) for module in row) for row in code.matrix)
-
-
-def file_of(text: str, kind: Literal["png", "svg"]) -> bytes:
-    """The picture of `modules_of(text)` with its quiet zone."""
-    import segno  # start-up time, as above
 
     out = BytesIO()
     code = segno.make(text, error="m", micro=False, boost_error=False)
-    code.save(out, kind=kind, scale=FILE_SCALE, border=QUIET_ZONE, light=LIGHT, dark=DARK)
+    code.save(out, kind=kind, scale=scale, border=border, light=LIGHT, dark=DARK)
     return out.getvalue()
 
 
@@ -74,11 +63,12 @@ class QrCode(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.modules: Modules = ()
+        self.modules = QImage()
+        """A pixel for each, without the quiet zone."""
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def show_text(self, text: str) -> None:
-        self.modules = modules_of(text)
+        self.modules.loadFromData(picture_of(text, "png", scale=1, border=0))
         self.setAccessibleName("QR code")
         self.setAccessibleDescription(text)
         self.update()
@@ -88,21 +78,17 @@ class QrCode(QWidget):
 
     def module_pixels(self) -> int:
         """The side of a module in pixels of the screen."""
-        across = len(self.modules) + 2 * QUIET_ZONE
+        across = self.modules.width() + 2 * QUIET_ZONE
         return max(1, int(self.width() * self.devicePixelRatioF()) // across)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         paint_box(painter, QRectF(self.rect()), 8, LIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        ratio, side = self.devicePixelRatioF(), self.module_pixels()
-        start = (int(self.width() * ratio) - side * len(self.modules)) // 2
+        ratio, side = self.devicePixelRatioF(), self.module_pixels() * self.modules.width()
+        start = (int(self.width() * ratio) - side) // 2
         painter.scale(1 / ratio, 1 / ratio)
-        dark = QColor(DARK)
-        for y, row in enumerate(self.modules):
-            for x, module in enumerate(row):
-                if module:
-                    painter.fillRect(QRect(start + x * side, start + y * side, side, side), dark)
+        painter.drawImage(QRect(start, start, side, side), self.modules)
 
 
 WIDTH = 500
@@ -214,7 +200,7 @@ class QrDialog(Dialog):
         self.status.setText(text)
 
     async def _write(self, path: Path) -> None:
-        picture = await in_thread(file_of, self._services.capture_url(self._endpoint), kind_of(path))
+        picture = await in_thread(picture_of, self._services.capture_url(self._endpoint), kind_of(path))
         await write_body(of_bytes(picture, path.name), path, "QR code")
         await self._services.tunnels.copied(self._endpoint.id)
 
