@@ -93,31 +93,19 @@ class NotificationSettings(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._file = WindowFile(folder)
-        self._kept: dict[str, NotifyWhen] = {}
         self.unavailable_reason: str | None = None
-        self._file.beginGroup("notify")
-        for slug in self._file.childKeys():
-            text = self._file.text(slug)
-            if text in set(NotifyWhen):
-                self._kept[slug] = NotifyWhen(text)
-        self._file.endGroup()
-
-    def any(self) -> bool:
-        """Whether any endpoint notifies."""
-        return bool(self._kept)
 
     def of(self, slug: str) -> NotifyWhen:
-        return self._kept.get(slug, NotifyWhen.OFF)
+        text = self._file.text(f"notify/{slug}")
+        return NotifyWhen(text) if text in set(NotifyWhen) else NotifyWhen.OFF
 
     def set(self, slug: str, when: NotifyWhen) -> None:
         """Store the setting; OFF is the default and is not stored."""
         if when is self.of(slug):
             return
         if when is NotifyWhen.OFF:
-            del self._kept[slug]
             self._file.remove(f"notify/{slug}")
         else:
-            self._kept[slug] = when
             self._file.setValue(f"notify/{slug}", when.value)
         self._file.sync()
         self.changed.emit()
@@ -224,7 +212,7 @@ class Notifications(QObject):
             batch.deleteLater()
 
     def _captured(self, event: Captured) -> None:
-        if self._pause.on or not self._choices.any():
+        if self._pause.on:
             return
         by_endpoint: dict[int, list[Summary]] = {}
         for summary in event.summaries:

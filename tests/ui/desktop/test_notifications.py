@@ -271,13 +271,12 @@ class TestChoices:
             NotifyWhen.OFF,
             NotifyWhen.OFF,
         ]
-        assert again.any()
 
     async def test_the_endpoints_menus_choose_and_say_why_none_is_shown(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, RecordingTray(messages=False), endpoints=1) as shown:
             endpoint = shown.desk.store.endpoints.all()[0]
             choices = shown.window.desktop.choices
-            menu = shown.window.endpoint_menus.menu(endpoint)
+            menu = shown.window.endpoint_actions.menu(endpoint)
             notify = menu.findChildren(NotifyMenu)[0]
             assert [action.text() for action in notify.actions() if action.isChecked()] == ["Off"]
             notify.actions()[2].trigger()
