@@ -29,7 +29,7 @@ from app.ui.about_dialog import AboutDialog
 from app.ui.deleting import confirm_storage_limit
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
-from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, saved_settings
+from app.ui.settings import BACKUP, RESTORE, SavedSettings, saved_settings
 from app.ui.settings.sections import NetworkSection, SettingsForm, SettingsSection, WindowSection
 from app.ui.settings.storage import StorageSection
 from app.ui.tasks import Tasks

@@ -12,7 +12,7 @@ from app.core.errors import HooklineError
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import MENU
 from app.ui.services import Services
-from app.ui.settings.saved_settings import SavedSettings
+from app.ui.settings import SavedSettings
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font

@@ -19,7 +19,7 @@ from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.services import Services
-from app.ui.settings.saved_settings import BACKUP
+from app.ui.settings import BACKUP
 from app.ui.settings.sections import SettingsForm, SettingsRow, SettingsSection
 from app.ui.store_commands import RESUME
 from app.ui.tasks import Tasks, unless_cancelled

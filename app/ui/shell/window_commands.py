@@ -36,7 +36,7 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.messages import Message
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.settings.saved_settings import BACKUP, RESTORE, SavedSettings, shown_settings
+from app.ui.settings import BACKUP, RESTORE, SavedSettings, shown_settings
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.store_commands import StoreCommands
 from app.ui.tasks import Latest, Tasks

@@ -18,8 +18,8 @@ from app.core.model import Plan, PurgeReport, StorageSize
 from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import KIB, MIB
+from app.ui.settings import SavedSettings
 from app.ui.settings.dialog import SettingsDialog, changes_text
-from app.ui.settings.saved_settings import SavedSettings
 from app.ui.settings.storage import storage_text
 from app.ui.widgets.fit_screen import FormScroll
 from tests import deliveries
