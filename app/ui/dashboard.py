@@ -17,7 +17,7 @@ from app.core.text import ago, capturing_text, count_of, size_text, use_text
 from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import CommandButton
 from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, RowContents
-from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions, EndpointMenus
+from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.qt_events import QtEvents, SessionStats
 from app.ui.services import Services
 from app.ui.state_look import state_of
@@ -150,13 +150,12 @@ class DashboardPage(Page):
         qt_events: QtEvents,
         *,
         actions: EndpointActions,
-        menus: EndpointMenus,
         parent: QWidget,
     ) -> None:
         super().__init__("Dashboard", "", parent)
         self._services, self._theme, self._tasks = services, theme, tasks
         self._qt_events, self._actions = qt_events, actions
-        self.rows = DashboardRows(self._contents, actions, menus, theme, self)
+        self.rows = DashboardRows(self._contents, actions, theme, self)
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
@@ -281,12 +280,11 @@ class DashboardRows(Card):
         self,
         contents: Callable[[Endpoint], RowContents],
         actions: EndpointActions,
-        menus: EndpointMenus,
         theme: Theme,
         parent: QWidget,
     ) -> None:
         super().__init__(parent, padding=1)
-        self._contents, self._actions, self._menus, self._theme = contents, actions, menus, theme
+        self._contents, self._actions, self._theme = contents, actions, theme
         self._rows: dict[int, DashboardRow] = {}
         self._endpoints: tuple[Endpoint, ...] = ()
         self._filter = ""
@@ -388,7 +386,7 @@ class DashboardRows(Card):
     def _new_row(self, endpoint: Endpoint) -> DashboardRow:
         row = DashboardRow(self._contents(endpoint), self._theme, self._container)
         row.clicked.connect(partial(self._actions.open_requested.emit, endpoint.id))
-        row.menu_requested.connect(self._menus.show)
+        row.menu_requested.connect(self._actions.show_menu)
         row.switched.connect(self._actions.set_active)
         row.url_copied.connect(self._actions.note_copied)
         self._rows[endpoint.id] = row

@@ -246,6 +246,27 @@ class EndpointActions(QObject):
         """Resume all its targets, and send what is queued for them."""
         self._tasks.start(self._resume(endpoint), f"resume forwarding of endpoint {endpoint.id}")
 
+    @Slot(object, object)
+    def show_menu(self, endpoint: Endpoint, place: QPoint) -> None:
+        """Pop up its context menu at `place` (global)."""
+        self.menu(endpoint).popup(place)
+
+    def menu(self, endpoint: Endpoint) -> QMenu:
+        """It deletes itself when closed."""
+        menu = menu_of(self._window)
+        current = partial(self._services.store.endpoints.by_id, endpoint.id)
+        commands = EndpointCommands(current, self._services, self, self._theme, menu)
+        menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])
+        menu.addSeparator()
+        menu.addActions([commands.edit, commands.targets, commands.compare, commands.switch])
+        menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])
+        notify = NotifyMenu(self.notify, menu, endpoint.slug)
+        notify.setIcon(self._theme.icon("notify"))
+        menu.addMenu(notify)
+        menu.addSeparator()
+        menu.addAction(commands.delete)
+        return menu
+
     @Slot()
     def create(self) -> None:
         """Open the form for a new endpoint; the command `new` first checks that one can be created."""
@@ -454,32 +475,3 @@ class EndpointCommands(Commands):
 
     def _is_last(self, endpoint: Endpoint) -> str | None:
         return None if self._actions.order.can_move(endpoint.id, 1) else "This endpoint is already last."
-
-
-class EndpointMenus(QObject):
-    """The context menu of an endpoint, wherever it is listed."""
-
-    def __init__(self, services: Services, actions: EndpointActions, theme: Theme, window: QWidget) -> None:
-        super().__init__(window)
-        self._services, self._actions, self._theme, self._window = services, actions, theme, window
-
-    @Slot(object, object)
-    def show(self, endpoint: Endpoint, place: QPoint) -> None:
-        """Pop it up at `place` (global)."""
-        self.menu(endpoint).popup(place)
-
-    def menu(self, endpoint: Endpoint) -> QMenu:
-        """It deletes itself when closed."""
-        menu = menu_of(self._window)
-        current = partial(self._services.store.endpoints.by_id, endpoint.id)
-        commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
-        menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])
-        menu.addSeparator()
-        menu.addActions([commands.edit, commands.targets, commands.compare, commands.switch])
-        menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])
-        notify = NotifyMenu(self._actions.notify, menu, endpoint.slug)
-        notify.setIcon(self._theme.icon("notify"))
-        menu.addMenu(notify)
-        menu.addSeparator()
-        menu.addAction(commands.delete)
-        return menu

@@ -18,7 +18,7 @@ from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import system_service
 from app.ui.desktop.tray import SystemTray
-from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
+from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.services import Services
@@ -84,11 +84,8 @@ class MainWindow(QMainWindow):
         self._load_history([endpoint.id for endpoint in services.store.endpoints.all()])
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         actions = self.endpoint_actions
-        self.endpoint_menus = EndpointMenus(services, actions, theme, self)
         self.stores = StoreCommands(services, theme, tasks, self)
-        self.sidebar = Sidebar(
-            services, theme, self.qt_events, actions=actions, menus=self.endpoint_menus, stores=self.stores, parent=self
-        )
+        self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, stores=self.stores, parent=self)
         self._requests: RequestsPage | None = None
         self.delivery_commands = DeliveryCommands(services, theme, tasks, self)
         self.pages = QStackedWidget(self)
@@ -153,8 +150,7 @@ class MainWindow(QMainWindow):
     def dashboard(self) -> DashboardPage:
         from app.ui.dashboard import DashboardPage  # as above
 
-        actions, menus = self.endpoint_actions, self.endpoint_menus
-        return DashboardPage(*self._parts, self.qt_events, actions=actions, menus=menus, parent=self)
+        return DashboardPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 
     @cached_property
     def deliveries(self) -> DeliveriesPage:

@@ -18,7 +18,7 @@ from app.core.text import capturing_text, count_of
 from app.core.tunnel.tunnel import TunnelState
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton
-from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointMenus
+from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
@@ -106,12 +106,11 @@ class Sidebar(QFrame):
         qt_events: QtEvents,
         *,
         actions: EndpointActions,
-        menus: EndpointMenus,
         stores: StoreCommands,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._actions, self._menus = services, theme, actions, menus
+        self._services, self._theme, self._actions = services, theme, actions
         self._qt_events = qt_events
         self.setProperty("part", "sidebar")
         self.setMinimumWidth(MINIMUM_WIDTH)
@@ -214,7 +213,7 @@ class Sidebar(QFrame):
         if self._services.read_only is not None:
             row.refuse_switching(self._services.read_only)
         row.selected.connect(self._endpoint_selected)
-        row.menu_requested.connect(self._menus.show)
+        row.menu_requested.connect(self._actions.show_menu)
         row.edit_requested.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
         row.step.connect(self._step)

@@ -33,8 +33,8 @@ from app.ui.desktop.notifications import NotifyWhen
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
+from app.ui.settings import SavedSettings, shown_settings
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.settings.saved_settings import SavedSettings, shown_settings
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown

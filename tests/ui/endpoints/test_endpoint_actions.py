@@ -104,7 +104,7 @@ class TestEndpoints:
     async def test_the_menu_does_what_it_says(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint = desk.store.endpoints.all()[0]
-            menu = window.endpoint_menus.menu(endpoint)
+            menu = window.endpoint_actions.menu(endpoint)
             names = [command.name for command in menu.actions() if isinstance(command, Command)]
             assert names == [
                 "Open endpoint",
@@ -172,5 +172,5 @@ class TestEndpoints:
 
 async def test_the_menu_of_an_endpoint_that_is_off_offers_to_switch_it_on(desk: Desk, window: MainWindow) -> None:
     endpoint = await desk.endpoint(active=False)
-    menu = window.endpoint_menus.menu(endpoint)
+    menu = window.endpoint_actions.menu(endpoint)
     assert "Switch on" in [action.text() for action in menu.actions()]

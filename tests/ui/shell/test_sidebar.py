@@ -253,7 +253,7 @@ class TestOrder:
     async def test_menu_and_palette_move_where_there_is_room(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             a, b = desk.store.endpoints.all()
-            verbs = {action.text().partition("\t")[0]: action for action in window.endpoint_menus.menu(a).actions()}
+            verbs = {action.text().partition("\t")[0]: action for action in window.endpoint_actions.menu(a).actions()}
             assert (verbs["Move up"].isEnabled(), verbs["Move down"].isEnabled()) == (False, True)
             verbs["Move down"].trigger()
             await until(lambda: ids_of(desk) == [b.id, a.id])
