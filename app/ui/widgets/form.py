@@ -118,8 +118,8 @@ class Form(QWidget):
         title = title or self.declared(path).title
         control = editor if editor is not None else self.made(path, **options)
         if "{bounds}" in help_text:
-            own = control.range_text if isinstance(control, DurationField) else self.declared(path).bounds_text
-            help_text = help_text.format(bounds=own())
+            own = control.bounds if isinstance(control, DurationField) else self.declared(path).bounds_text()
+            help_text = help_text.format(bounds=own)
         self.bind(path, control)
         self.fields[path] = LabeledField(title, control, self, help_text=help_text, optional=optional)
         return self.fields[path]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -59,32 +60,63 @@ class TextField(QLineEdit):
         return None
 
 
-class SizeField(TextField):
-    """Bytes, with their unit. `title` names the field in error messages. Empty stands for no limit if it is `optional`;
-    otherwise `bounds`, in words, are said of an empty field.
+class AmountField(TextField):
+    """A number, which subclasses `read` and `write` as people do; empty is None if it is `optional`. `title` names the
+    field in `problem`, and `bounds` says which numbers are valid.
     """
 
-    def __init__(self, title: str, bounds: str, parent: QWidget | None = None, *, optional: bool = False) -> None:
-        super().__init__(parent, placeholder="No limit" if optional else "", optional=optional)
-        self._title, self._bounds = title, bounds
-        self._valid: int | None = None
+    wanted = "a number"
 
-    def value(self) -> int | None:
-        """The last valid size where there is none."""
-        return self._valid if self.problem() else parse_size(self.text().strip())
+    def __init__(
+        self, title: str, bounds: str, parent: QWidget | None, low: float = 0, high: float = math.inf, **options: Any
+    ) -> None:
+        super().__init__(parent, **options)
+        self._title, self.bounds, self._low, self._high = title, bounds, low, high
+        self._valid: float | None = None
 
-    def set_value(self, value: int | None) -> None:
-        """Show a size so that it parses back to the same number of bytes."""
+    def read(self, text: str) -> float | None:
+        """None if it is no number."""
+        raise NotImplementedError
+
+    def write(self, value: Any) -> str:
+        """So that it is read as the same number."""
+        raise NotImplementedError
+
+    def value(self) -> Any:
+        """The last valid one where there is a problem."""
+        if self.problem() is None:
+            self._valid = self.read(self.text().strip())
+        return self._valid
+
+    def set_value(self, value: float | None) -> None:
         self._valid = value
-        self.setText("" if value is None else exact_size(value))
+        self.setText("" if value is None else self.write(value))
 
     def problem(self) -> str | None:
         text = self.text().strip()
-        if parse_size(text) is not None:
-            return None
         if not text:
-            return None if self._optional else f"{self._title} is required: {self._bounds}."
-        return f"{self._title} must be a size, such as 500 MiB or 2 GiB."
+            return None if self._optional else f"{self._title} is required: {self.bounds}."
+        number = self.read(text)
+        if number is None:
+            return f"{self._title} must be {self.wanted}, not “{_quoted(text)}”."
+        if not self._low <= number <= self._high:
+            return f"{self._title} must be {self.bounds}, not {_quoted(text)}."
+        return None
+
+
+class SizeField(AmountField):
+    """Bytes; empty stands for no limit if it is `optional`. Their bounds are not checked here."""
+
+    wanted = "a size, such as 500 MiB or 2 GiB"
+
+    def __init__(self, title: str, bounds: str, parent: QWidget | None = None, *, optional: bool = False) -> None:
+        super().__init__(title, bounds, parent, placeholder="No limit" if optional else "", optional=optional)
+
+    def read(self, text: str) -> int | None:
+        return parse_size(text)
+
+    def write(self, value: int) -> str:
+        return exact_size(value)
 
 
 _UNITS = {"ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -100,51 +132,29 @@ def parse_duration(text: str) -> int | None:
     return int(ms) if ms == int(ms) else None
 
 
-class DurationField(TextField):
-    """A length of time with its unit, such as 500 ms, 10 s or 5 min. `title` names the field in `problem`; `low` and
-    `high` are its bounds in milliseconds.
-    """
+class DurationField(AmountField):
+    """A length of time from `low` to `high`, in milliseconds."""
+
+    wanted = "a time with its unit, such as 500 ms, 10 s or 5 min"
 
     def __init__(self, title: str, low: int, high: int, parent: QWidget | None = None) -> None:
-        super().__init__(parent, placeholder=exact_duration(max(low, 1_000)))
-        self._title, self._low, self._high = title, low, high
-        self._valid = low
+        bounds = f"{exact_duration(low)} to {exact_duration(high)}"
+        super().__init__(title, bounds, parent, low, high, placeholder=exact_duration(max(low, 1_000)))
 
-    def range_text(self) -> str:
-        """`100 ms to 10 min`."""
-        return f"{exact_duration(self._low)} to {exact_duration(self._high)}"
+    def read(self, text: str) -> int | None:
+        return parse_duration(text)
 
-    def value(self) -> int:
-        """Milliseconds, in range or not; the last valid value where the text is no time."""
-        ms = parse_duration(self.text())
-        if ms is None:
-            return self._valid
-        if self._low <= ms <= self._high:
-            self._valid = ms
-        return ms
-
-    def set_value(self, value: int) -> None:
-        self._valid = value
-        self.setText(exact_duration(value))
-
-    def problem(self) -> str | None:
-        text = self.text().strip()
-        if not text:
-            return f"{self._title} is required: {self.range_text()}."
-        ms = parse_duration(text)
-        if ms is None:
-            example = "such as 500 ms, 10 s or 5 min"
-            return f"{self._title} must be a time with its unit, {example}, not “{_quoted(text)}”."
-        if not self._low <= ms <= self._high:
-            return f"{self._title} must be {self.range_text()}, not {_quoted(text)}."
-        return None
+    def write(self, value: int) -> str:
+        return exact_duration(value)
 
 
 _DECIMAL = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", re.ASCII)
+_LEAST = 0.000_001
+"""More than 0, with the decimals that can be typed."""
 _MARGIN = 8
 
 
-class DecimalField(TextField):
+class DecimalField(AmountField):
     """A number that may have decimals, from more than 0, or 0 if `zero`, to `high`. An empty field is None where it has
     a placeholder. `unit` is shown at the end.
     """
@@ -152,8 +162,10 @@ class DecimalField(TextField):
     def __init__(
         self, title: str, high: float, parent: QWidget, *, unit: str = "", zero: bool = True, placeholder: str = ""
     ) -> None:
-        super().__init__(parent, placeholder=placeholder)
-        self._title, self._high, self._zero = title, high, zero
+        bounds = f"{'0' if zero else 'more than 0'} to {high:,g}"
+        low = 0 if zero else _LEAST
+        super().__init__(title, bounds, parent, low, high, placeholder=placeholder, optional=bool(placeholder))
+        self.wanted = f"a number, {bounds}"
         self.setAccessibleName(title)
         self._unit = label(unit, "faint", self)
         self._unit.adjustSize()
@@ -166,26 +178,11 @@ class DecimalField(TextField):
         self._unit.move(self.width() - size.width() - _MARGIN, (self.height() - size.height()) // 2)
         self._unit.resize(size)
 
-    def set_value(self, value: float | None) -> None:
-        self.setText("" if value is None else f"{value:.10g}")
+    def read(self, text: str) -> float | None:
+        return float(text) if _DECIMAL.fullmatch(text) else None
 
-    def value(self) -> float | None:
-        """None if it is empty or has a problem."""
-        text = self.text().strip()
-        return float(text) if _DECIMAL.fullmatch(text) and self.problem() is None else None
-
-    def problem(self) -> str | None:
-        text = self.text().strip()
-        if not text and self.placeholderText():
-            return None
-        bounds = f"{'0' if self._zero else 'more than 0'} to {self._high:,g}"
-        if not _DECIMAL.fullmatch(text):
-            given = f", not “{_quoted(text)}”" if text else ""
-            return f"{self._title} must be a number, {bounds}{given}."
-        number = float(text)
-        if number > self._high or (number == 0 and not self._zero):
-            return f"{self._title} must be {bounds}, not {number:,g}."
-        return None
+    def write(self, value: float) -> str:
+        return f"{value:.10g}"
 
 
 def raw_text(edit: QPlainTextEdit) -> str:
