@@ -1,5 +1,5 @@
-"""The thread that writes, and what waits for it: all that is queued in one turn of the loop is passed on together. Also
-what it is given, and what follows in memory once captures are stored."""
+"""The thread that writes, and what waits for it: all that is queued in one turn of the loop is passed on together, and
+committed together. Also what it is given, and what follows in memory once captures are stored."""
 
 from __future__ import annotations
 
@@ -105,44 +105,6 @@ class JobResult:
         self.seconds = time.perf_counter() - self._began
 
 
-class Inserts:
-    """Counts and publishes the groups of captures that the writer has stored."""
-
-    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
-        self._request_counts, self._limits, self._publish = counts, limits, publish
-
-    def stored(
-        self, adds: list[Add], first_seq: int, others: Sequence[Summary] | None = (), *, seconds: float = 0.0
-    ) -> None:
-        """They are on disk: wake the waiting callers, count, and publish one event for the whole commit. `others` were
-        stored before them by other nodes; None: that is not known yet, and all of them are announced later. The
-        commit took so many `seconds`. Called on the loop's thread."""
-        summaries = [summary for summary in others or () if summary.endpoint_id in self._request_counts]
-        grown: dict[int, int] = {}
-        taken, in_parts = 0, []
-        of_others = len(summaries)
-        for seq, (future, capture, _, body_key, _, _, _, size, _) in enumerate(adds, first_seq):
-            if not future.done():
-                future.set_result(seq)
-            taken += size
-            if body_key is not None:
-                in_parts.append(body_key)
-            endpoint_id = capture.endpoint_id
-            if endpoint_id in self._request_counts:
-                summaries.append(capture.summary(seq))
-                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
-        self._limits.stored(taken, in_parts)
-        if others is None:
-            for endpoint_id, size in grown.items():
-                self._request_counts.grew(endpoint_id, size)
-            return
-        self._request_counts.newest_seq = first_seq + len(adds) - 1
-        if summaries:
-            self._request_counts.stored(summaries, grown)
-            own = len(summaries) - of_others
-            self._publish(Captured(summaries=tuple(summaries), own=own, seconds=seconds))
-
-
 def _succeed(future: asyncio.Future[T], after: Callable[[T], None], result: T) -> None:
     after(result)
     if not future.done():
@@ -160,8 +122,9 @@ class WriterThread:
     """What the writers of both engines have: all that waits is committed in one transaction. All public methods are
     called on the loop's thread, and raise StorageUnavailableError when nothing can be stored."""
 
-    def __init__(self, inserts: Inserts) -> None:
-        self._inserts = inserts
+    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        """The first two follow what is stored, which `publish` then announces."""
+        self._request_counts, self._limits, self._publish = counts, limits, publish
         self._loop = asyncio.get_running_loop()
         self._adds: list[Add] = []
         self._jobs: list[Job] = []
@@ -257,25 +220,89 @@ class WriterThread:
             self._ready.set_exception(error)
 
     def _done(self, result: JobResult, others: Sequence[Summary] | None = ()) -> None:
-        """`others` as in `Inserts.stored`."""
+        """`others` as in `_stored`."""
         for job in result.jobs:
             try:
                 job.after(job.result)
             except Exception as bug:  # only its own caller gets it
                 job.failed(bug)
         if result.adds:
-            self._inserts.stored(result.adds, result.first_seq, others, seconds=result.seconds)
+            self._stored(result.adds, result.first_seq, others, seconds=result.seconds)
         for item, error in result.failures:
             if isinstance(item, Job):
                 item.failed(error)
             else:
                 _fail(item[0], error)
 
+    def _stored(self, adds: list[Add], first_seq: int, others: Sequence[Summary] | None, *, seconds: float) -> None:
+        """They are on disk: wake the waiting callers, count, and publish one event for the whole commit. `others` were
+        stored before them by other nodes; None: that is not known yet, and all of them are announced later. The
+        commit took so many `seconds`."""
+        summaries = [summary for summary in others or () if summary.endpoint_id in self._request_counts]
+        grown: dict[int, int] = {}
+        taken, in_parts = 0, []
+        of_others = len(summaries)
+        for seq, (future, capture, _, body_key, _, _, _, size, _) in enumerate(adds, first_seq):
+            if not future.done():
+                future.set_result(seq)
+            taken += size
+            if body_key is not None:
+                in_parts.append(body_key)
+            endpoint_id = capture.endpoint_id
+            if endpoint_id in self._request_counts:
+                summaries.append(capture.summary(seq))
+                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
+        self._limits.stored(taken, in_parts)
+        if others is None:
+            for endpoint_id, size in grown.items():
+                self._request_counts.grew(endpoint_id, size)
+            return
+        self._request_counts.newest_seq = first_seq + len(adds) - 1
+        if summaries:
+            self._request_counts.stored(summaries, grown)
+            own = len(summaries) - of_others
+            self._publish(Captured(summaries=tuple(summaries), own=own, seconds=seconds))
+
     # -- on the writer's thread ----------------------------------------------------------------------------------
 
     def _main(self) -> None:
-        """Open the database, call `_opened` on the loop, work until `_collect` says that it is closed, then set
-        `_ended` there."""
+        try:
+            self._open_database()
+        except BaseException as error:  # whatever it is, `start` raises it
+            self._loop.call_soon_threadsafe(self._opened, error)
+            return
+        self._loop.call_soon_threadsafe(self._opened, None)
+        try:
+            while self._turn():
+                pass
+        finally:
+            self._close_database()
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    def _open_database(self) -> None:
+        raise NotImplementedError
+
+    def _close_database(self) -> None:
+        raise NotImplementedError
+
+    def _turn(self) -> bool:
+        """Commit everything queued, then run one step of background work; False once closed and drained."""
+        adds, jobs, stop = self._collect(self._wait_s())
+        if adds or jobs:
+            self._commit(adds, jobs)
+        if self._background:
+            self._step(self._background.popleft())
+        while stop and self._background:
+            self._step(self._background.popleft())
+        self._look_around(idle=not (adds or jobs), stop=stop)
+        return not stop
+
+    def _wait_s(self) -> float:
+        """How long to wait for something to do before looking around."""
+        raise NotImplementedError
+
+    def _look_around(self, *, idle: bool, stop: bool) -> None:
+        """What is done at the end of each turn, in which nothing was queued if it was `idle`."""
         raise NotImplementedError
 
     def _collect(self, wait_s: float) -> tuple[list[Add], list[Job], bool]:
@@ -293,6 +320,40 @@ class WriterThread:
         except Empty:
             return adds, jobs, False
         return adds, jobs, True
+
+    def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
+        """All in one transaction; if that fails, but for trouble of the whole store, each by itself: the captures only
+        if together they fail, too."""
+        try:
+            result = self._write(adds, jobs)
+            result.committed()
+        except Exception as error:
+            unavailable = self._unavailable(error)
+            if (unavailable is error or isinstance(unavailable, NotAllowedError)) and len(adds) + len(jobs) > 1:
+                for job in jobs:
+                    self._commit([], [job])
+                for group in filter(None, [adds] if jobs else [[add] for add in adds]):
+                    self._commit(group, [])
+                return
+            result = JobResult()
+            result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
+        self._report(result)
+
+    def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
+        """In one transaction."""
+        raise NotImplementedError
+
+    def _unavailable(self, error: Exception) -> Exception:
+        """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
+        is."""
+        raise NotImplementedError
+
+    def _report(self, result: JobResult) -> None:
+        self._loop.call_soon_threadsafe(self._done, result)
+
+    def _step(self, job: Job) -> None:
+        """Run one step of background work."""
+        raise NotImplementedError
 
 
 MOST_WAITING = 5_000

@@ -39,7 +39,7 @@ from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
-from app.db.writer_thread import Inserts, WrittenLater
+from app.db.writer_thread import WrittenLater
 
 DELETIONS = 1 << 32
 """Numbers for the deletions of each run of a node: those of two never meet, and tell which run began a deletion."""
@@ -76,8 +76,10 @@ class Store(AnyStore):
         self._follower = Follower()
         self._writer = Writer(
             url,
-            Inserts(counts, limits, self._tell),
             self._follower,
+            counts,
+            limits,
+            self._tell,
             on_trouble=self._trouble_changed,
             on_changes=self._follow,
             on_refused=self._refused,

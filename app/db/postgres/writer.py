@@ -19,8 +19,10 @@ import psycopg
 from psycopg import errors
 
 from app.core.errors import EndpointChangedError, NoRoomError, NotAllowedError, StorageUnavailableError
+from app.core.events import Event
 from app.core.model import Summary
 from app.core.role import Role
+from app.db.counts import RequestCounts
 from app.db.endpoint_directory import endpoint_not_found
 from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, is_lost, refusal, trouble
 from app.db.postgres.follow import CHANNEL, Changes, Follower
@@ -29,7 +31,8 @@ from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
 from app.db.postgres.schema import MIGRATIONS, PARTITION, WRITE_LOCK
 from app.db.raw_sql import raw
-from app.db.writer_thread import Add, Inserts, Job, JobResult, WriterThread, nothing
+from app.db.storage_limits import StorageLimits
+from app.db.writer_thread import Add, Job, JobResult, WriterThread, nothing
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -83,8 +86,10 @@ class Writer(WriterThread):
     def __init__(
         self,
         address: str,
-        inserts: Inserts,
         follower: Follower,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
         *,
         on_trouble: Callable[[str | None], None],
         on_changes: Callable[[Changes], None],
@@ -92,7 +97,7 @@ class Writer(WriterThread):
     ) -> None:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did.
         `on_refused`: the role does not allow a write, before its caller knows. All are called on the loop's thread."""
-        super().__init__(inserts)
+        super().__init__(counts, limits, publish)
         self._address, self._database = address, PostgresDatabase(address)
         self.role = Role.MEMBER
         self.user: str | None = None
@@ -184,75 +189,41 @@ class Writer(WriterThread):
 
     # -- on the writer's thread ----------------------------------------------------------------------------------
 
-    def _main(self) -> None:
+    def _open_database(self) -> None:
         try:
             self._connect()
             self.role = enter(self._database, self._address)
             self.user = raw(self._database).execute("SELECT session_user").fetchone()[0]
-        except BaseException as error:  # whatever it is, `start` raises it
-            self._disconnect()
+        except BaseException as error:
+            self._close_database()
             cause = cause_of(error)
-            unreachable = isinstance(cause, psycopg.OperationalError)
-            self._loop.call_soon_threadsafe(self._opened, refusal(self._address, cause) if unreachable else error)
-            return
-        self._loop.call_soon_threadsafe(self._opened, None)
-        try:
-            while self._turn():
-                pass
-        finally:
-            self._disconnect()
-            self._loop.call_soon_threadsafe(self._ended.set)
+            if isinstance(cause, psycopg.OperationalError):
+                raise refusal(self._address, cause) from error
+            raise
 
-    def _turn(self) -> bool:
-        """Commit everything queued, then run one step of background work; False once closed and drained."""
-        adds, jobs, stop = self._collect(NOTIFY_S if self._untold else POLL_S)
-        if adds or jobs:
-            self._commit(adds, jobs)
-        if self._background:
-            self._commit([], [self._background.popleft()])
+    def _close_database(self) -> None:
+        with contextlib.suppress(Exception):
+            self._database.close()
+
+    def _wait_s(self) -> float:
+        return NOTIFY_S if self._untold else POLL_S
+
+    def _look_around(self, *, idle: bool, stop: bool) -> None:
+        if stop:
+            self._told_at = self._followed_at = 0.0
         self._tell()
         if time.monotonic() - self._followed_at >= POLL_S:
             self._look()
-        if stop:
-            while self._background:
-                self._commit([], [self._background.popleft()])
-            self._look()
-            self._told_at = 0.0
-            self._tell()
-        return not stop
 
-    def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        """All in one transaction; if that fails, but for trouble of the whole store, each by itself: the captures only
-        if together they fail, too."""
-        others: list[Summary] | None = []
-        self._begin(adds, jobs)
-        try:
-            result = self._write(adds, jobs)
-        except Exception as error:
-            self._room = 0
-            unavailable = self._unavailable(error)
-            if (unavailable is error or isinstance(unavailable, NotAllowedError)) and len(adds) + len(jobs) > 1:
-                for job in jobs:
-                    self._commit([], [job])
-                for group in filter(None, [adds] if jobs else [[add] for add in adds]):
-                    self._commit(group, [])
-                return
-            result = JobResult()
-            result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
-        else:
-            result.committed()
-            self._works()
-            if result.adds:
-                others = self._others(result)
-        self._current = None
-        self._untold = True
-        self._loop.call_soon_threadsafe(self._done, result, others)
+    def _step(self, job: Job) -> None:
+        self._commit([], [job])
 
     def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """In one transaction. A connection that was lost before the commit began is made again, once: the server may
-        have been restarted since the last commit."""
+        """A connection that was lost before the commit began is made again, once: the server may have been restarted
+        since the last commit."""
+        self._begin(adds, jobs)
         for is_last in (False, True):
-            result, self._is_committing, self._room = JobResult(), False, self._room if not is_last else 0
+            result, self._is_committing = JobResult(), False
             was_connected = not self._database.is_closed()
             try:
                 self._connect()
@@ -267,10 +238,18 @@ class Writer(WriterThread):
                 result.jobs = jobs
                 break
             except Exception as error:
+                self._room = 0
                 if is_last or not was_connected or self._is_committing or self._is_stuck or not is_lost(error):
                     raise
-                self._disconnect()
+                self._close_database()
+        self._works()
         return result
+
+    def _report(self, result: JobResult) -> None:
+        others = self._others(result) if result.adds else []
+        self._current = None
+        self._untold = True
+        self._loop.call_soon_threadsafe(self._done, result, others)
 
     def _insert(self, adds: Sequence[Add], result: JobResult) -> None:
         """Only who has the lock draws numbers, so those of a commit follow each other."""
@@ -375,13 +354,8 @@ class Writer(WriterThread):
             if connection.execute(_END_HOLDER, (WRITE_LOCK, LOCK_S)).rowcount:
                 log.warning("a node that held up all others was cut off")
 
-    def _disconnect(self) -> None:
-        with contextlib.suppress(Exception):
-            self._database.close()
-
     def _unavailable(self, error: Exception) -> Exception:
-        """The error for the waiting callers: NotAllowedError, StorageUnavailableError (announced once), or a bug of the
-        program as it is."""
+        """Also NotAllowedError."""
         if (refused := not_allowed(error, self.role)) is not None:
             refused.__cause__ = error
             self._loop.call_soon_threadsafe(self._on_refused)
@@ -389,7 +363,7 @@ class Writer(WriterThread):
         reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
         if reason is None:
             return error
-        self._disconnect()
+        self._close_database()
         if self._trouble != reason:
             log.warning("storing fails: %s (%s)", reason, str(error).strip())
             self._trouble = reason

@@ -38,7 +38,7 @@ from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer import Writer
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
-from app.db.writer_thread import AdaptiveBatch, Inserts, Job
+from app.db.writer_thread import AdaptiveBatch, Job
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +80,10 @@ class Store(AnyStore):
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = Writer(
             path,
-            Inserts(counts, limits, self._publish_and_index),
             self._reserve,
+            counts,
+            limits,
+            self._publish_and_index,
             on_trouble=self._trouble_changed,
             on_loss=self._file_lost,
             on_suspicion=self._damage_suspected,

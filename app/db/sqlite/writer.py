@@ -20,12 +20,13 @@ from peewee import Database, SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import NoRoomError, StorageUnavailableError
+from app.core.events import Event
 from app.core.ids import uuid7
 from app.core.model import DeliveryState
 from app.db.body_parts import complete
-from app.db.counts import LOOSE, grow
+from app.db.counts import LOOSE, RequestCounts, grow
 from app.db.models import DELIVERY_CODE, NOBODY, AccountModel, encode_headers
-from app.db.raw_sql import ManyRows, raw, savepoint
+from app.db.raw_sql import ManyRows, raw
 from app.db.sqlite.connection import (
     BUSY_S,
     FileDamagedError,
@@ -37,7 +38,8 @@ from app.db.sqlite.connection import (
 )
 from app.db.sqlite.disk_reserve import DiskReserve
 from app.db.sqlite.file_watch import FileWatch
-from app.db.writer_thread import AdaptiveBatch, Add, Inserts, Job, JobResult, WriterThread
+from app.db.storage_limits import StorageLimits
+from app.db.writer_thread import AdaptiveBatch, Add, Job, JobResult, WriterThread
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -56,8 +58,10 @@ class Writer(WriterThread):
     def __init__(
         self,
         path: Path,
-        inserts: Inserts,
         reserve: DiskReserve,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
         *,
         on_trouble: Callable[[str | None], None],
         on_loss: Callable[[bool], None],
@@ -69,7 +73,7 @@ class Writer(WriterThread):
         what is open is whole) or overwritten. `on_suspicion`: another program has written to it.
         `on_uncounted`: storing works again, and something is stored that was refused. They are called on the loop's
         thread."""
-        super().__init__(inserts)
+        super().__init__(counts, limits, publish)
         self._path, self._reserve, self._fsync = path, reserve, fsync
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._on_uncounted, self._uncounted = on_uncounted, False
@@ -113,47 +117,32 @@ class Writer(WriterThread):
 
     # -- on the writer's thread ----------------------------------------------------------------------------------
 
-    def _main(self) -> None:
-        try:
-            self._database = open_writer(self._path, fsync=self._fsync)
-            self._connection = raw(self._database)
-            self._connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
-            (instance_id,) = self._connection.execute("SELECT instance_id FROM account").fetchone()
-            self._watch = FileWatch(self._path, instance_id)
-        except BaseException as error:  # whatever it is, `start` raises it
-            self._loop.call_soon_threadsafe(self._opened, error)
-            return
-        self._loop.call_soon_threadsafe(self._opened, None)
-        try:
-            while self._turn():
-                pass
-        finally:
-            if self._damaged is None:
-                with contextlib.suppress(sqlite3.Error):  # a last attempt; otherwise the log keeps its content
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                self._database.close()
-            else:
-                with self._watch.kept_log():
-                    self._database.close()
-            self._watch.close()
-            self._reserve.close()
-            self._loop.call_soon_threadsafe(self._ended.set)
+    def _open_database(self) -> None:
+        self._database = open_writer(self._path, fsync=self._fsync)
+        self._connection = raw(self._database)
+        self._connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
+        (instance_id,) = self._connection.execute("SELECT instance_id FROM account").fetchone()
+        self._watch = FileWatch(self._path, instance_id)
 
-    def _turn(self) -> bool:
-        """Commit everything queued, then run one step of background work; False once closed and drained."""
-        adds, jobs, stop = self._collect(PROBE_S)
-        if adds or jobs:
-            self._commit(adds, jobs)
-        elif self._announced:
+    def _close_database(self) -> None:
+        if self._damaged is None:
+            with contextlib.suppress(sqlite3.Error):  # a last attempt; otherwise the log keeps its content
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._database.close()
+        else:
+            with self._watch.kept_log():
+                self._database.close()
+        self._watch.close()
+        self._reserve.close()
+
+    def _wait_s(self) -> float:
+        return PROBE_S
+
+    def _look_around(self, *, idle: bool, stop: bool) -> None:
+        if idle and self._announced:
             self._probe()
-        elif not self._background:
+        elif idle and not self._background:
             self._look()
-        if self._background:
-            self._step(self._background.popleft())
-        if stop:
-            while self._background:
-                self._step(self._background.popleft())
-        return not stop
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -181,34 +170,38 @@ class Writer(WriterThread):
             else:
                 return
 
-    def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        result = JobResult()
-        rejected: list[Add | Job] = []
-        try:
-            with self._own_changes():
-                adds, jobs, rejected = self._reserve.admit(self._connection, adds, jobs)
-                try:
-                    result = self._write(adds, jobs)
-                except Exception as error:
-                    # The reserve is for deleting, not for captures.
-                    if not is_out_of_space(error) or not jobs or not self._reserve.free_space(self._connection):
-                        raise
-                    rejected, adds = [*rejected, *adds], []
-                    result = self._write([], jobs)
-            result.committed()
-        except Exception as error:
-            result = JobResult()
-            unavailable = self._unavailable(error)
-            result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
-        else:
-            if self._announced:
-                self._probe()
+    def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
+        with self._own_changes():
+            adds, jobs, rejected = self._reserve.admit(self._connection, adds, jobs)
+            try:
+                result = self._run_all(adds, jobs)
+            except Exception as error:
+                # The reserve is for deleting, not for captures.
+                if not is_out_of_space(error) or not jobs or not self._reserve.free_space(self._connection):
+                    raise
+                rejected = [*rejected, *adds]
+                result = self._run_all([], jobs)
+        if self._announced:
+            self._probe()
         if rejected:
             full = NoRoomError(self._reserve.reason)
             result.failures += [(item, full) for item in rejected]
+        return result
+
+    def _run_all(self, adds: list[Add], jobs: list[Job]) -> JobResult:
+        result = JobResult()
+        with self._transaction():
+            for job in jobs:
+                job.result = job.run(self._database)
+            if adds:
+                result.first_seq = insert(self._database, adds)
+        result.adds, result.jobs = adds, jobs
+        return result
+
+    def _report(self, result: JobResult) -> None:
         self._announce()
         self._maintain_reserve()
-        self._loop.call_soon_threadsafe(self._done, result)
+        super()._report(result)
 
     @contextlib.contextmanager
     def _own_changes(self) -> Iterator[None]:
@@ -251,47 +244,6 @@ class Writer(WriterThread):
             with contextlib.suppress(FileMovedError, FileDamagedError), self._own_changes():  # the next commit says it
                 self._reserve.maintain(self._connection)
 
-    def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """Write all in one transaction; if one fails, each by itself. Trouble of the whole store is raised."""
-        result = JobResult()
-        try:
-            with self._transaction():
-                for job in jobs:
-                    job.result = job.run(self._database)
-                if adds:
-                    result.first_seq = insert(self._database, adds)
-        except Exception as error:
-            if trouble(error):
-                raise
-            return self._one_by_one(adds, jobs)
-        result.adds, result.jobs = adds, jobs
-        return result
-
-    def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """The same in one transaction, but each failure is rolled back and reported by itself."""
-        result = JobResult()
-        with self._transaction():
-            for job in jobs:
-                try:
-                    with savepoint(self._connection):
-                        job.result = job.run(self._database)
-                    result.jobs.append(job)
-                except Exception as error:
-                    if trouble(error):
-                        raise
-                    result.failures.append((job, error))
-            for add in adds:
-                try:
-                    with savepoint(self._connection):
-                        seq = insert(self._database, [add])
-                    result.first_seq = result.first_seq or seq
-                    result.adds.append(add)
-                except Exception as error:
-                    if trouble(error):
-                        raise
-                    result.failures.append((add, error))
-        return result
-
     def _step(self, job: Job) -> None:
         """Run one step of background work. Nobody relies on it being on disk, so its commit does not wait for that; the
         next group's commit does, for both."""
@@ -314,8 +266,7 @@ class Writer(WriterThread):
         finally:
             if self._fsync:
                 self._connection.execute("PRAGMA synchronous = FULL")
-        self._maintain_reserve()
-        self._loop.call_soon_threadsafe(self._done, result)
+        self._report(result)
 
     def _run_step(self, job: Job) -> None:
         with self._transaction() if job.in_transaction else contextlib.nullcontext():
@@ -325,8 +276,6 @@ class Writer(WriterThread):
                 job.batch.adapt(time.perf_counter() - started)
 
     def _unavailable(self, error: Exception) -> Exception:
-        """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
-        is."""
         reason = trouble(error)
         if reason is None:
             return error
