@@ -6,9 +6,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from peewee import SQL, Database
 
@@ -20,7 +19,7 @@ from app.core.model import PurgeReport, StorageSize
 from app.db import body_parts
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
-from app.db.deliveries.unsent import BY_LIMIT, Unsent, UnsentReport, keep_unsent
+from app.db.deliveries.unsent import BY_AGE, BY_LIMIT, Unsent, UnsentReport, keep_unsent
 from app.db.models import CaptureModel, EndpointModel
 from app.db.part import BackgroundWorker, Part, Shared
 from app.db.queries import newest_received_at, trashed_sql
@@ -31,24 +30,23 @@ LONG_SPAN = 10_000
 """Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""
 
 
-def delete_selected(
-    database: Database, selected: str, values: Mapping[str, Any], *, unsent_error: str | None = None
-) -> Deleted:
-    """Delete the requests whose numbers the query `selected` gives. What was still to be sent of them is kept with the
-    error `unsent_error`, unless that is None."""
+def delete_requests(database: Database, seqs: Sequence[int], *, unsent_error: str | None = None) -> Deleted:
+    """Delete the requests with these numbers. What was still to be sent of them is kept with the error `unsent_error`,
+    unless that is None."""
+    requests = json_list(seqs)
     tallies: dict[int, dict[int | None, Tally]] = {}
     for endpoint_id, deletion, total, unread in execute(
         database,
         f"SELECT endpoint_id, {trashed_sql()} AS deletion, count(*), count(*) - sum(is_read) FROM capture"
-        f" WHERE seq IN ({selected}) GROUP BY 1, 2",
-        values,
+        " WHERE seq IN numbers(?) GROUP BY 1, 2",
+        (requests,),
     ).fetchall():
         tallies.setdefault(endpoint_id, {})[deletion] = (total, unread)
     if not tallies:
         return Deleted()
-    unsent = Unsent() if unsent_error is None else keep_unsent(database, selected, values, unsent_error)
+    unsent = Unsent() if unsent_error is None else keep_unsent(database, requests, unsent_error)
     before = all_uses(database)
-    execute(database, f"DELETE FROM capture WHERE seq IN ({selected})", values)
+    execute(database, "DELETE FROM capture WHERE seq IN numbers(?)", (requests,))
     after = all_uses(database)
     removed = {}
     for endpoint_id, by_deletion in tallies.items():
@@ -62,19 +60,6 @@ def delete_selected(
         )
     loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
     return Deleted(removed=removed, loose=loose, responses=responses, unsent=unsent)
-
-
-def delete_oldest(
-    database: Database, limit: int, *, endpoint_id: int, before: int = 2**63 - 1, unsent_error: str | None = None
-) -> Deleted:
-    """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`; the rest as
-    `delete_selected`."""
-    selected = (
-        "SELECT seq FROM capture WHERE endpoint_id = :endpoint AND received_at < :before"
-        " ORDER BY received_at, id LIMIT :limit"
-    )
-    values = {"endpoint": endpoint_id, "before": before, "limit": limit}
-    return delete_selected(database, selected, values, unsent_error=unsent_error)
 
 
 def delete_trashed(database: Database, limit: int, *, deletion: int) -> Deleted | None:
@@ -93,7 +78,7 @@ def delete_trashed(database: Database, limit: int, *, deletion: int) -> Deleted 
         if len(found) == wanted:
             break  # there may be more of it
         done.append((endpoint_id, last))
-    deleted = delete_numbers(database, seqs)
+    deleted = delete_requests(database, seqs)
     execute_many(database, "DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", done)
     return deleted if spans else None
 
@@ -103,12 +88,6 @@ _OF_SHORT_SPAN = "SELECT seq FROM capture WHERE +endpoint_id = ? AND seq BETWEEN
 _OF_LONG_SPAN = (
     "SELECT seq FROM capture WHERE endpoint_id = ? AND +seq BETWEEN ? AND ? ORDER BY received_at, id LIMIT ?"
 )
-
-
-def delete_numbers(database: Database, seqs: Sequence[int], *, unsent_error: str | None = None) -> Deleted:
-    """As `delete_selected`."""
-    values = {"seqs": json_list(seqs)}
-    return delete_selected(database, "SELECT value FROM numbers(:seqs)", values, unsent_error=unsent_error)
 
 
 SENT = (
@@ -144,7 +123,7 @@ def make_room(database: Database, limit: int, *, seqs: Sequence[int], needed: in
         if needed <= 0:
             break
     examined = candidates.index(selected[-1]) + 1 if needed <= 0 and selected else len(candidates)
-    return examined, delete_numbers(database, selected, unsent_error=BY_LIMIT)
+    return examined, delete_requests(database, selected, unsent_error=BY_LIMIT)
 
 
 def _delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
@@ -157,7 +136,7 @@ def _delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
     # In no order: to sort the requests of several endpoints, each step would read all of them.
     query = "SELECT seq FROM capture WHERE endpoint_id IN numbers(?) LIMIT ?"
     seqs = [seq for (seq,) in execute(database, query, (ids, limit)).fetchall()]
-    deleted = delete_numbers(database, seqs)
+    deleted = delete_requests(database, seqs)
     if len(seqs) < limit:
         for table, column in (("trash", "endpoint_id"), ("endpoint", "id")):
             execute(database, f"DELETE FROM {table} WHERE {column} IN numbers(?)", (ids,))
@@ -194,14 +173,21 @@ RETENTION, LIMITS = "retention", "storage limits"
 PURGE_INTERVAL_S = 900.0
 
 
+IsDamage = Callable[[BaseException | None], bool]
+
+SELECTED = "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before"
+"""The requests that have expired: those of `endpoint` that were received before `before`."""
+
+
 class Purging(Part):
     """Deletes requests by age, at each interval; `rows` is the first step's. `problem`: why it is waiting."""
 
     problem: ClockProblem | None = None
 
-    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int) -> None:
+    def __init__(self, shared: Shared, cleanup: Cleanup, *, rows: int, is_damage: IsDamage = lambda _: False) -> None:
+        """`is_damage`: whether an error says that a row is on a damaged page."""
         super().__init__(shared)
-        self._cleanup, self._clock = cleanup, shared.clock
+        self._cleanup, self._clock, self._is_damage = cleanup, shared.clock, is_damage
         self._rows, self._unsent, self._lock = AdaptiveBatch(rows), UnsentReport(), asyncio.Lock()
         self._worker = BackgroundWorker("hookline-retention", self._run)
         self._timer: asyncio.TimerHandle | None = None
@@ -239,14 +225,54 @@ class Purging(Part):
         self._publish(Purged(report=self.last_report))
         return self.last_report
 
+    async def size(self) -> StorageSize:
+        """Bytes that the store takes on disk, and about how many of them the next purge makes room for.
+
+        StorageUnavailableError when they cannot be read.
+        """
+        raise NotImplementedError
+
     async def _purge(self) -> tuple[dict[int, int], int]:
         """Delete what has expired, and what is hidden; how many requests of which endpoint had expired, and the bytes
         that were given back to the disk."""
         raise NotImplementedError
 
-    async def size(self) -> StorageSize:
-        """How much the store takes, and how much of it the next purge can free, which is an estimate."""
-        raise NotImplementedError
+    async def _purge_until(self, now: int) -> dict[int, int]:
+        """Delete in steps what has expired by `now`; how many requests of which endpoint. Each step asks the database
+        for how many days the requests are kept: they may be more by then."""
+        totals: Counter[int] = Counter()
+        failed: StorageUnavailableError | None = None
+
+        def step(database: Database, limit: int, *, endpoint_id: int) -> Deleted:
+            days = EndpointModel.select(EndpointModel.retention_days).where(EndpointModel.id == endpoint_id)
+            kept: int | None = days.scalar(database)
+            if kept is None:  # the endpoint was deleted, with all requests
+                return Deleted()
+            seqs = self._expired(database, limit, endpoint_id, now - kept * DAY_US)
+            return delete_requests(database, seqs, unsent_error=BY_AGE)
+
+        def after(deleted: Deleted) -> None:
+            self._limits.deleted(deleted)
+            self._unsent.add(deleted.unsent)
+
+        for endpoint in self._directory.all():
+            job = partial(step, endpoint_id=endpoint.id)
+            try:
+                while deleted := (await self._writer.between(job, self._rows, after)).total:
+                    totals[endpoint.id] += deleted
+            except StorageUnavailableError as error:
+                if not self._is_damage(error.__cause__):
+                    raise
+                failed = error  # a damaged page of one endpoint must not block the others
+        if failed is not None:
+            raise failed
+        return dict(totals)
+
+    def _expired(self, database: Database, limit: int, endpoint_id: int, before: int) -> Sequence[int]:
+        """The numbers of at most `limit` requests that were received before `before`, oldest first."""
+        values = {"endpoint": endpoint_id, "before": before, "limit": limit}
+        rows = execute(database, f"SELECT seq {SELECTED} ORDER BY received_at, id LIMIT :limit", values)
+        return [seq for (seq,) in rows.fetchall()]
 
     def _cutoffs(self, now: int) -> list[tuple[int, int]]:
         """Of each endpoint, before when its requests have expired."""
@@ -262,25 +288,19 @@ class Purging(Part):
             self.next_run_at = self._clock() + int(PURGE_INTERVAL_S * 1_000_000)
             self._timer = asyncio.get_running_loop().call_later(PURGE_INTERVAL_S, self._worker.wake)
 
-    async def _purge_endpoint(self, delete: Callable[..., Deleted], endpoint_id: int, now: int) -> int:
-        """Delete in steps what has expired by `now`; how many. Each step asks the database for how many days the
-        requests are kept: they may be more by then."""
-        total = 0
 
-        def step(database: Database, limit: int) -> Deleted:
-            days = EndpointModel.select(EndpointModel.retention_days).where(EndpointModel.id == endpoint_id)
-            kept: int | None = days.scalar(database)
-            if kept is None:  # the endpoint was deleted, with all requests
-                return Deleted()
-            return delete(database, limit, endpoint_id=endpoint_id, before=now - kept * DAY_US)
-
-        def after(deleted: Deleted) -> None:
-            self._limits.deleted(deleted)
-            self._unsent.add(deleted.unsent)
-
-        while deleted := (await self._writer.between(step, self._rows, after)).total:
-            total += deleted
-        return total
+def count_expired(
+    database: Database, cutoffs: Sequence[tuple[int, int]], selections: Sequence[str] = (SELECTED,), size: str = "0"
+) -> tuple[int, int]:
+    """How many requests of these endpoints were received before these times, and the sum of `size` over them."""
+    total = taken = 0
+    for endpoint_id, before in cutoffs:
+        for selection in selections:
+            values = {"endpoint": endpoint_id, "before": before}
+            found = execute(database, f"SELECT count(*), coalesce(sum({size}), 0) {selection}", values)
+            number, sizes = found.fetchone()
+            total, taken = total + number, taken + int(sizes)
+    return total, taken
 
 
 SEQS_PER_READ = 20_000
@@ -293,10 +313,8 @@ class StorageEviction(Part):
     """Works when woken. Deletes in order of arrival, whatever time the clock showed; starred requests too, and last
     those that wait for a target."""
 
-    def __init__(
-        self, shared: Shared, cleanup: Cleanup, is_damage: Callable[[BaseException | None], bool] = lambda _: False
-    ) -> None:
-        """`is_damage`: whether an error says that a row is on a damaged page."""
+    def __init__(self, shared: Shared, cleanup: Cleanup, is_damage: IsDamage) -> None:
+        """`is_damage` as in `Purging`."""
         super().__init__(shared)
         self._cleanup, self._clock, self._is_damage = cleanup, shared.clock, is_damage
         self._rows, self._responses = AdaptiveBatch(16, least=1), AdaptiveBatch(16, least=1)

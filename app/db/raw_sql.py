@@ -44,11 +44,10 @@ These files write SQL (a test compares):
 | `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
 | `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
 | `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
-| `sqlite/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
 | `sqlite/disk_reserve.py` | pragmas |
 | `sqlite/file_watch.py` | a connection of its own, which must not use the cache of another |
-| `sqlite/retention.py` | pragmas; purges: joins in a fixed order |
+| `sqlite/retention.py` | pragmas; joins in a fixed order: purges, and each endpoint's newest requests |
 | `sqlite/schema.py` | triggers; the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
 | `sqlite/writer.py` | the captures themselves; pragmas, and transactions that begin by taking the lock |

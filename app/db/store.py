@@ -10,7 +10,7 @@ from app.core.model import Counts
 from app.core.providers import Identify
 from app.core.role import Role
 from app.db.captures import Captures
-from app.db.deleting import Cleanup, Purging, StorageEviction
+from app.db.deleting import Cleanup, IsDamage, Purging, StorageEviction
 from app.db.deliveries.deliveries import Deliveries
 from app.db.deliveries.replays import Replays
 from app.db.deliveries.response_pairs import ResponsePairReader
@@ -61,9 +61,9 @@ class Store:
         retention: Purging,
         identify: Identify | None,
         *,
-        is_damage: Callable[[BaseException | None], bool] = lambda _: False,
+        is_damage: IsDamage = lambda _: False,
     ) -> None:
-        """`identify` finds the provider of a request; `is_damage` as in `StorageEviction`."""
+        """`identify` finds the provider of a request; `is_damage` as in `Purging`."""
         self._request_counts = shared.counts
         self.limits, self.nodes, self.retention, self._cleanup = shared.limits, shared.nodes, retention, cleanup
         self._eviction = StorageEviction(shared, cleanup, is_damage)

@@ -34,7 +34,7 @@ BY_LIMIT = "Request deleted before it was sent: a storage limit was reached."
 BY_AGE = "Request deleted before it was sent: its retention ended."
 
 _UNSENT = (
-    "FROM delivery INDEXED BY delivery_capture WHERE capture_seq IN ({requests}) AND state = 'queued'"
+    "FROM delivery INDEXED BY delivery_capture WHERE capture_seq IN numbers(:requests) AND state = 'queued'"
     " AND sending_at IS NULL AND target_id IS NOT NULL AND replay_id IS NULL AND (attempts = 0 OR NOT EXISTS"
     " (SELECT 1 FROM attempt WHERE delivery_seq = delivery.seq"
     f" AND (length(headers) > {len(encode_headers(()))} OR failure = 'interrupted')))"
@@ -55,12 +55,12 @@ Unsent = dict[int, int]
 """How many deliveries were deleted before they were sent, by target."""
 
 
-def keep_unsent(database: Database, requests: str, values: Mapping[str, Any], error: str) -> Unsent:
-    """Count and keep what is still to be sent of these requests, which are about to be deleted. `requests` selects
-    their numbers with `values`; `error` says why they are deleted. Runs on the writer's thread."""
-    counts = execute(database, _COUNT.format(requests=requests), values).fetchall()
+def keep_unsent(database: Database, requests: str, error: str) -> Unsent:
+    """Count and keep what is still to be sent of these requests, a list of numbers as JSON, which are about to be
+    deleted; `error` says why. Runs on the writer's thread."""
+    counts = execute(database, _COUNT, {"requests": requests}).fetchall()
     if counts:
-        execute(database, _KEEP.format(requests=requests), {**values, "error": error})
+        execute(database, _KEEP, {"requests": requests, "error": error})
         execute(database, _FORGET)
         at = now_us()
         for target_id, count, _ in counts:

@@ -9,8 +9,7 @@ from peewee import Database
 
 from app.core.model import StorageSize
 from app.db.counts import SIZE
-from app.db.deleting import Cleanup, Purging, delete_oldest
-from app.db.deliveries.unsent import BY_AGE
+from app.db.deleting import Cleanup, Purging, count_expired
 from app.db.part import Shared
 from app.db.postgres.database import SCHEMA
 from app.db.postgres.schema import drop_partition, emptied_partitions
@@ -19,8 +18,6 @@ from app.db.raw_sql import execute
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _SIZE = """SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class
     JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'"""
-_EXPIRED = f"SELECT count(*), coalesce(sum({SIZE}), 0) FROM capture WHERE endpoint_id = ? AND received_at < ?"
-_DELETE = partial(delete_oldest, unsent_error=BY_AGE)
 
 
 def server_time(database: Database) -> int:
@@ -36,26 +33,17 @@ class Retention(Purging):
 
     async def _purge(self) -> tuple[dict[int, int], int]:
         """As in `Purging`, and drop the tables that are empty now."""
-        deleted = {}
-        now = await self._readers.run(server_time)
-        for endpoint in self._directory.all():
-            if total := await self._purge_endpoint(_DELETE, endpoint.id, now):
-                deleted[endpoint.id] = total
+        deleted = await self._purge_until(await self._readers.run(server_time))
         await self._cleanup.run()
         await self._drop_partitions()
         return deleted, 0
 
     async def size(self) -> StorageSize:
-        """Bytes that the store takes on the server's disk, and about how many of them the next purge makes room for.
-
-        StorageUnavailableError when they cannot be read.
-        """
-        limits = self._cutoffs(await self._readers.run(server_time))
+        cutoffs = self._cutoffs(await self._readers.run(server_time))
 
         def job(database: Database) -> StorageSize:
             (size,) = execute(database, _SIZE, (SCHEMA,)).fetchone()
-            found = [execute(database, _EXPIRED, limit).fetchone() for limit in limits]
-            expired, free = sum(count for count, _ in found), sum(int(taken) for _, taken in found)
+            expired, free = count_expired(database, cutoffs, size=SIZE)
             return StorageSize(file_bytes=size, free_bytes=free, expired=expired)
 
         return await self._readers.run(job)

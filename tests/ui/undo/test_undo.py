@@ -20,7 +20,7 @@ from app.core.deletion import Deletion, MarkedIds
 from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
-from app.db.deleting import delete_numbers
+from app.db.deleting import delete_requests
 from app.ui import deleting
 from app.ui.deleting import UndoBar, marks_text
 from app.ui.requests.list.delegate import ROW
@@ -132,7 +132,7 @@ def stored(desk: Desk, endpoint: Endpoint) -> int:
 async def expire(desk: Desk, capture: Capture) -> None:
     """Delete it as retention does, which sees deleted requests too."""
     (found,) = query(desk.folder, "SELECT seq FROM capture WHERE id = ?", capture.id)
-    await desk.store._writer.run(lambda database: delete_numbers(database, found), desk.store.limits.deleted)
+    await desk.store._writer.run(lambda database: delete_requests(database, found), desk.store.limits.deleted)
 
 
 def in_window(window: MainWindow, endpoint: Endpoint) -> int:

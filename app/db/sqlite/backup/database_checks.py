@@ -21,8 +21,8 @@ from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, re
 from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
-from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
+from app.db.sqlite.retention import find_problem, last_seen
 from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 
 LOG_LARGE = 256 * MIB
