@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from peewee import AutoField, Database, fn
 
@@ -77,9 +76,9 @@ def copy_store(source: str | Path, target: str | Path, report: Report) -> Copied
     if copy.name == original.name:
         raise StoreCopyError(f"{copy.name} is both stores. Name another to copy to; nothing was copied.")
     try:
-        with original:
+        with original.opened():
             copy.require_room(all_uses(original.database))
-            with copy:
+            with copy.opened():
                 _begin(original, copy)
                 total = _count(original.database)
                 _copy_requests(original, copy, lambda done: report("copying", done, total))
@@ -213,9 +212,6 @@ def _finish(source: Database, target: Database) -> None:
 
 
 class StorePlace(Protocol):
-    """As a context manager it is open, and no Hookline can use it meanwhile. StoreCopyError, DataFolderError or
-    StoreAddressError if that is impossible; one that is only read has to be there, and of this version."""
-
     name: str
     """As messages have it."""
     is_new: bool
@@ -224,11 +220,10 @@ class StorePlace(Protocol):
     @property
     def database(self) -> Database: ...
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def opened(self) -> AbstractContextManager[None]:
+        """No Hookline can use it meanwhile. StoreCopyError, DataFolderError or StoreAddressError if that is impossible;
+        one that is only read has to be there, and of this version."""
+        ...
 
     def used(self) -> str:
         """What has changed once a Hookline has used it."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 
 import psycopg
 from peewee import PeeweeException, SchemaManager
@@ -35,9 +33,9 @@ class TeamStore:
         self.name, self._address, self._read_only = shown(address), address, read_only
         self.database = PostgresDatabase(address, read_only=read_only)
 
-    def __enter__(self) -> Self:
-        with ExitStack() as undo:
-            undo.callback(self.database.close)
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        with closing(self.database):
             try:
                 self.database.connect()
                 connection = raw(self.database)
@@ -56,13 +54,7 @@ class TeamStore:
                     raise self._in_use(count_of(nodes, "node"))
             if self._read_only:
                 self._require_this_version()
-            undo.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.database.close()
+            yield
 
     def used(self) -> str:
         """Whoever uses it is a node, and each has a number of its own."""

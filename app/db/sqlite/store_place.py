@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from peewee import SqliteDatabase
 
@@ -40,27 +38,22 @@ class DataFolder:
         self.name, self._folder, self._read_only = str(folder), folder, read_only
         self._path = folder / FILE_NAME
         self.database, self.is_new = SqliteDatabase(str(self._path), autoconnect=False), True
-        self._held = ExitStack()
 
-    def __enter__(self) -> Self:
+    @contextmanager
+    def opened(self) -> Iterator[None]:
         if self._read_only and not size_of(self._path):
             raise StoreCopyError(f"There is no Hookline data in {self.name}. Check the folder; nothing was copied.")
-        with ExitStack() as undo:
-            lock = self._lock()
-            undo.callback(lambda: lock.release(unchecked=lock.was_unclean))
-            undo.callback(self._close)
+        lock = self._lock()
+        try:
             require_database(self._folder)
             self._used = " ".join(map(_last_change, (self._path, companions(self._path)[0])))
             if size_of(self._path):
                 self._connect(SqliteDatabase(quiet_uri(self._path), uri=True, autoconnect=False))
                 self._check_version()
-            self._held = undo.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._held.close()
+            yield
+        finally:
+            self._close()
+            lock.release(unchecked=lock.was_unclean)
 
     def used(self) -> str:
         return self._used
