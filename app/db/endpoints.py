@@ -282,68 +282,39 @@ class Tunnels(Part):
 
     async def history(self, limit: int = 50) -> list[TunnelUrl]:
         """Newest first; at most the newest 1,000 are kept."""
-        query = TunnelUrlModel.select().order_by(TunnelUrlModel.id.desc()).limit(limit)
-        return await self._readers.run(
-            lambda database: [
-                TunnelUrl(url=row.url, program=row.program, since=row.since, until=row.until)
-                for row in query.execute(database)
-            ]
-        )
+        row = TunnelUrlModel
+        query = row.select(row.url, row.program, row.since, row.until).order_by(row.id.desc()).limit(limit)
+        return await self._readers.run(lambda database: list(query.objects(TunnelUrl).execute(database)))
 
     async def copies(self) -> list[TunnelCopy]:
-        query = TunnelCopyModel.select(
-            TunnelCopyModel.endpoint, TunnelCopyModel.base, TunnelCopyModel.copied_at
-        ).order_by(TunnelCopyModel.copied_at)
-        return await self._readers.run(
-            lambda database: [
-                TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)
-                for endpoint_id, base, at in query.tuples().execute(database)
-            ]
-        )
+        row = TunnelCopyModel
+        query = row.select(row.endpoint.alias("endpoint_id"), row.base, row.copied_at).order_by(row.copied_at)
+        return await self._readers.run(lambda database: list(query.objects(TunnelCopy).execute(database)))
 
     async def copied(self, endpoint_id: int, base: str, at: int) -> None:
         """The endpoint's capture URL was copied under this URL. Of its older ones only the last one copied is kept: a
         provider has one."""
-
-        def job(database: Database) -> None:
-            if _is_gone(database, endpoint_id):
-                return
-            own = TunnelCopyModel.endpoint == endpoint_id
-            older = (
-                TunnelCopyModel.select(TunnelCopyModel.base)
-                .where(own & (TunnelCopyModel.base != base))
-                .order_by(TunnelCopyModel.copied_at.desc())
-                .limit(1)
-            )
-            kept = [*(row.base for row in older.execute(database)), base]
-            TunnelCopyModel.delete().where(own & TunnelCopyModel.base.not_in(kept)).execute(database)
-            _copy(database, endpoint_id, base, at)
-
-        await self._writer.run(job)
+        await self._writer.run(partial(_copied, endpoint_id=endpoint_id, base=base, at=at, older=1))
 
     async def updated(self, endpoint_id: int, base: str, at: int) -> None:
         """The provider has the capture URL under this URL, and no older one."""
-
-        def job(database: Database) -> None:
-            if _is_gone(database, endpoint_id):
-                return
-            TunnelCopyModel.delete().where(TunnelCopyModel.endpoint == endpoint_id).execute(database)
-            _copy(database, endpoint_id, base, at)
-
-        await self._writer.run(job)
+        await self._writer.run(partial(_copied, endpoint_id=endpoint_id, base=base, at=at, older=0))
 
 
-def _is_gone(database: Database, endpoint_id: int) -> bool:
-    return EndpointModel.select().where(EndpointModel.id == endpoint_id).count(database) == 0
-
-
-def _copy(database: Database, endpoint_id: int, base: str, at: int) -> None:
+def _copied(database: Database, *, endpoint_id: int, base: str, at: int, older: int) -> None:
+    """Keep so many that were copied before."""
+    if not EndpointModel.select().where(EndpointModel.id == endpoint_id).exists(database):
+        return
+    own, key = TunnelCopyModel.endpoint == endpoint_id, (TunnelCopyModel.endpoint, TunnelCopyModel.base)
+    others = TunnelCopyModel.select(TunnelCopyModel.base).where(own, TunnelCopyModel.base != base)
+    others = others.order_by(TunnelCopyModel.copied_at.desc()).limit(older)
+    kept = [*(row.base for row in others.execute(database)), base]
+    TunnelCopyModel.delete().where(own, TunnelCopyModel.base.not_in(kept)).execute(database)
     insert = TunnelCopyModel.insert(endpoint=endpoint_id, base=base, copied_at=at)
-    key = [TunnelCopyModel.endpoint, TunnelCopyModel.base]
     insert.on_conflict(conflict_target=key, preserve=[TunnelCopyModel.copied_at]).execute(database)
 
 
-def _end(database: Database, at: object) -> None:
+def _end(database: Database, at: int) -> None:
     """The open URL; of this node alone, where there are several."""
     query = TunnelUrlModel.update(until=at).where(TunnelUrlModel.until.is_null())
     (query if is_sqlite(database) else query.where(SQL("node = this_node()"))).execute(database)

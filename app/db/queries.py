@@ -392,9 +392,12 @@ class ProviderStats(Part):
                 newest = newest.where(CaptureModel.endpoint == endpoint_id)
                 newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc())
             provider, event, count = newest.c.provider, newest.c.event, fn.COUNT(SQL("*"))
-            query = Select((newest,), (provider, event, count)).where(provider != NOBODY).group_by(provider, event)
+            query = (
+                Select((newest,), (provider, event, count.alias("count")))
+                .where(provider != NOBODY)
+                .group_by(provider, event)
+            )
             query = query.order_by(count.desc(), provider, event.asc(nulls="FIRST")).limit(MOST)
-            rows = query.tuples().execute(database)
-            return [SenderCount(provider=provider, event=event, count=count) for provider, event, count in rows]
+            return list(query.objects(SenderCount).execute(database))
 
         return await self._readers.run(job)
