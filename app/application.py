@@ -25,9 +25,9 @@ from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.files import resource
 from app.core.providers import Catalogue, ProviderMatch, load_catalogue
 from app.core.record import Headers
-from app.core.role import Role, may_only_capture
 from app.core.rules import FieldError
 from app.core.settings import Settings, check, says_password
+from app.core.team import Role, may_only_capture
 from app.core.tunnel.program import ProgramSpec
 from app.core.tunnel.program import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings

@@ -30,9 +30,9 @@ from app.core.text import size_text
 from app.core.tunnel.program import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.current_settings import store_of
+from app.data_folder.database_files import reserve_size
 from app.data_folder.folder_lock import locked_by, was_unclean
 from app.data_folder.private_files import SETTINGS_NAME, TOKEN_NAME, load_settings, load_tunnel_options, read_runtime
-from app.data_folder.reserve_file import reserve_size
 from app.db.sqlite.backup.database_checks import check_clock, check_database, check_forwarding, check_index
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path

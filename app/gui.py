@@ -33,7 +33,7 @@ from app.core.errors import (
     StoreAddressError,
 )
 from app.core.links import LaunchRequest
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_no_window
 from app.db.sqlite.backup.restore import restore_staged

@@ -28,7 +28,7 @@ from app.core.errors import (
 from app.core.events import Captured, DeliveryChanged, StorageLimitChanged, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
-from app.core.role import NOT_ALLOWED
+from app.core.team import NOT_ALLOWED
 from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.data_folder.database_files import set_aside

@@ -20,7 +20,7 @@ from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
 from app.core.links import LaunchRequest
-from app.core.role import Role
+from app.core.team import Role
 from app.system import installation
 from hookline.running import ApiAddress
 

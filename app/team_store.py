@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.core.errors import StoreDriverError
-from app.core.role import Role
+from app.core.team import Role
 
 if TYPE_CHECKING:
     from app.db.store import Store

@@ -14,7 +14,7 @@ from app.application import Application
 from app.cli.options import WindowOptions
 from app.core.links import LaunchAction
 from app.core.settings import store_error
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.core.text import host_port
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest

@@ -22,9 +22,9 @@ from app.data_folder.database_files import FILE_NAME
 from app.db.counts import request_bytes
 from app.db.models import NOBODY, encode_headers
 from app.db.postgres.database import PostgresDatabase
-from app.db.postgres.insert import insert as insert_in_postgres
 from app.db.postgres.schema import PARTITION, prepare
 from app.db.postgres.store import Store as PostgresStore
+from app.db.postgres.writer import insert as insert_in_postgres
 from app.db.raw_sql import execute, newest_seq, raw
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.store import Store

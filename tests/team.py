@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from app.core.role import Role
+from app.core.team import Role
 from app.db.postgres.roles import init
 from tests.postgres import PostgresServer
 

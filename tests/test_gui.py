@@ -25,7 +25,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.gui import run_window
 from app.ui.shell.main_window import MainWindow
 
@@ -117,7 +117,7 @@ def test_a_store_that_cannot_be_used_is_a_question_at_the_start(tmp_path: Path, 
 
 
 def test_a_role_that_only_captures_has_no_window(tmp_path: Path, postgres_server: Any) -> None:
-    from app.core.role import Role
+    from app.core.team import Role
     from tests.team import USERS, as_user, team_store
 
     with team_store(postgres_server) as address:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.application import Application
-from app.core.role import Role
+from app.core.team import Role
 from app.db.store import Store
 from app.doctor import examine
 from tests.e2e.senders import post

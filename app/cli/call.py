@@ -16,7 +16,7 @@ from app.cli.table import Column, Table
 from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
 from app.core.record import Record
-from app.core.role import Role
+from app.core.team import Role
 from hookline.running import ApiAddress
 
 if TYPE_CHECKING:

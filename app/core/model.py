@@ -1,7 +1,9 @@
-"""Endpoints, captured and refused requests, and the storage that they take: records that all packages exchange."""
+"""Endpoints, captured and refused requests, what is deleted of them, and the storage that they take: records that all
+packages exchange."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, Literal
@@ -366,3 +368,36 @@ class SentTest(Record, frozen=True):
     status: int
     place: str
     public: bool
+
+
+Mark = Literal["starred", "noted"]
+"""A star or a note can exempt a request from being deleted with all others."""
+
+
+class MarkedIds(Record, frozen=True):
+    """The ids of the requests that have a star, and of those that have a note."""
+
+    starred: frozenset[str] = frozenset()
+    noted: frozenset[str] = frozenset()
+
+    @property
+    def any(self) -> frozenset[str]:
+        """With a star, a note or both."""
+        return self.starred | self.noted
+
+    def of(self, marks: Collection[Mark]) -> frozenset[str]:
+        """With at least one of these marks."""
+        return (self.starred if "starred" in marks else frozenset()) | (self.noted if "noted" in marks else frozenset())
+
+
+class Deletion(Record, frozen=True):
+    """Deleted requests, which can be restored until they are purged: `requests` of them, of `endpoint_ids`.
+
+    `endpoint` is set if it was deleted with them. `kept` counts requests that have a mark and were left.
+    """
+
+    number: int
+    endpoint_ids: frozenset[int] = frozenset()
+    requests: int = 0
+    kept: int = 0
+    endpoint: Endpoint | None = None

@@ -12,8 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from app.core.errors import DataFolderError, FolderInUseError
-from app.data_folder.database_files import INDEX_NAME
-from app.data_folder.reserve_file import START_MIN_FREE, empty_for_small_file, free_bytes
+from app.data_folder.database_files import INDEX_NAME, START_MIN_FREE, empty_for_small_file, free_bytes
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ import msgspec
 from app import __version__
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, check, field_of, first_storage_limit
-from app.data_folder.reserve_file import empty_for_small_file
+from app.data_folder.database_files import empty_for_small_file
 from hookline.decoding import convert, decode_json
 
 SETTINGS_NAME = "settings.json"

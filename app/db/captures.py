@@ -10,10 +10,19 @@ from hashlib import sha256
 import msgspec
 from peewee import JOIN, Database
 
-from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import EndpointRead, RequestsUpdated
-from app.core.model import PART_SIZE, Capture, CaptureWithBody, DeliveryState, Description, PageKey, Summary
+from app.core.model import (
+    PART_SIZE,
+    Capture,
+    CaptureWithBody,
+    DeliveryState,
+    Description,
+    Mark,
+    MarkedIds,
+    PageKey,
+    Summary,
+)
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
@@ -22,10 +31,9 @@ from app.db import body_parts, queries
 from app.db.counts import request_bytes
 from app.db.deleting import Cleanup
 from app.db.deliveries.targets import RemovedTargets
-from app.db.endpoint_directory import endpoint_not_found
 from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
-from app.db.part import Part, Shared
+from app.db.part import Part, Shared, endpoint_not_found
 from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.search.search import Search

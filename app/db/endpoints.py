@@ -16,7 +16,6 @@ from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
-from app.db.endpoint_directory import endpoint_not_found
 from app.db.models import (
     PLAN_LIMIT,
     AccountModel,
@@ -25,7 +24,7 @@ from app.db.models import (
     TunnelUrlModel,
     UnfinishedCopyModel,
 )
-from app.db.part import Part, Shared
+from app.db.part import Part, Shared, endpoint_not_found
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
 from app.db.raw_sql import ManyRows, execute, is_sqlite, raw, savepoint
 from app.db.records import from_draft, to_endpoint

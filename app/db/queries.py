@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from peewee import JOIN, SQL, Database, ModelSelect, Select, Tuple, fn
 
 from app.core.activity import Bar
-from app.core.deletion import MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.model import (
     PART_SIZE,
@@ -22,6 +21,7 @@ from app.core.model import (
     Counts,
     DeliveryState,
     Endpoint,
+    MarkedIds,
     PageKey,
     SenderCount,
     Summary,
@@ -29,7 +29,6 @@ from app.core.model import (
 from app.core.target import Target
 from app.db import body_parts
 from app.db.counts import all_uses
-from app.db.endpoint_directory import endpoint_not_found
 from app.db.models import (
     DELIVERY_STATE,
     NOBODY,
@@ -40,7 +39,7 @@ from app.db.models import (
     StarModel,
     TargetModel,
 )
-from app.db.part import Part
+from app.db.part import Part, endpoint_not_found
 from app.db.raw_sql import execute, is_sqlite, json_list, sql_list
 from app.db.records import CAPTURE, SUMMARY, to_endpoint, to_target
 

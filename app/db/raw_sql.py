@@ -23,15 +23,14 @@ These files write SQL (a test compares):
 | `models.py` | indexes with conditions |
 | `postgres/database.py` | what each connection is set to |
 | `postgres/follow.py` | once a second: what other nodes did; a table that only PostgreSQL has |
-| `postgres/insert.py` | in each commit of captures: their bodies and deliveries |
 | `postgres/nodes.py` | tables that only PostgreSQL has |
-| `postgres/retention.py` | the server's clock, and the sizes of its tables |
 | `postgres/roles.py` | roles and their rights |
 | `postgres/schema.py` | functions, triggers and partitions |
 | `postgres/search.py` | texts of requests: a table for each group, which no model names; what a search asks of them |
 | `postgres/server_checks.py` | a database that is read without the store |
+| `postgres/store.py` | the server's clock, and the sizes of its tables |
 | `postgres/store_place.py` | locks of the server, and tables that only PostgreSQL has |
-| `postgres/writer.py` | in each commit: the lock, numbers, partitions |
+| `postgres/writer.py` | in each commit: the lock, numbers, partitions; bodies and deliveries of captures |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | many rows a statement, prepared once; numbers that each engine keeps in a place of its own |
 | `search/index/background_index.py` | background steps that read the search text of requests |

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from app.core.events import Event
 from app.core.model import Counts
 from app.core.providers import Identify
-from app.core.role import Role
+from app.core.team import Role
 from app.db.captures import Captures
 from app.db.deleting import Cleanup, IsDamage, Purging, StorageEviction
 from app.db.deliveries.deliveries import Deliveries

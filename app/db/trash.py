@@ -14,16 +14,14 @@ from operator import itemgetter
 
 from peewee import Database
 
-from app.core.deletion import Deletion, Mark
 from app.core.errors import HooklineError, NotAllowedError, StorageUnavailableError
 from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, RequestsRemoved
-from app.core.model import Endpoint
+from app.core.model import Deletion, Endpoint, Mark
 from app.core.record import Record
 from app.db.counts import Tally
 from app.db.deleting import Cleanup, delete_trashed
-from app.db.endpoint_directory import endpoint_not_found
 from app.db.models import CaptureModel, EndpointModel, TrashModel
-from app.db.part import BackgroundWorker, Part, Shared
+from app.db.part import BackgroundWorker, Part, Shared, endpoint_not_found
 from app.db.queries import all_endpoints, endpoint_of, marked_ids, newest_received_at, visible_sql
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, newest_seq, sql_list
 from app.db.writer_thread import AdaptiveBatch

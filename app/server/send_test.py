@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
-from app.core.node import ADDRESS_ADVICE, NOT_CAPTURING
+from app.core.team import ADDRESS_ADVICE, NOT_CAPTURING
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
 from app.server.refused import RefusedLog

@@ -17,10 +17,9 @@ from PySide6.QtWidgets import QApplication, QFrame, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
-from app.core.deletion import Deletion, Mark, MarkedIds
 from app.core.errors import HooklineError, NotAllowedError
 from app.core.events import DeletionPurged, DeletionUndone, Event, Subscriptions
-from app.core.model import Endpoint, StorageUse, WhenFull
+from app.core.model import Deletion, Endpoint, Mark, MarkedIds, StorageUse, WhenFull
 from app.core.sizes import exact_size
 from app.core.text import count_of, size_text
 from app.ui.commands.command import Command, CommandGroup

@@ -13,7 +13,7 @@ from app.core.errors import HooklineError
 from app.core.fields import fields_of
 from app.core.rules import FieldError
 from app.core.settings import store_error
-from app.core.store_choice import StoreChoice, where
+from app.core.team import StoreChoice, where
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.theme import metrics

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.core.deletion import Mark
 from app.core.events import Bus
-from app.core.model import Endpoint, SentTest
+from app.core.model import Endpoint, Mark, SentTest
 from app.core.providers import ProviderMark
-from app.core.role import NOT_ALLOWED, Role
 from app.core.settings import Settings
-from app.core.store_choice import StoreChoice
+from app.core.team import NOT_ALLOWED, Role, StoreChoice
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.restore import RestoreStaging

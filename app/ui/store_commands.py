@@ -14,9 +14,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.clock_problem import ClockProblem
 from app.core.events import RetentionWaiting
-from app.core.node import ADDRESS_ADVICE
 from app.core.settings import store_error
-from app.core.store_choice import StoreChoice, where
+from app.core.team import ADDRESS_ADVICE, StoreChoice, where
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of, menu_text
 from app.ui.messages import Message, MessageAction
 from app.ui.qt_events import QtEvents

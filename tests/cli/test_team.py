@@ -14,7 +14,7 @@ from app.cli.call import LocalCall
 from app.cli.commands.team import init_team
 from app.cli.errors import CliError
 from app.cli.output import Output
-from app.core.role import Role
+from app.core.team import Role
 from tests.cli.conftest import Run, services
 
 ROLES = {role: f"team_{role}" for role in Role}

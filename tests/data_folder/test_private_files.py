@@ -149,7 +149,7 @@ def test_on_a_full_disk_a_token_takes_the_room_of_the_reserve(tmp_path: Path, mo
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    monkeypatch.setattr("app.data_folder.reserve_file.free_bytes", lambda _: 0)
+    monkeypatch.setattr("app.data_folder.database_files.free_bytes", lambda _: 0)
     token = load_or_create_token(tmp_path)
     assert load_or_create_token(tmp_path) == token
     assert sorted(path.name for path in tmp_path.iterdir()) == ["api-token", "hookline.reserve"]

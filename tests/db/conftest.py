@@ -65,11 +65,11 @@ async def open_store(place: Place, events: list[Event], monkeypatch: pytest.Monk
 
             store: Any = await SqliteStore.open(place, publish, **options)
         else:
-            from app.db.postgres import retention
+            from app.db.postgres import store as postgres_store
             from app.db.postgres.store import Store as PostgresStore
 
             if "clock" in options:
-                monkeypatch.setattr(retention, "server_time", lambda _: options["clock"]())
+                monkeypatch.setattr(postgres_store, "server_time", lambda _: options["clock"]())
             store = await PostgresStore.open(place, publish, **options)
         opened.append(store)
         return store

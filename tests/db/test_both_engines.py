@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from app.core.model import Plan
-from app.db.postgres import retention
+from app.db.postgres import store as postgres_store
 from app.db.postgres.store import Store as PostgresStore
 from app.db.sqlite.store import Store as SqliteStore
 from tests import factories
@@ -32,7 +32,7 @@ SEED = int(os.environ.get("HOOKLINE_SEED", "1"))
 async def both(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Any]]:
     """Stores of both engines, with small indexes and the same clock."""
     make_small(monkeypatch)
-    monkeypatch.setattr(retention, "server_time", lambda _: NOW)
+    monkeypatch.setattr(postgres_store, "server_time", lambda _: NOW)
     with psycopg.connect(postgres_url) as connection:  # or the server would not use the indexes of so small tables
         connection.execute(f"ALTER DATABASE {connection.info.dbname} SET enable_seqscan TO off")
     stores: list[Any] = [await SqliteStore.open(tmp_path, lambda _: None, clock=lambda: NOW)]

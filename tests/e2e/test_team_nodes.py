@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.core.role import Role
+from app.core.team import Role
 from tests.e2e.forward_run import FaultyProcess, check, create_endpoint, deliveries, faulty_process, none_queued, order
 from tests.e2e.program import START_S, Program, api, hookline
 from tests.e2e.test_forwarding_faults import COUNT, ORDERED, PARALLEL, SEED, WAIT_S, senders, sending

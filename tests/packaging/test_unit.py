@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.cli.parser import parse
-from app.core.role import Role
+from app.core.team import Role
 from linux.share import UNIT, stage_unit
 from tests.e2e.program import hookline
 

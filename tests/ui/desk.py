@@ -17,7 +17,7 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers import ProviderMark
 from app.core.settings import Settings, check
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QDialog
 
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests
-from app.core.store_choice import StoreChoice
 from app.core.target import TargetDraft
+from app.core.team import StoreChoice
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog

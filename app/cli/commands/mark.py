@@ -11,7 +11,7 @@ from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, SLUG_HELP, each_id, request_id, slug_given
 from app.cli.output import add_yes, confirm_delete
-from app.core.deletion import Mark
+from app.core.model import Mark
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
 

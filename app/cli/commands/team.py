@@ -10,8 +10,8 @@ from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.output import when_text
 from app.cli.table import Column, print_table
-from app.core.role import Role
 from app.core.settings import STORE_VARIABLE, store_error
+from app.core.team import Role
 
 if TYPE_CHECKING:
     from hookline.records import Node

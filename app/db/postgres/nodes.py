@@ -21,9 +21,8 @@ from peewee import SQL, Database
 from app import __version__
 from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import DeletionUndone, Event, NodesChanged
-from app.core.node import Node, OtherNodes
 from app.core.record import Record
-from app.core.role import Role
+from app.core.team import Node, OtherNodes, Role
 from app.db.deliveries.deliveries import interrupt
 from app.db.part import Nodes
 from app.db.postgres.follow import Follower

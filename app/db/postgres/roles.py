@@ -14,7 +14,7 @@ from peewee import PeeweeException
 from psycopg import errors, sql
 
 from app.core.errors import NotAllowedError, StoreAddressError
-from app.core.role import NOT_ALLOWED, Role
+from app.core.team import NOT_ALLOWED, Role
 from app.db.postgres.database import SCHEMA, PostgresDatabase, cause_of, is_refused, refusal, shown
 from app.db.postgres.schema import MIGRATION_LOCK, check_server, check_tables, check_version, is_empty, prepare
 from app.db.raw_sql import raw

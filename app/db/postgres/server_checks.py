@@ -10,7 +10,7 @@ from peewee import Database, PeeweeException
 
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import StoreAddressError
-from app.core.role import Role, may_only_capture
+from app.core.team import Role, may_only_capture
 from app.core.text import count_of, size_text
 from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY, unfinished_copy

@@ -1,4 +1,5 @@
-"""The store of a team: builds its parts, opens them in order and closes them in reverse order."""
+"""The store of a team: builds its parts, opens them in order and closes them in reverse order. Its retention goes by
+the server's clock: those of the nodes differ."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
+from peewee import Database
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
@@ -22,20 +24,20 @@ from app.core.events import (
     PlanChanged,
     StorageTrouble,
 )
-from app.core.model import Endpoint
+from app.core.model import Endpoint, StorageSize
 from app.core.providers import Identify
-from app.core.role import Role
-from app.db.counts import RequestCounts
-from app.db.deleting import LIMITS, Cleanup
-from app.db.endpoint_directory import EndpointDirectory
-from app.db.part import Shared
-from app.db.postgres.database import PostgresDatabase, is_lost, shown, trouble
+from app.core.team import Role
+from app.db.counts import SIZE, RequestCounts
+from app.db.deleting import LIMITS, Cleanup, Purging, count_expired
+from app.db.part import EndpointDirectory, Shared
+from app.db.postgres.database import SCHEMA, PostgresDatabase, is_lost, shown, trouble
 from app.db.postgres.follow import NOTICES_S, SHARED_EVENTS, Changes, Follower, Listener, write_notice
 from app.db.postgres.nodes import Beat, TeamNodes
-from app.db.postgres.retention import Retention
 from app.db.postgres.roles import not_allowed
+from app.db.postgres.schema import drop_partition, emptied_partitions
 from app.db.postgres.search import MISSING, Index, Search, operators_of
 from app.db.postgres.writer import CLOSING_PATIENCE_S, Writer
+from app.db.raw_sql import execute
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
 from app.db.store import Store as AnyStore
@@ -252,3 +254,42 @@ class Store(AnyStore):
         self._request_counts.forget(endpoint.id)
         self.limits.forget(endpoint.id)
         self._publish(EndpointRemoved(endpoint=endpoint))
+
+
+_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_SIZE = """SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'"""
+
+
+def server_time(database: Database) -> int:
+    """In microseconds."""
+    return int(execute(database, _NOW).fetchone()[0])
+
+
+class Retention(Purging):
+    """`problem` stays None: no clock is doubted but a node's own, which retention does not ask."""
+
+    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
+        super().__init__(shared, cleanup, rows=256)
+
+    async def _purge(self) -> tuple[dict[int, int], int]:
+        """As in `Purging`, and drop the tables that are empty now."""
+        deleted = await self._purge_until(await self._readers.run(server_time))
+        await self._cleanup.run()
+        await self._drop_partitions()
+        return deleted, 0
+
+    async def size(self) -> StorageSize:
+        cutoffs = self._cutoffs(await self._readers.run(server_time))
+
+        def job(database: Database) -> StorageSize:
+            (size,) = execute(database, _SIZE, (SCHEMA,)).fetchone()
+            expired, free = count_expired(database, cutoffs, size=SIZE)
+            return StorageSize(file_bytes=size, free_bytes=free, expired=expired)
+
+        return await self._readers.run(job)
+
+    async def _drop_partitions(self) -> None:
+        """A table whose requests are all deleted makes each query longer, until it is dropped."""
+        for first in await self._readers.run(emptied_partitions, slow=True):
+            await self._writer.run(partial(drop_partition, first=first))

@@ -10,7 +10,7 @@ from peewee import PeeweeException, SchemaManager
 from psycopg import errors
 
 from app.core.errors import StoreCopyError
-from app.core.role import NOT_ALLOWED, Role
+from app.core.team import NOT_ALLOWED, Role
 from app.core.text import count_of
 from app.db.models import ALWAYS_FILLED, MODELS
 from app.db.postgres.database import PostgresDatabase, cause_of, refusal, shown, trouble

@@ -15,8 +15,7 @@ import peewee
 from peewee import SqliteDatabase
 
 from app.core.errors import DamagedDatabaseError, DataFolderError
-from app.data_folder.database_files import companions
-from app.data_folder.reserve_file import START_MIN_FREE
+from app.data_folder.database_files import START_MIN_FREE, companions
 from app.db.models import AccountModel
 from app.db.raw_sql import raw
 from app.db.sqlite.schema import MIGRATIONS, Migration, applied, migrate

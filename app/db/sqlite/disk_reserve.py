@@ -17,16 +17,16 @@ from pathlib import Path
 
 from app.core.sizes import KIB, MIB
 from app.core.text import size_text
-from app.data_folder.database_files import size_of
-from app.data_folder.reserve_file import (
-    FILE_MAX,
-    FILE_MIN,
-    FILE_NAME,
+from app.data_folder.database_files import (
+    RESERVE_MAX,
+    RESERVE_MIN,
+    RESERVE_NAME,
     disk_space,
     empty_file,
     fill_file,
     free_bytes,
     reserve_size,
+    size_of,
 )
 from app.db.sqlite.connection import AUTOCHECKPOINT, checkpoint
 from app.db.writer_thread import Add, Job
@@ -57,7 +57,7 @@ class DiskReserve:
     def __init__(self, path: Path, setting: Callable[[], int]) -> None:
         self._path, self._setting = path, setting
         self._log = path.with_name(path.name + "-wal")
-        self._file = path.with_name(FILE_NAME)
+        self._file = path.with_name(RESERVE_NAME)
         self._keeps_file = False
         self._page_size = 0
         self._measured = -MEASURE_S
@@ -122,7 +122,7 @@ class DiskReserve:
         """A write found the disk full: free what the log no longer needs, then the reserve's file. Returns whether a
         retry makes sense."""
         free = free_bytes(self._path.parent)
-        if free is None or free > FILE_MAX:
+        if free is None or free > RESERVE_MAX:
             return False  # the disk is not full: it is a limit or a quota
         self._refuse(COMMIT_COST)
         emptied = empty_file(self._file)
@@ -145,8 +145,8 @@ class DiskReserve:
         if usage is None or present is None:
             return
         total, free = usage
-        size = min(FILE_MAX, reserve_size(self._setting(), total), present + free - LEFT_FREE)
-        while size >= max(FILE_MIN, present + 1) and not fill_file(self._file, size):
+        size = min(RESERVE_MAX, reserve_size(self._setting(), total), present + free - LEFT_FREE)
+        while size >= max(RESERVE_MIN, present + 1) and not fill_file(self._file, size):
             size -= size // 8  # the file system needs some for itself
 
     def _allocate(self, cost: int) -> bool:
@@ -169,7 +169,7 @@ class DiskReserve:
     def _resume_at(self) -> int:
         """Bytes that must be available before captures are accepted again: somewhat more than was refused, or they
         would stop at once."""
-        return self._needed + self._needed // 4 + min(self._reserve // 4, FILE_MAX) if self.low else 0
+        return self._needed + self._needed // 4 + min(self._reserve // 4, RESERVE_MAX) if self.low else 0
 
     def _measure(self, connection: sqlite3.Connection) -> None:
         self._measured = time.monotonic()
@@ -203,7 +203,7 @@ class DiskReserve:
         return not self._keeps_file or (self._file_size() or 0) >= size or (fill and fill_file(self._file, size))
 
     def _file_target(self) -> int:
-        return min(FILE_MAX, self._reserve)
+        return min(RESERVE_MAX, self._reserve)
 
     def _file_size(self) -> int | None:
         return size_of(self._file)

@@ -23,8 +23,7 @@ from app.core.settings import Settings
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
 from app.db.counts import RequestCounts
-from app.db.endpoint_directory import EndpointDirectory
-from app.db.part import Nodes, Shared
+from app.db.part import EndpointDirectory, Nodes, Shared
 from app.db.queries import between, count_all
 from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers

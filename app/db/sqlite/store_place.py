@@ -17,12 +17,12 @@ from app.data_folder.database_files import (
     companions,
     remove_database,
     require_database,
+    reserve_size,
     size_of,
     size_on_disk,
 )
 from app.data_folder.folder_lock import FolderLock, lock_folder
 from app.data_folder.private_files import SETTINGS_NAME, load_settings
-from app.data_folder.reserve_file import reserve_size
 from app.db.counts import RESPONSES
 from app.db.raw_sql import raw
 from app.db.sqlite.connection import open_writer, quiet_uri, trouble

@@ -12,9 +12,8 @@ from aiohttp import web
 from msgspec.structs import astuple
 
 from app.core.clock import LATEST_US, parse_rfc3339
-from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
-from app.core.model import Endpoint, PageKey
+from app.core.model import Endpoint, Mark, PageKey
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
-from app.core.node import NOT_CAPTURING
+from app.core.team import NOT_CAPTURING
 from app.core.tunnel.program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
 from app.server.addresses import Addresses

@@ -15,10 +15,9 @@ from app.core.activity import DASH, local_time
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
-from app.core.deletion import MarkedIds
 from app.core.errors import HooklineError
 from app.core.links import link_to_request
-from app.core.model import Capture, DeliveryState, Endpoint, Summary
+from app.core.model import Capture, DeliveryState, Endpoint, MarkedIds, Summary
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands

@@ -11,7 +11,6 @@ from contextlib import aclosing
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Signal, Slot
 
-from app.core.deletion import MarkedIds
 from app.core.events import (
     Captured,
     EndpointRead,
@@ -21,7 +20,7 @@ from app.core.events import (
     RequestsUpdated,
     Subscriptions,
 )
-from app.core.model import Summary
+from app.core.model import MarkedIds, Summary
 from app.core.record import Record
 from app.core.search.query import Query
 from app.ui.requests.list.feed import RequestFeed

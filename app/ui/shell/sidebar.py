@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QSplitte
 from app.core.clock import now_us
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
-from app.core.store_choice import name_of
+from app.core.team import name_of
 from app.core.text import capturing_text, count_of
 from app.core.tunnel.tunnel import TunnelState
 from app.core.worst_state import State

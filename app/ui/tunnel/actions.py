@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
-from app.core.node import NOT_CAPTURING
+from app.core.team import NOT_CAPTURING
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.commands.command import Commands
 from app.ui.services import Services

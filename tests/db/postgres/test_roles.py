@@ -21,10 +21,9 @@ from app.core.events import (
     StorageTrouble,
 )
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
-from app.core.node import OtherNodes
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
-from app.core.role import Role
 from app.core.target import TargetDraft
+from app.core.team import OtherNodes, Role
 from app.db.postgres import nodes
 from app.db.postgres.roles import init
 from app.db.postgres.schema import PARTITION

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from app.core.errors import HooklineError
-from app.core.role import Role
 from app.core.settings import Settings
+from app.core.team import Role
 from app.data_folder.private_files import save_settings
 from app.db.counts import RESPONSES
 from app.db.postgres import database

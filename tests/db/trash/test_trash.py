@@ -11,11 +11,10 @@ from unittest.mock import AsyncMock
 import pytest
 from msgspec.structs import replace
 
-from app.core.deletion import Deletion, Mark
 from app.core.delivery import DeliveryFilter
 from app.core.errors import NotFoundError, PlanLimitError, StorageUnavailableError
 from app.core.events import DeletionPurged, DeletionUndone, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
-from app.core.model import Capture, Counts, Endpoint, Plan
+from app.core.model import Capture, Counts, Deletion, Endpoint, Mark, Plan
 from app.core.search.parse import parse
 from app.db import trash
 from app.db.readers import THREADS

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
 from app.core.errors import StoreAddressError
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import opened as opened_dialog

@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import Capture, Endpoint
-from app.core.role import Role
 from app.core.target import TargetDraft
+from app.core.team import Role
 from app.db.postgres.store import Store
 from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_dialog import EndpointDialog

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 
-from app.core.store_choice import name_of, where
+from app.core.team import name_of, where
 from app.ui.store_commands import KEPT, RECENT_KEY, RecentStore, RecentStores
 
 TEAM, SHOP = RecentStore("postgresql://ann@db.example.com/team"), RecentStore("service=shop", captures=True)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from app.core.store_choice import StoreChoice
+from app.core.team import StoreChoice
 from app.db.postgres.store import Store
 from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.settings.dialog import SettingsDialog

@@ -16,9 +16,8 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from app.core.deletion import Deletion, MarkedIds
 from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, StorageUnavailableError
-from app.core.model import Capture, Endpoint, Plan
+from app.core.model import Capture, Deletion, Endpoint, MarkedIds, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_requests
 from app.ui import deleting

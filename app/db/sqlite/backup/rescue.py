@@ -16,8 +16,7 @@ from typing import NamedTuple
 from peewee import SqliteDatabase
 
 from app.core.model import DeliveryState, Endpoint, Plan
-from app.data_folder.database_files import remove_database, sync_folder
-from app.data_folder.reserve_file import START_MIN_FREE
+from app.data_folder.database_files import START_MIN_FREE, remove_database, sync_folder
 from app.db.body_parts import keys_of
 from app.db.counts import RECOUNT
 from app.db.deliveries.delivery_results import SHOW_WORST

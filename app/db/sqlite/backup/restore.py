@@ -34,14 +34,15 @@ from app.core.text import size_text
 from app.data_folder.database_files import (
     FILE_NAME,
     INDEX_NAME,
+    START_MIN_FREE,
     companions,
     file_identity,
     remove_database,
+    reserve_size,
     size_of,
     sync_folder,
 )
 from app.data_folder.folder_lock import lock_folder
-from app.data_folder.reserve_file import START_MIN_FREE, reserve_size
 from app.db.models import CaptureModel, DeliveryModel, EndpointModel
 from app.db.sqlite.backup.backups import backup_errors, copy_database
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage

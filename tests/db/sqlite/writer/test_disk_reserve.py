@@ -16,8 +16,8 @@ from app.core.events import Event, StorageTrouble
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import GIB, MIB
 from app.core.target import TargetDraft
+from app.data_folder.database_files import RESERVE_NAME, reserve_size
 from app.data_folder.folder_lock import make_room_to_start
-from app.data_folder.reserve_file import FILE_NAME, reserve_size
 from app.db.sqlite import disk_reserve, retention
 from app.db.sqlite import writer as writer_module
 from app.db.sqlite.store import Store
@@ -119,7 +119,7 @@ async def test_a_disk_that_is_nearly_full_is_told_of_before_anybody_sends(
     assert str(reasons(events)[0]).startswith("The disk has ")
     disk.room = 10 * GIB
     await until(lambda: reasons(events)[1:] == [None])
-    assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
+    assert (tmp_path / RESERVE_NAME).stat().st_size == 16 * MIB
 
 
 async def test_a_group_of_large_bodies_never_eats_the_reserve(store: Store, endpoint: Endpoint, disk: Disk) -> None:
@@ -163,20 +163,20 @@ async def test_the_file_is_kept_once_the_program_stays_and_emptied_for_a_start(
     store: Store, endpoint: Endpoint, disk: Disk, tmp_path: Path
 ) -> None:
     await add(store, endpoint.id)
-    assert not (tmp_path / FILE_NAME).exists()
+    assert not (tmp_path / RESERVE_NAME).exists()
     store.keep_reserve()
-    await until((tmp_path / FILE_NAME).exists)
+    await until((tmp_path / RESERVE_NAME).exists)
     await add(store, endpoint.id)
-    assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
-    assert (tmp_path / FILE_NAME).stat().st_blocks * 512 >= 16 * MIB
+    assert (tmp_path / RESERVE_NAME).stat().st_size == 16 * MIB
+    assert (tmp_path / RESERVE_NAME).stat().st_blocks * 512 >= 16 * MIB
     make_room_to_start(tmp_path)
-    assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
+    assert (tmp_path / RESERVE_NAME).stat().st_size == 16 * MIB
     disk.room = 0
     make_room_to_start(tmp_path)
-    assert (tmp_path / FILE_NAME).stat().st_size == 0
+    assert (tmp_path / RESERVE_NAME).stat().st_size == 0
     disk.room = 30 * MIB
     await store.close()
-    assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
+    assert (tmp_path / RESERVE_NAME).stat().st_size == 16 * MIB
 
 
 async def test_a_start_without_room_or_file_deletes_the_search_index(disk: Disk, tmp_path: Path) -> None:
