@@ -7,6 +7,7 @@ meant for.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -91,8 +92,15 @@ def _declared(column: str) -> list[Any]:
     return [Check(f"{value} BETWEEN {low} AND {high}")]
 
 
+def _name(model: type[Model]) -> str:
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", model.__name__.removesuffix("Model")).lower()
+
+
 class StoreModel(Model):
-    """A table of the store."""
+    """A table of the store. The name of `TunnelUrlModel`'s is `tunnel_url`, where none is given."""
+
+    class Meta:
+        table_function = _name
 
 
 class MigrationModel(StoreModel):
@@ -101,9 +109,6 @@ class MigrationModel(StoreModel):
     name = TextField(primary_key=True)
     applied_at = IntegerField()
 
-    class Meta:
-        table_name = "migration"
-
 
 class AccountModel(StoreModel):
     """The one account of this data folder."""
@@ -111,9 +116,6 @@ class AccountModel(StoreModel):
     id = IntegerField(primary_key=True, constraints=[Check("id = 1")])
     plan = TextField(constraints=[Check("plan IN ('free', 'pro')")])
     instance_id = TextField(constraints=[Check("length(instance_id) >= 16")])
-
-    class Meta:
-        table_name = "account"
 
 
 class EndpointModel(StoreModel):
@@ -140,7 +142,6 @@ class EndpointModel(StoreModel):
     tags = TextField(constraints=[SQL("DEFAULT '[]'"), Check("json_valid(tags)")])
 
     class Meta:
-        table_name = "endpoint"
         constraints = (Check("removed = 0 OR trashed IS NOT NULL"),)
         indexes = (
             SQL("CREATE UNIQUE INDEX endpoint_slug ON endpoint (slug) WHERE removed = 0"),
@@ -158,9 +159,6 @@ class StorageUseModel(StoreModel):
 
     owner = IntegerField(primary_key=True)
     bytes = IntegerField()
-
-    class Meta:
-        table_name = "storage_use"
 
 
 class CaptureModel(StoreModel):
@@ -194,7 +192,6 @@ class CaptureModel(StoreModel):
     gist = TextField()
 
     class Meta:
-        table_name = "capture"
         # A partial index costs nothing for a capture that does not enter it: few are unidentified or incomplete, and
         # one is forwarded later.
         indexes = (
@@ -221,7 +218,6 @@ class TrashModel(StoreModel):
     deletion = IntegerField()
 
     class Meta:
-        table_name = "trash"
         primary_key = CompositeKey("endpoint_id", "last_seq")
         indexes = (SQL("CREATE INDEX trash_deletion ON trash (deletion, endpoint_id, last_seq)"),)
 
@@ -280,9 +276,6 @@ class LooseBodyModel(StoreModel):
     number = RowNumberField()
     dropped = _FlagField("dropped")
 
-    class Meta:
-        table_name = "loose_body"
-
 
 class TargetModel(StoreModel):
     """A target of an endpoint. `settings` is the rest of its `TargetDraft` as JSON, `failures` how many deliveries
@@ -301,7 +294,6 @@ class TargetModel(StoreModel):
     """How many deliveries to it were deleted before they were sent, and when the last was, see `unsent.py`."""
 
     class Meta:
-        table_name = "target"
         indexes = (SQL("CREATE INDEX target_endpoint ON target (endpoint_id, position)"),)
 
 
@@ -333,7 +325,6 @@ class DeliveryModel(StoreModel):
     interrupted = BooleanField(constraints=[SQL("DEFAULT 0")])
 
     class Meta:
-        table_name = "delivery"
         indexes = (
             SQL("CREATE INDEX delivery_capture ON delivery (capture_seq, seq)"),
             SQL(
@@ -365,9 +356,6 @@ class DeletedDeliveryModel(StoreModel):
     target = TextField()
     event = TextField(null=True)
     gist = TextField()
-
-    class Meta:
-        table_name = "deleted_delivery"
 
 
 class AttemptModel(StoreModel):
@@ -404,7 +392,6 @@ class AttemptModel(StoreModel):
     response_body = BlobField()
 
     class Meta:
-        table_name = "attempt"
         indexes = (
             SQL("CREATE UNIQUE INDEX attempt_delivery ON attempt (delivery_seq, number)"),
             # New attempts do not enter it, so it costs them nothing.
@@ -420,9 +407,6 @@ class ReplayModel(StoreModel):
     spec = TextField(constraints=[Check("json_valid(spec)")])
     progress = TextField(constraints=[Check("json_valid(progress)")])
 
-    class Meta:
-        table_name = "replay"
-
 
 class TunnelUrlModel(StoreModel):
     """A public URL that the tunnel had, see `core.tunnel.tunnel.TunnelUrl`."""
@@ -433,9 +417,6 @@ class TunnelUrlModel(StoreModel):
     since = IntegerField()
     until = IntegerField(null=True)
 
-    class Meta:
-        table_name = "tunnel_url"
-
 
 class TunnelCopyModel(StoreModel):
     """When the user last copied an endpoint's capture URL under a public URL (`base`) of the tunnel."""
@@ -445,7 +426,6 @@ class TunnelCopyModel(StoreModel):
     copied_at = IntegerField()
 
     class Meta:
-        table_name = "tunnel_copy"
         primary_key = CompositeKey("endpoint", "base")
 
 
@@ -463,9 +443,6 @@ class ClockModel(StoreModel):
     clock_at = IntegerField()
     ran_us = IntegerField()
 
-    class Meta:
-        table_name = "clock"
-
 
 class MisdatedModel(StoreModel):
     """Requests whose time of arrival is wrong: retention counts their days from `counted_from`.
@@ -478,9 +455,6 @@ class MisdatedModel(StoreModel):
     last_seq = IntegerField(null=True)
     counted_from = IntegerField(null=True)
 
-    class Meta:
-        table_name = "misdated"
-
 
 class UnfinishedCopyModel(StoreModel):
     """The store is a copy that is not finished: of the store `source`, which messages call `name`.
@@ -492,9 +466,6 @@ class UnfinishedCopyModel(StoreModel):
     name = TextField()
     used = TextField()
     reached = IntegerField()
-
-    class Meta:
-        table_name = "unfinished_copy"
 
 
 MODELS: tuple[type[StoreModel], ...] = (
