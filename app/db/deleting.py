@@ -143,19 +143,27 @@ def _delete_removed_endpoints(database: Database, limit: int) -> Deleted | None:
     return deleted
 
 
+SOON_S = 1.0
+
+
 class Cleanup(Part):
     """Deletes in the background what is hidden (requests of removed endpoints, bodies without a request). Works when
     woken; what a stop interrupts goes on with the next run of retention. `rows` and `parts` are the first steps'."""
 
-    def __init__(self, shared: Shared, *, rows: int, parts: int) -> None:
+    def __init__(self, shared: Shared, *, rows: int, parts: int, cleaned: Callable[[], None] = lambda: None) -> None:
+        """`cleaned` is called when that was done in the background."""
         super().__init__(shared)
         self._rows, self._parts = AdaptiveBatch(rows), AdaptiveBatch(parts, least=1)
-        self._lock = asyncio.Lock()
+        self._lock, self._cleaned = asyncio.Lock(), cleaned
+        self._timer: asyncio.TimerHandle | None = None
         self._worker = BackgroundWorker("hookline-cleanup", self._work)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
     def wake_soon(self) -> None:
-        self.wake()
+        """Endpoints that are removed within `SOON_S` are deleted together."""
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() < loop.time():
+            self._timer = loop.call_later(SOON_S, self.wake)
 
     async def run(self) -> None:
         """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
@@ -166,6 +174,7 @@ class Cleanup(Part):
 
     async def _work(self) -> None:
         await self.run()
+        self._cleaned()
 
 
 RETENTION, LIMITS = "retention", "storage limits"

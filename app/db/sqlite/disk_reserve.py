@@ -3,7 +3,7 @@
 Captures are refused while less than the reserve is free. That is not enough when other programs fill the disk: SQLite
 cannot delete anything without space for its log and the log's index, whose sizes change with every checkpoint, and
 which do not outlive a stop. So the data folder also contains a file whose only purpose is to occupy space
-(`reserve_file.py`).
+(`database_files.py`).
 """
 
 from __future__ import annotations

@@ -312,17 +312,14 @@ class Reclaim:
         self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
-    async def run(self) -> int:
-        """Shrink the files; returns the bytes freed. StorageUnavailableError when the store cannot write."""
-        freed = 0
+    async def run(self) -> None:
+        """Shrink the files; StorageUnavailableError when the store cannot write."""
         async with self._lock:
-            while step := await self._writer.between(_vacuum, self._pages, in_transaction=False):
-                freed += step
-                self.given_back += step
-            self._shrink_pending = self._shrink_pending or bool(freed)
+            while freed := await self._writer.between(_vacuum, self._pages, in_transaction=False):
+                self.given_back += freed
+                self._shrink_pending = True
             if self._shrink_pending:
                 self._shrink_pending = not await self._shrink()
-        return freed
 
     async def _run_soon(self) -> None:
         await asyncio.sleep(SOON_S)
@@ -347,22 +344,3 @@ def _vacuum(database: Database, pages: int) -> int:
     # execute() takes one step, which frees one page; executescript() goes on to the end
     raw(database).executescript(f"PRAGMA incremental_vacuum({pages})")
     return (before - _pragma(database, "page_count")) * _pragma(database, "page_size")
-
-
-class ReclaimingCleanup(Cleanup):
-    """Returns the space of what it deleted to the disk, in the background, too."""
-
-    def __init__(self, shared: Shared, reclaim: Reclaim) -> None:
-        super().__init__(shared, rows=64, parts=2)
-        self._reclaim = reclaim
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def wake_soon(self) -> None:
-        """Endpoints that are removed within `SOON_S` are deleted together."""
-        if self._timer is None or self._timer.when() < self._loop.time():
-            self._timer = self._loop.call_later(SOON_S, self.wake)
-
-    async def _work(self) -> None:
-        await self.run()
-        self._reclaim.wake()

@@ -23,6 +23,7 @@ from app.core.settings import Settings
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
 from app.db.counts import RequestCounts
+from app.db.deleting import Cleanup
 from app.db.part import EndpointDirectory, Nodes, Shared
 from app.db.queries import between, count_all
 from app.db.raw_sql import newest_seq, raw
@@ -32,7 +33,7 @@ from app.db.sqlite.backup.damage import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
 from app.db.sqlite.disk_reserve import DiskReserve
-from app.db.sqlite.retention import Reclaim, ReclaimingCleanup, Retention
+from app.db.sqlite.retention import Reclaim, Retention
 from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer import Writer
 from app.db.storage_limits import StorageLimits
@@ -105,7 +106,7 @@ class Store(AnyStore):
             clock,
         )
         self._reclaim = Reclaim(self._writer)
-        cleanup = ReclaimingCleanup(shared, self._reclaim)
+        cleanup = Cleanup(shared, rows=64, parts=2, cleaned=self._reclaim.wake)
         retention = Retention(shared, path, cleanup, self._reclaim, running_s=running_s)
         super().__init__(shared, Search(shared, self._index), cleanup, retention, identify, is_damage=is_damage)
 
