@@ -223,7 +223,7 @@ class Store(AnyStore):
     async def close(self) -> None:
         self.begin_shutdown()
         async with self._closing:
-            await self.backups.stop()
+            await self.backups.cancel()
             await self.retention.close()
             await self._reclaim.stop()
             await self.integrity.stop()

@@ -54,8 +54,7 @@ class Backups:
 
     async def start(self, path: Path, *, overwrite: bool = False) -> Backup:
         """Begin to write a backup to `path`; BackupError when it cannot be made there, or another one is running."""
-        if self._is_running():
-            assert self.latest is not None
+        if self.latest is not None and self.latest.state == "running":
             raise BackupError(f"A backup to {self.latest.path} is being written. Wait for it, or cancel it.")
         self._cancelling.clear()
         before, self.latest = self.latest, Backup(path=str(path))
@@ -69,7 +68,7 @@ class Backups:
         return self.latest
 
     async def cancel(self) -> Backup | None:
-        """End the running backup, if any, and delete what it wrote; returns the latest."""
+        """End the running backup, if any, and delete what it wrote; returns the latest. Twice is harmless."""
         self._cancelling.set()
         await self.wait()
         return self.latest
@@ -79,16 +78,9 @@ class Backups:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def stop(self) -> None:
-        """The same as `cancel`, at the end of the program. Twice is harmless."""
-        await self.cancel()
-
     def clean_up(self) -> None:
         """Remove what a killed backup left, on a thread that nobody waits for: its disk may not respond."""
         Thread(target=self._remove_unfinished, name="hookline-backup-cleanup", daemon=True).start()
-
-    def _is_running(self) -> bool:
-        return self.latest is not None and self.latest.state == "running"
 
     async def _run(self, path: Path, overwrite: bool) -> None:
         try:
