@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
+from itertools import dropwhile
 from threading import Event
 from typing import Any
 
@@ -32,6 +33,8 @@ from app.db.search.sql_filter import Sql, SqlFilter
 
 FEW = 2_000
 """Up to this many requests are read one by one; beyond that, the whole range is read."""
+MARKED_MAX = 20_000
+"""With more requests marked than that, the list is read instead: the next marked one is not far."""
 
 NEWEST = PageKey(received_at=2**63 - 1, id="~")
 """Before any place in a list."""
@@ -69,11 +72,13 @@ class ScanStep(Record, frozen=True):
     unexamined: int = 0
 
 
-LISTED = "SELECT * FROM capture WHERE seq IN numbers(?) OFFSET 0"
-"""For PostgreSQL, which would not always begin with the numbers unless they are selected by themselves (`OFFSET`)."""
+_LISTED = "SELECT * FROM capture WHERE seq IN numbers(?) OFFSET 0"
+"""PostgreSQL would not always begin with the numbers unless they are selected by themselves (`OFFSET`)."""
+_LISTED_IN_SQLITE = (
+    "SELECT capture.* FROM (SELECT value FROM numbers(?)) AS listed CROSS JOIN capture ON capture.seq = listed.value"
+)
 
-
-MarkedRow = tuple[int, str, int]
+ListedRow = tuple[int, str, int]
 """When a request was received, its id and its number."""
 KEPT_MAX = 10_000
 """Of so many requests PostgreSQL tells at once that they may match."""
@@ -82,56 +87,49 @@ MOST_AT_ONCE = 500
 
 
 class ListSection(Record, frozen=True):
-    """A part of the list, down to `floor` inclusive (None: to the end). `seqs` are the numbers of the only requests in
-    it that may match (None: any may). `table` is a select of the same, or of more, from the table `capture`."""
+    """A part of the list, down to `floor` inclusive (None: to the end). Any request of it may match, unless one of
+    these tells the only ones that may: their numbers `seqs`, their `rows`, newest first, or `table`, a select of them,
+    or of more, from the table `capture`."""
 
     floor: PageKey | None = None
     seqs: frozenset[int] | None = None
+    rows: list[ListedRow] | None = None
     table: Sql | None = None
 
 
-class Keys:
-    """Which requests of a section come next; `more`: there may be others after these."""
-
-    def __init__(self) -> None:
-        self.section: ListSection | None = None
-        self.rows: list[MarkedRow] = []
-        self.more = False
-
-
-class Scan(Record, frozen=True):
+class Scan:
     """A search of one endpoint's list, or of all (None), in steps that should take about `step_s`. A step that is
     running when it is `cancelled` ends soon. With `secret_headers`, requests are examined without their secrets."""
 
-    step_s: float
-    sql_filter: SqlFilter
-    endpoint_id: int | None
-    cancelled: Event
-    budget: UnpackBudget
-    keys: Keys
-    secret_headers: SecretHeaders | None = None
+    def __init__(
+        self, sql_filter: SqlFilter, endpoint_id: int | None, secret_headers: SecretHeaders | None, step_s: float
+    ) -> None:
+        self.sql_filter, self.endpoint_id = sql_filter, endpoint_id
+        self._secret_headers, self._step_s = secret_headers, step_s
+        self.cancelled, self._budget = Event(), UnpackBudget()
+        self._section: ListSection | None = None
+        self._rows: list[ListedRow] = []
+        """Of that section, those that come next, maybe not all."""
+        self._more = False
 
     def step(self, database: Database, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
         """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
-        end = time.perf_counter() + self.step_s
+        end = time.perf_counter() + self._step_s
         found: list[Summary] = []
         unexamined = 0
-        if section.seqs is not None and not is_sqlite(database):
-            section = ListSection(floor=section.floor, table=(LISTED, (json_list(section.seqs),)))
         with database.atomic():
-            if section.seqs is not None and len(section.seqs) <= FEW:
-                bottom = section.floor
-                candidates = self._rows_of(database, section, place)
-            elif section.table is not None:
-                keys, bottom = self._keys(database, section, place, min(rows, MOST_AT_ONCE))
-                candidates = self._rows_numbered(database, keys)
-            else:
+            by_range = _is_read_by_range(database, section)
+            if by_range:
                 bottom = self._bottom(database, section, place, rows)
                 candidates = self._rows_between(database, section, place, bottom)
+            else:
+                most = FEW if is_sqlite(database) else min(rows, MOST_AT_ONCE)
+                seqs, bottom = self._next_seqs(database, section, place, most)
+                candidates = self._rows_numbered(database, seqs)
             with closing(candidates):
                 for number, row in enumerate(candidates):
-                    if number == 0 and section.table is not None:  # whatever it took to find these, some are examined
-                        end = time.perf_counter() + self.step_s
+                    if number == 0 and not by_range:  # whatever it took to find these, some are examined
+                        end = time.perf_counter() + self._step_s
                     matches = self._matches(database, row)
                     if matches:
                         found.append(SUMMARY.record(row))
@@ -140,6 +138,21 @@ class Scan(Record, frozen=True):
                         reached = PageKey(received_at=row[_AT], id=row[_ID])
                         return ScanStep(found=found, reached=reached, unexamined=unexamined)
         return ScanStep(found=found, reached=bottom, unexamined=unexamined)
+
+    def marked_rows(self, database: Database, place: PageKey) -> list[ListedRow] | None:
+        """The requests older than `place` that may match by the marks they have, newest first; None when more than
+        `MARKED_MAX` have them."""
+        selects = self.sql_filter.sparse_selects
+        numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1}) AS part" for select in selects)
+        if execute(database, f"SELECT count(*) FROM ({numbers}) AS marked").fetchone()[0] > MARKED_MAX:
+            return None
+        where, values = self._where(database, place, None)
+        query = (
+            f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
+            f" WHERE {where} ORDER BY {self._order()}"
+        )
+        rows: list[ListedRow] = execute(database, query, values).fetchall()
+        return rows
 
     def count_between(self, database: Database, place: PageKey, bottom: PageKey | None) -> int:
         """How many requests are between two places, from the list's index alone."""
@@ -162,51 +175,41 @@ class Scan(Record, frozen=True):
         with closing(stream(database, query, (*self._column_values(), *values))) as rows:
             yield from rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
 
-    def _keys(
+    def _next_seqs(
         self, database: Database, section: ListSection, place: PageKey, most: int
     ) -> tuple[list[int], PageKey | None]:
-        """The numbers of the next requests in the section's table, `most` at most, and how far down they reach. More
+        """The numbers of the section's next requests that may match, `most` at most, and how far down they reach. More
         are looked up at once and kept for the next steps."""
-        kept = self.keys
-        kept.rows = [row for row in kept.rows if self._is_below(row, place)] if kept.section is section else []
-        if not kept.rows and (kept.section is not section or kept.more):
-            (text, given), (where, values) = (
-                section.table or ("SELECT * FROM capture", ()),
-                self._where(database, place, section.floor),
-            )
-            query = (
-                f"SELECT received_at, id, seq FROM ({text}) AS capture WHERE {where} ORDER BY {self._order()} LIMIT ?"
-            )
-            kept.rows = execute(database, query, (*given, *values, KEPT_MAX)).fetchall()
-            kept.section, kept.more = section, len(kept.rows) == KEPT_MAX
-        part = kept.rows[:most]
-        at_end = len(part) == len(kept.rows) and not kept.more
+        if self._section is not section:
+            self._section, self._rows, self._more = section, section.rows or [], section.rows is None
+        self._rows = list(dropwhile(lambda row: not self._is_below(row, place), self._rows))
+        if not self._rows and self._more:
+            listed = _LISTED_IN_SQLITE if is_sqlite(database) else _LISTED
+            text, given = section.table or (listed, (json_list(section.seqs or ()),))
+            where, values = self._where(database, place, section.floor)
+            query = f"SELECT received_at, id, seq FROM ({text}) AS capture WHERE {where} ORDER BY {self._order()}"
+            most_kept = f" LIMIT {KEPT_MAX}" if section.table else ""
+            self._rows = execute(database, query + most_kept, (*given, *values)).fetchall()
+            self._more = section.table is not None and len(self._rows) == KEPT_MAX
+        part = self._rows[:most]
+        at_end = len(part) == len(self._rows) and not self._more
         bottom = section.floor if at_end else PageKey(received_at=part[-1][0], id=part[-1][1])
         return [seq for _, _, seq in part], bottom
 
-    def _is_below(self, row: MarkedRow, place: PageKey) -> bool:
+    def _is_below(self, row: ListedRow, place: PageKey) -> bool:
         return row[1] < place.id if self.endpoint_id is None else row[:2] < (place.received_at, place.id)
 
     def _rows_numbered(self, database: Database, seqs: Sequence[int]) -> Rows:
-        """The rows with these numbers, newest first."""
-        query = f"SELECT {self._columns(f'({LISTED}) AS capture')} ORDER BY {self._order()}"
-        with closing(stream(database, query, (*self._column_values(), json_list(seqs)))) as rows:
+        """The rows with these numbers, newest first, that may match now. SQLite would sort them with their bodies."""
+        condition, values = self._condition(database)
+        if is_sqlite(database):
+            query = f"SELECT {self._columns()} WHERE capture.seq = ? AND {condition}"
+            for seq in seqs:
+                yield from execute(database, query, (*self._column_values(), seq, *values))
+            return
+        query = f"SELECT {self._columns(f'({_LISTED}) AS capture')} WHERE {condition} ORDER BY {self._order()}"
+        with closing(stream(database, query, (*self._column_values(), json_list(seqs), *values))) as rows:
             yield from rows
-
-    def _rows_of(self, database: Database, section: ListSection, place: PageKey) -> Rows:
-        """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
-        where, values = self._where(database, place, section.floor)
-        # json_each has an `id` of its own, which would make that of `capture` ambiguous
-        candidates = "(SELECT value FROM json_each(?)) AS listed"
-        keys = execute(
-            database,
-            f"SELECT capture.seq FROM {candidates} CROSS JOIN capture ON capture.seq = listed.value"
-            f" WHERE {where} ORDER BY {self._order()}",
-            (json_list(section.seqs or ()), *values),
-        ).fetchall()
-        query = f"SELECT {self._columns()} WHERE capture.seq = ?"
-        for (seq,) in keys:
-            yield from execute(database, query, (*self._column_values(), seq))
 
     def _columns(self, table: str = "capture") -> str:
         if self.sql_filter.exact:
@@ -223,39 +226,32 @@ class Scan(Record, frozen=True):
             return True
         headers, source, data, *results = row[SUMMARY.width :]
         columns = {place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)}
-        candidate: Candidate
-        if self.secret_headers is None:
-            candidate = Candidate(
-                target=row[_TARGET],
-                content_type=row[_TYPE],
-                source=source,
-                headers=headers,
-                data=data,
-                column_results=columns,
-                read=partial(_part, database, row[_SEQ]),
-                cancelled=self.cancelled.is_set,
-                budget=self.budget,
-            )
+        given = {
+            "target": row[_TARGET],
+            "content_type": row[_TYPE],
+            "source": source,
+            "headers": headers,
+            "data": data,
+            "column_results": columns,
+        }
+        if self._secret_headers is None:
+            read = partial(_part, database, row[_SEQ])
+            candidate = Candidate(**given, read=read, cancelled=self.cancelled.is_set, budget=self._budget)
         else:
             from app.db.search.redacted import RedactedCandidate  # start-up time: a tenth of it, with all that redacts
 
-            candidate = RedactedCandidate(
-                target=row[_TARGET],
-                event=row[_EVENT],
-                secret_header=self.secret_headers.get(row[_ENDPOINT], ""),
-                content_type=row[_TYPE],
-                source=source,
-                headers=headers,
-                data=data,
-                column_results=columns,
-            )
+            secret_header = self._secret_headers.get(row[_ENDPOINT], "")
+            candidate = RedactedCandidate(**given, event=row[_EVENT], secret_header=secret_header)
         return meets_all(candidate, self.sql_filter.terms)
 
+    def _condition(self, database: Database) -> Sql:
+        """What the columns of each match meet."""
+        condition, values = self.sql_filter.where
+        return f"({condition})" + (f" AND {visible_sql()}" if any_trashed(database) else ""), values
+
     def _where(self, database: Database, place: PageKey, bottom: PageKey | None) -> Sql:
-        between, values = self._between(place, bottom)
-        condition, more = self.sql_filter.where
-        visible = f" AND {visible_sql()}" if any_trashed(database) else ""
-        return f"{between} AND ({condition}){visible}", (*values, *more)
+        (between, values), (condition, more) = self._between(place, bottom), self._condition(database)
+        return f"{between} AND {condition}", (*values, *more)
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
         """Older than `place`, down to `bottom` inclusive."""
@@ -284,49 +280,17 @@ class Scan(Record, frozen=True):
         return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
 
 
+def _is_read_by_range(database: Database, section: ListSection) -> bool:
+    """Rather than by the requests that may match, one by one."""
+    if section.seqs is not None:
+        return is_sqlite(database) and len(section.seqs) > FEW
+    return section.rows is None and section.table is None
+
+
 def _part(database: Database, seq: int, number: int) -> bytes:
     """A part of a body, empty after the last."""
     (body_key,) = execute(database, "SELECT body_key FROM capture WHERE seq = ?", (seq,)).fetchone()
     return body_parts.read(database, seq, body_key, number * PART_SIZE, (number + 1) * PART_SIZE)
-
-
-MARKED_MAX = 20_000
-"""With more requests marked than that, the list is read instead: the next marked one is not far."""
-FIRST_PART = 200
-"""The first part is smaller, since it is often enough."""
-
-
-def marked_rows(database: Database, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
-    """The selected requests older than `place`, newest first; None when more than `MARKED_MAX` are selected."""
-    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1}) AS part" for select in selects)
-    query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
-    rows: list[MarkedRow] = execute(database, query).fetchall()
-    if len(rows) > MARKED_MAX:
-        return None
-    return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
-
-
-def split(section: ListSection, rows: Sequence[MarkedRow]) -> Iterator[ListSection]:
-    """The section in parts of at most `FEW` requests, only those in `rows`, which start no later than the section
-    does."""
-    floor, seqs = section.floor, section.seqs
-    inside = [
-        row
-        for row in rows
-        if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
-    ]
-    size = min(FIRST_PART, FEW)
-    while len(inside) > size:
-        part, inside, size = inside[:size], inside[size:], FEW
-        last = PageKey(received_at=part[-1][0], id=part[-1][1])
-        yield ListSection(floor=last, seqs=frozenset(seq for _, _, seq in part))
-    yield ListSection(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
-
-
-def rows_after(section: ListSection, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
-    """The rows that come after the section."""
-    floor = section.floor
-    return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]
 
 
 VALUES_MAX = 10_000

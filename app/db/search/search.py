@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from functools import partial
-from threading import Event
 
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
@@ -14,9 +13,8 @@ from app.core.search.query import Filter, JsonTest, Leaf, Query, Term, flatten
 from app.db.part import Part
 from app.db.queries import numbers_of
 from app.db.readers import Readers
-from app.db.search.candidate import UnpackBudget
 from app.db.search.index.terms import folded
-from app.db.search.scan import NEWEST, Keys, ListSection, MarkedRow, Scan, marked_rows, place_before, rows_after, split
+from app.db.search.scan import NEWEST, ListedRow, ListSection, Scan, place_before
 from app.db.search.sql_filter import to_sql_filter
 
 STEP_S = 0.02
@@ -58,7 +56,8 @@ class Search(Part):
             async for section in self._sections(scan, narrowing, place):
                 if section.floor is not None and _key(section.floor) >= _key(place):
                     continue  # scanned already, along with requests received after the clock was set back
-                at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
+                nothing = section.rows == [] or section.seqs == frozenset()
+                at = section.floor if nothing else place
                 while at is not None and at != section.floor:
                     if left <= 0 or at.received_at < scan.sql_filter.since:
                         return
@@ -100,10 +99,9 @@ class Search(Part):
     async def _sections(self, scan: Scan, narrowing: Sequence[Term], place: PageKey) -> AsyncIterator[ListSection]:
         """The list in sections, newest first, to where nothing more can be found. `narrowing` are the terms that the
         index is asked about."""
-        rows: list[MarkedRow] | None = None
+        rows: list[ListedRow] | None = None
         if scan.sql_filter.sparse_selects:
-            job = partial(marked_rows, selects=scan.sql_filter.sparse_selects, place=place)
-            rows = await self._readers.run(job, slow=True)
+            rows = await self._readers.run(partial(scan.marked_rows, place=place), slow=True)
         if rows == []:
             return
         if rows is not None:
@@ -112,9 +110,11 @@ class Search(Part):
             if rows is None:
                 yield section
                 continue
-            for part in split(section, rows):
-                yield part
-            rows = rows_after(section, rows)
+            floor, seqs = section.floor, section.seqs
+            above = len(rows) if floor is None else sum(row[:2] >= (floor.received_at, floor.id) for row in rows)
+            inside = [row for row in rows[:above] if seqs is None or row[2] in seqs]
+            yield ListSection(floor=floor, rows=inside)
+            rows = rows[above:]
             if not rows:
                 return
 
@@ -126,15 +126,8 @@ class Search(Part):
         raise NotImplementedError
 
     def _scan(self, query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
-        return Scan(
-            step_s=self.step_s,
-            sql_filter=to_sql_filter(query, now_us(), self._tagged, without_secrets=secret_headers is not None),
-            endpoint_id=endpoint_id,
-            cancelled=Event(),
-            budget=UnpackBudget(),
-            keys=Keys(),
-            secret_headers=secret_headers,
-        )
+        sql_filter = to_sql_filter(query, now_us(), self._tagged, without_secrets=secret_headers is not None)
+        return Scan(sql_filter, endpoint_id, secret_headers, self.step_s)
 
     def _tagged(self, tag: str) -> list[int]:
         """The endpoints with this tag."""
