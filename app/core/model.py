@@ -278,7 +278,7 @@ class CaptureWithBody(Record, frozen=True):
     damaged: bool | None
 
 
-class PageKey(Record, frozen=True):
+class PageKey(Record, frozen=True, order=True):
     """A position in a list of captures, newest first: the row with this time and id."""
 
     received_at: int

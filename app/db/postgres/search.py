@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -44,8 +44,9 @@ from app.db.search.index.index_query import IndexQuery
 from app.db.search.index.planner import to_index_query
 from app.db.search.index.terms import ColumnValues
 from app.db.search.index.trigrams import INDEXED, combined_text
-from app.db.search.scan import ListSection, place_before
+from app.db.search.scan import ListSection
 from app.db.search.search import Search as AnySearch
+from app.db.search.search import zones
 from app.db.search.sql_filter import TRUE, Sql
 
 log = logging.getLogger(__name__)
@@ -287,14 +288,14 @@ class Search(AnySearch):
         if endpoint_id is not None and self._request_counts.of(endpoint_id).total <= FEW_OF_ENDPOINT:
             yield ListSection(table=_each(to_sql(query, Facts())))
             return
-        parts = [part for part in zones(groups) if part[0] is None or place.received_at >= part[0]]
+        parts = list(zones([(group.oldest, group.newest, group) for group in groups], place))
         together = 1
         while parts:
             some, parts = parts[:together], parts[together:]
             floor, begin = some[-1][0], time.perf_counter()
             inside = {group.first: group for _, groups in some for group in groups}
             table = _in_groups(list(inside.values()), query)
-            yield ListSection(floor=None if floor is None else place_before(floor), table=table)
+            yield ListSection(floor=floor, table=table)
             quick = time.perf_counter() - begin < self.step_s
             together = min(together * 2, MOST_TOGETHER) if quick else 1
 
@@ -323,18 +324,6 @@ def read_groups(database: Database, query: IndexQuery) -> list[Group]:
             end = (number + 1) * GROUP
             found.append(Group(first=first, end=end, oldest=oldest, newest=newest, facts=None))
     return found
-
-
-def zones(groups: Sequence[Group]) -> Iterator[tuple[int | None, list[Group]]]:
-    """The list in parts, newest first: the time where each part ends, and which groups lie in it. The last has none:
-    it goes to the end of the list."""
-    falling = sorted(groups, key=lambda group: group.newest, reverse=True)
-    inside: list[Group] = []
-    for at, group in enumerate(falling):
-        inside = [*(one for one in inside if one.oldest <= group.newest), group]
-        floor = None if at == len(falling) - 1 else falling[at + 1].newest + 1
-        if floor is None or floor <= group.newest:
-            yield floor, inside
 
 
 def _in_groups(groups: Sequence[Group], query: IndexQuery) -> Sql:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
 
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
@@ -16,6 +17,8 @@ from app.db.readers import Readers
 from app.db.search.index.terms import folded
 from app.db.search.scan import NEWEST, ListedRow, ListSection, Scan, place_before
 from app.db.search.sql_filter import to_sql_filter
+
+G = TypeVar("G")
 
 STEP_S = 0.02
 """About how long a step should take."""
@@ -49,12 +52,12 @@ class Search(Part):
             return  # a reader would pass each of those that are deleted
         scan = self._scan(query, endpoint_id, secret_headers)
         narrowing = query.terms if secret_headers is None else _indexed_terms(query)
-        place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
+        place = min(before or NEWEST, place_before(scan.sql_filter.before))
         progress = ScanProgress(self._readers, scan, place_before(scan.sql_filter.before), searched)
         try:
             rows, left = FIRST_ROWS, limit
             async for section in self._sections(scan, narrowing, place):
-                if section.floor is not None and _key(section.floor) >= _key(place):
+                if section.floor is not None and section.floor >= place:
                     continue  # scanned already, along with requests received after the clock was set back
                 nothing = section.rows == [] or section.seqs == frozenset()
                 at = section.floor if nothing else place
@@ -135,8 +138,18 @@ class Search(Part):
         return [one.id for one in self._directory.all() if name in map(folded, one.tags)]
 
 
-def _key(place: PageKey) -> tuple[int, str]:
-    return place.received_at, place.id
+def zones(groups: Iterable[tuple[int, int, G]], place: PageKey) -> Iterator[tuple[PageKey | None, list[G]]]:
+    """The list below `place` in parts, newest first: where each part ends, and which groups of requests lie in it. The
+    last has no end: it goes to the end of the list. Groups are given with when their oldest and newest requests were
+    received; those whose times overlap, as after a clock was set back, lie in several parts."""
+    falling = sorted(groups, key=lambda group: group[1], reverse=True)
+    inside: list[tuple[int, int, G]] = []
+    for at, group in enumerate(falling, 1):
+        newest = group[1]
+        inside = [*(one for one in inside if one[0] <= newest), group]
+        floor = falling[at][1] + 1 if at < len(falling) else None
+        if floor is None or floor <= min(newest, place.received_at):
+            yield None if floor is None else place_before(floor), [one for _, _, one in inside]
 
 
 def _next_rows(rows: int, step_s: float, seconds: float) -> int:

@@ -40,6 +40,7 @@ from app.db.search.index.terms import ColumnValues, key_of, terms_of
 from app.db.search.index.trigrams import INDEXED, TRIGRAM_TABLE, TrigramSample, indexed_text
 from app.db.search.scan import ListSection, place_before
 from app.db.search.search import Search as AnySearch
+from app.db.search.search import zones
 from app.db.sqlite.connection import is_out_of_space
 
 log = logging.getLogger(__name__)
@@ -336,15 +337,15 @@ class Search(AnySearch):
             return
         if oldest is not None and place.received_at >= oldest:
             yield ListSection(floor=place_before(oldest))
-        zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
-        while zones:
-            found = await self._index.find(index_query, [numbers for _, numbers in zones])
+        parts = list(zones([(*span, number) for number, span in contents.spans.items()], place))
+        while parts:
+            found = await self._index.find(index_query, [numbers for _, numbers in parts])
             if found is None:
                 yield ListSection()
                 return
-            for (floor, _), seqs in zip(zones, found, strict=False):
-                yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
-            zones = zones[len(found) :]
+            for (floor, _), seqs in zip(parts, found, strict=False):
+                yield ListSection(floor=floor, seqs=frozenset(seqs))
+            parts = parts[len(found) :]
 
 
 def _oldest_above(database: Database, upto: int) -> tuple[int, int | None]:
@@ -353,17 +354,3 @@ def _oldest_above(database: Database, upto: int) -> tuple[int, int | None]:
     statement = "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)"
     count, oldest = raw(database).execute(statement, (upto, UNINDEXED_MAX)).fetchone()
     return count, oldest
-
-
-def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:
-    """Groups of requests as parts of the list, newest first: where each part ends, and which groups lie in it.
-
-    Groups whose times overlap, as after a clock was set back, share a part. The last part goes to the end of the list.
-    """
-    zones: list[tuple[int, list[int]]] = []
-    for number, (oldest, newest) in sorted(spans.items(), key=lambda item: item[1][1], reverse=True):
-        if zones and zones[-1][0] <= newest:
-            zones[-1] = (min(zones[-1][0], oldest), [*zones[-1][1], number])
-        else:
-            zones.append((oldest, [number]))
-    return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]

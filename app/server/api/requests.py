@@ -227,7 +227,7 @@ async def described(services: ApiServices, items: Sequence[S], secret_headers: S
 def _earlier(request: web.Request) -> PageKey | None:
     """Where the page begins: at the cursor or at `before`, whichever is further down."""
     places = [place for place in (cursor_of(request, PageKey), BEFORE.of(request)) if place is not None]
-    return min(places, key=lambda place: (place.received_at, place.id), default=None)
+    return min(places, default=None)
 
 
 async def _matching_of(

@@ -11,9 +11,8 @@ import pytest
 
 from app.core.model import Endpoint
 from app.db.postgres.database import PostgresDatabase
-from app.db.postgres.group_filter import Facts
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
-from app.db.postgres.search import MISSING, Group, zones
+from app.db.postgres.search import MISSING
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from app.db.search.index import background_index
@@ -145,22 +144,3 @@ async def test_without_the_extension_searches_work_and_the_store_says_so(
     with psycopg.connect(postgres_url) as connection:
         connection.execute("DROP OWNED BY plain")
         connection.execute("DROP ROLE plain")
-
-
-def group(first: int, oldest: int, newest: int) -> Group:
-    return Group(first=first, end=first + 10, oldest=oldest, newest=newest, facts=Facts())
-
-
-def test_groups_whose_times_overlap_are_asked_together() -> None:
-    first, second, third, odd = group(0, 0, 20), group(10, 15, 30), group(20, 31, 40), group(30, 5, 35)
-    assert list(zones([first, second, third])) == [
-        (31, [third]),
-        (21, [second]),
-        (None, [second, first]),
-    ]
-    assert [(floor, inside) for floor, inside in zones([first, second, third, odd])] == [
-        (36, [third]),
-        (31, [third, odd]),
-        (21, [odd, second]),
-        (None, [odd, second, first]),
-    ]

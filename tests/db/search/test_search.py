@@ -16,7 +16,8 @@ import pytest
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.search.parse import parse
-from app.db.search.scan import Scan, ScanStep
+from app.db.search.scan import NEWEST, Scan, ScanStep, place_before
+from app.db.search.search import zones
 from app.db.search.sql_filter import to_sql_filter
 from app.db.store import Store
 from tests import factories
@@ -406,3 +407,23 @@ async def test_a_tag_finds_the_requests_of_its_endpoints(store: Store) -> None:
     await store.endpoints.update(other.id, draft)
     assert await names(store, "tag:shop") == "ab"
     assert await names(store, "tag:shopping") == ""
+
+
+def test_groups_whose_times_overlap_are_asked_together() -> None:
+    first, second, third, odd = (0, 20, "first"), (15, 30, "second"), (31, 40, "third"), (5, 35, "odd")
+    assert list(zones([first, second, third], NEWEST)) == [
+        (place_before(31), ["third"]),
+        (place_before(21), ["second"]),
+        (None, ["second", "first"]),
+    ]
+    assert list(zones([first, second, third, odd], NEWEST)) == [
+        (place_before(36), ["third"]),
+        (place_before(31), ["third", "odd"]),
+        (place_before(21), ["odd", "second"]),
+        (None, ["odd", "second", "first"]),
+    ]
+    below = PageKey(received_at=30, id="~")
+    assert [groups for _, groups in zones([first, second, third, odd], below)] == [
+        ["odd", "second"],
+        ["odd", "second", "first"],
+    ]
