@@ -14,7 +14,7 @@ from app.core.model import PageKey, Summary
 from app.core.search.parse import parse
 from app.db.postgres.search import GROUP
 from app.db.raw_sql import execute
-from app.db.search.index.background_index import BATCH, MOST_WAITING
+from app.db.search.background_index import BATCH, MOST_WAITING
 from benchmarks.large_store import Place, open_store
 from benchmarks.lines import Line
 from benchmarks.programs import BenchError

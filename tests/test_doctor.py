@@ -17,9 +17,9 @@ from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, findings, ok
 from app.core.errors import HooklineError
 from app.data_folder.folder_lock import lock_folder
-from app.db.search.index.group import IndexEntry
 from app.db.sqlite.backup import database_checks
 from app.db.sqlite.search import IndexFile
+from app.db.sqlite.search_group import IndexEntry
 from app.db.sqlite.store import Store
 from app.doctor import checks, examine
 from tests import damage, factories

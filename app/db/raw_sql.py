@@ -33,9 +33,7 @@ These files write SQL (a test compares):
 | `postgres/writer.py` | in each commit: the lock, numbers, partitions; bodies and deliveries of captures |
 | `queries.py` | one request for each call that waits; counts from one index (`INDEXED BY`); fixed joins |
 | `raw_sql.py` | many rows a statement, prepared once; numbers that each engine keeps in a place of its own |
-| `search/index/background_index.py` | background steps that read the search text of requests |
-| `search/index/group.py` | full-text tables, and others for each group of requests: no models |
-| `search/index/trigrams.py` | full-text tables |
+| `search/background_index.py` | background steps that read the search text of requests |
 | `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/sql_filter.py` | the same |
@@ -49,6 +47,7 @@ These files write SQL (a test compares):
 | `sqlite/retention.py` | pragmas; joins in a fixed order: purges, and each endpoint's newest requests |
 | `sqlite/schema.py` | triggers; the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |
+| `sqlite/search_group.py` | full-text tables, and others for each group of requests: no models |
 | `sqlite/writer.py` | the captures themselves; pragmas, and transactions that begin by taking the lock |
 | `store_copy.py` | any table's rows, by COPY where there is that, and bodies as they are read |
 | `trash.py` | any number of IDs and of spans in one statement |

@@ -24,7 +24,7 @@ from app.db.trash import Trash
 from app.db.writer_thread import WriterThread
 
 if TYPE_CHECKING:
-    from app.db.search.index.background_index import BackgroundIndex
+    from app.db.search.background_index import BackgroundIndex
     from app.db.sqlite.backup.backups import Backups
     from app.db.sqlite.backup.damage import IntegrityCheck
 

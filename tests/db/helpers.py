@@ -18,9 +18,9 @@ from app.core.record import Headers
 from app.db.models import KEYS_PER_BODY, encode_headers
 from app.db.part import BackgroundWorker
 from app.db.search.candidate import Candidate
-from app.db.search.index.group import IndexEntry
-from app.db.search.index.terms import ColumnValues
+from app.db.search.index_terms import ColumnValues
 from app.db.sqlite.search import entry as index_entry
+from app.db.sqlite.search_group import IndexEntry
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.stored import store_request

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from app.core.record import Headers, Record
 from app.db.raw_sql import json_list
-from app.db.search.index.group import SIZE, all_have_one_of, fits, terms_at
-from app.db.search.index.index_query import (
+from app.db.search.index_query import (
+    SIZE,
     AllOf,
     AnyOf,
     HasTerm,
@@ -29,12 +29,14 @@ from app.db.search.index.index_query import (
     JsonPath,
     Number,
     OfTerms,
-    Steps,
     Substring,
     TermContaining,
     Without,
+    all_have_one_of,
+    fits,
+    terms_at,
 )
-from app.db.search.index.terms import EVERY, ColumnValues, JsonLeaves, is_single, key_of, path_of, terms_of
+from app.db.search.index_terms import EVERY, ColumnValues, JsonLeaves, Steps, is_single, key_of, path_of, terms_of
 from app.db.search.sql_filter import TRUE, Sql, join
 
 FALSE: Sql = ("false", ())

@@ -38,12 +38,10 @@ from app.db.postgres.group_filter import (
 )
 from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.raw_sql import execute, json_list, raw
+from app.db.search.background_index import BackgroundIndex, json_leaves, read_batch
 from app.db.search.candidate import Candidate
-from app.db.search.index.background_index import BackgroundIndex, json_leaves, read_batch
-from app.db.search.index.index_query import IndexQuery
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.terms import ColumnValues
-from app.db.search.index.trigrams import INDEXED, combined_text
+from app.db.search.index_query import IndexQuery, to_index_query
+from app.db.search.index_terms import INDEXED, ColumnValues, combined_text
 from app.db.search.scan import ListSection
 from app.db.search.search import Search as AnySearch
 from app.db.search.search import zones

@@ -14,7 +14,7 @@ from app.core.search.query import Filter, JsonTest, Leaf, Query, Term, flatten
 from app.db.part import Part
 from app.db.queries import numbers_of
 from app.db.readers import Readers
-from app.db.search.index.terms import folded
+from app.db.search.index_terms import folded
 from app.db.search.scan import NEWEST, ListedRow, ListSection, Scan, place_before
 from app.db.search.sql_filter import to_sql_filter
 

@@ -11,7 +11,7 @@ from app.core.record import Record
 from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint, flatten
 from app.db.models import DELIVERY_CODE
 from app.db.raw_sql import json_list
-from app.db.search.index.terms import folded
+from app.db.search.index_terms import folded
 
 Values = tuple[Any, ...]
 Sql = tuple[str, Values]

@@ -31,17 +31,24 @@ from app.data_folder.database_files import remove_database
 from app.db.part import Shared
 from app.db.raw_sql import raw
 from app.db.readers import Readers
+from app.db.search.background_index import BackgroundIndex, json_leaves, read_batch
 from app.db.search.candidate import Candidate
-from app.db.search.index.background_index import BackgroundIndex, json_leaves, read_batch
-from app.db.search.index.group import SIZE, IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
-from app.db.search.index.index_query import IndexQuery
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.terms import ColumnValues, key_of, terms_of
-from app.db.search.index.trigrams import INDEXED, TRIGRAM_TABLE, TrigramSample, indexed_text
+from app.db.search.index_query import SIZE, IndexQuery, to_index_query
+from app.db.search.index_terms import INDEXED, ColumnValues, key_of, terms_of
 from app.db.search.scan import ListSection, place_before
 from app.db.search.search import Search as AnySearch
 from app.db.search.search import zones
 from app.db.sqlite.connection import is_out_of_space
+from app.db.sqlite.search_group import (
+    TRIGRAM_TABLE,
+    IndexEntry,
+    IndexGroup,
+    TrigramSample,
+    add_entries,
+    create_tables,
+    drop_tables,
+    indexed_text,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

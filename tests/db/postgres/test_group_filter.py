@@ -16,7 +16,7 @@ from app.db.postgres.group_filter import FALSE, keys_between, number_keys, to_sq
 from app.db.postgres.search import read_groups
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
-from app.db.search.index.planner import to_index_query
+from app.db.search.index_query import to_index_query
 from tests.db.helpers import OpenStore, add, add_many, idle
 from tests.db.search.index import make_small
 from tests.db.search.test_search import search

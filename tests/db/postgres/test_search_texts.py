@@ -15,7 +15,7 @@ from app.db.postgres.schema import INDEX_LOCK, TEXT_LOCK
 from app.db.postgres.search import MISSING
 from app.db.postgres.store import Store
 from app.db.raw_sql import execute
-from app.db.search.index import background_index
+from app.db.search import background_index
 from tests import factories
 from tests.db.helpers import OpenStore, add, add_many
 from tests.db.search.index import has_groups, indexed, make_small, upto

@@ -13,7 +13,7 @@ from app.db.sqlite.search import IndexContents
 from app.db.sqlite.store import Store as SqliteStore
 
 SMALL = {
-    "app.db.search.index.background_index": {"MOST_WAITING": 10, "BATCH": 8, "REST": 0.0},
+    "app.db.search.background_index": {"MOST_WAITING": 10, "BATCH": 8, "REST": 0.0},
     "app.db.sqlite.search": {"GROUP": 32},
     "app.db.postgres.search": {"GROUP": 32},
     "app.db.postgres.group_filter": {"RARE": 10},

@@ -24,10 +24,11 @@ from app.core.clock import now_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
-from app.db.search.index import background_index, trigrams
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.trigrams import INDEXED
+from app.db.search import background_index
+from app.db.search.index_query import to_index_query
+from app.db.search.index_terms import INDEXED
 from app.db.search.scan import meets
+from app.db.sqlite import search_group
 from app.db.sqlite.search import GROUP, IndexFile
 from app.db.store import Store
 from tests import deliveries
@@ -239,7 +240,7 @@ def test_no_word_finds_what_the_index_notes_of_columns(file: IndexFile, text: st
 
 
 def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigrams, "MOST_ROWS", 5)
+    monkeypatch.setattr(search_group, "MOST_ROWS", 5)
     assert find(file, word("/")) is None
     assert find(file, either(word("/"), word("zz"))) is None
     assert find(file, word("/"), word("bc")) == [1]
@@ -247,7 +248,7 @@ def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: 
 
 
 def test_what_is_followed_by_very_much_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigrams, "MOST_TRIGRAMS", 5)
+    monkeypatch.setattr(search_group, "MOST_TRIGRAMS", 5)
     assert find(file, word("!")) == list(range(24))
     assert find(file, word("/")) is None
 
@@ -341,9 +342,9 @@ async def test_found_with_the_index_and_without_is_the_same(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, small_index: None, seed: int
 ) -> None:
     """Through groups, after deletions, and with some that are not indexed yet."""
-    monkeypatch.setattr(trigrams, "MOST_ROWS", 12)
-    monkeypatch.setattr(trigrams, "SAMPLED", 4)
-    monkeypatch.setattr(trigrams, "MOST_SAMPLES", 10)
+    monkeypatch.setattr(search_group, "MOST_ROWS", 12)
+    monkeypatch.setattr(search_group, "SAMPLED", 4)
+    monkeypatch.setattr(search_group, "MOST_SAMPLES", 10)
     monkeypatch.setattr("app.db.search.scan.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]

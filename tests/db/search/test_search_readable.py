@@ -18,11 +18,12 @@ from app.core.model import PART_SIZE, Endpoint
 from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.candidate import WINDOW
-from app.db.search.index import trigrams
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.trigrams import ALWAYS, INDEXED
+from app.db.search.index_query import to_index_query
+from app.db.search.index_terms import INDEXED
 from app.db.search.scan import meets
+from app.db.sqlite import search_group
 from app.db.sqlite.search import IndexFile
+from app.db.sqlite.search_group import ALWAYS
 from app.db.sqlite.store import Store
 from tests.db.helpers import add, candidate, entry
 from tests.db.search.test_search import search
@@ -117,7 +118,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexFile]:
     """All samples, numbered as they stand, and as many that hold nothing of it."""
     path = tmp_path_factory.mktemp("index") / "search.db"
     with pytest.MonkeyPatch.context() as patch, closing(IndexFile(path, "store", 99)) as made:
-        patch.setattr(trigrams, "SAMPLED", 4)
+        patch.setattr(search_group, "SAMPLED", 4)
         others = [entry(len(NAMES) + number, "/", (), b"nothing here") for number in range(30)]
         made.add([*(entry(at, *SAMPLES[name]) for at, name in enumerate(NAMES)), *others])
         yield made

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.core.search.query import Word
-from app.db.search.index import trigrams
-from app.db.search.index.group import IndexEntry
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.trigrams import GroupTrigrams, TrigramSample, text_query
+from app.db.search.index_query import to_index_query
+from app.db.sqlite import search_group
 from app.db.sqlite.search import IndexFile
+from app.db.sqlite.search_group import GroupTrigrams, IndexEntry, TrigramSample, text_query
 from tests.db.helpers import entry
 
 
@@ -24,7 +23,7 @@ def with_body(seq: int, body: str) -> IndexEntry:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]:
     """A hundred requests with `common`, each tenth with `seldom` too; every second is a sample."""
-    monkeypatch.setattr(trigrams, "SAMPLED", 2)
+    monkeypatch.setattr(search_group, "SAMPLED", 2)
     with closing(IndexFile(tmp_path / "search.db", "store", 999)) as made:
         bodies = ["common " + ("seldom " if number % 10 == 4 else "") for number in range(100)]
         made.add([with_body(number, body) for number, body in enumerate(bodies)])
@@ -58,7 +57,7 @@ def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> 
 
 def test_the_sample_is_begun_anew_when_it_is_large(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked(file, "common") is None
-    monkeypatch.setattr(trigrams, "MOST_SAMPLES", 100)
+    monkeypatch.setattr(search_group, "MOST_SAMPLES", 100)
     file.add([with_body(number, "other") for number in range(199, 203)])
     assert TrigramSample(file._connection).rarest(["com"]) == ["com"]
     assert asked(file, "other") is None

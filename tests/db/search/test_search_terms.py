@@ -13,9 +13,9 @@ import pytest
 
 from app.core.record import Headers
 from app.core.search.parse import parse
-from app.db.search.index import group
-from app.db.search.index.planner import to_index_query
-from app.db.search.index.terms import LEAVES_MAX, VALUES_MAX, ColumnValues, find_json_leaves, term_text, terms_of
+from app.db.search.index_query import to_index_query
+from app.db.search.index_terms import LEAVES_MAX, VALUES_MAX, ColumnValues, find_json_leaves, term_text, terms_of
+from app.db.sqlite import search_group
 from app.db.sqlite.search import GROUP, IndexFile
 from tests.db.helpers import entry
 
@@ -39,7 +39,7 @@ def body(number: int) -> Any:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]:
     """Ten requests, numbered from 0."""
-    monkeypatch.setattr(group, "FEW", 0)
+    monkeypatch.setattr(search_group, "FEW", 0)
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
         rows = [
             entry(number, f"/catch/s{number}/a?page=next", headers(number), encoded(body(number))) for number in TEN

@@ -19,9 +19,9 @@ from app.core.model import PART_SIZE, Endpoint
 from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.candidate import RATIO, WINDOW, BodyBudget, ReadPart, UnpackBudget, body_contains, unpacked_pieces
-from app.db.search.index.terms import MORE
-from app.db.search.index.trigrams import ALWAYS
+from app.db.search.index_terms import MORE
 from app.db.search.scan import meets_all
+from app.db.sqlite.search_group import ALWAYS
 from app.db.sqlite.store import Store
 from tests.codings import packed_zstd, readable_bytes, zeros_brotli
 from tests.db.helpers import add, candidate, entry

@@ -78,7 +78,7 @@ async def test_what_comes_just_as_it_has_caught_up_is_indexed_too(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in [("MOST_WAITING", 0), ("BATCH", 1), ("REST", 0.0)]:
-        monkeypatch.setattr(f"app.db.search.index.background_index.{name}", value)
+        monkeypatch.setattr(f"app.db.search.background_index.{name}", value)
     caught_up, added = store._index._catch_up, []
 
     async def and_then_one_comes() -> None:

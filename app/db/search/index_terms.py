@@ -1,4 +1,5 @@
-"""The terms of a request: values of its columns, names of its headers, paths and texts in its JSON, its words.
+"""What an index holds of a request: its text, and its terms, which are values of its columns, names of its headers,
+paths and texts in its JSON, its words.
 
 Trigrams can only exclude requests. For a term the index knows exactly which requests have it, so it also finds those
 without. Whatever has no term, because it is too long or unusual, is left to be examined.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -17,8 +18,31 @@ from typing import Any
 
 from app.core.record import Headers, Record
 from app.db.search.candidate import JSON_NAMES, as_number, rounded
-from app.db.search.index.index_query import Steps
-from app.db.search.index.trigrams import INDEXED
+
+LAST_TRIGRAM = "\n\n\n"
+"""Ends every text, so that its last characters begin a trigram too, and its last header ends like the others."""
+INDEXED = 200_000
+"""Characters of a request that are indexed; one that has more is examined in each search."""
+_PLAIN = "2[0-13-58-ac-e]|3[0-9abf]|[46].|5[0-9abd-f]|7[0-9a-e]|df"
+_ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212a|fb0[0-6])")
+"""JSON may escape these characters this way, and letters that become one of them when case is folded."""
+
+
+def combined_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool) -> tuple[bool, str]:
+    """The same text, and whether every search examines the request, because more may be found in it."""
+    odd = any(value != value.strip() for _, value in headers)
+    combined = LAST_TRIGRAM.join((text, *readable))
+    always = odd or not whole or len(combined) > INDEXED or bool("\\u" in text and _ESCAPED.search(text))
+    return always, "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
+
+
+def plain(text: str) -> str:
+    """Replace characters that end a text in FTS5 or that it writes differently."""
+    return text.replace("\0", "\x1f").replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+
+
+Steps = tuple[str | None, ...]
+"""A path in a JSON body; None stands for any step."""
 
 LONGEST = 100
 """The most characters of a text that has a term."""

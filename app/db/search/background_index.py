@@ -17,7 +17,7 @@ from app.db.deleting import SENT
 from app.db.part import BackgroundWorker
 from app.db.raw_sql import stream
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
-from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
+from app.db.search.index_terms import ColumnValues, JsonLeaves, find_json_leaves
 
 T = TypeVar("T")
 

@@ -1,4 +1,5 @@
-"""Turns a search into a query of the index. Conditions that the index cannot decide are left out, so no match is lost.
+"""Queries of an index: texts, terms and numbers that a request has or lacks, combined by AND and OR; and a search as
+such a query. Conditions that an index cannot decide are left out, so no match is lost.
 
 Conditions that have a term in the index are decided exactly, and so can be negated.
 """
@@ -7,8 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from app.core.record import Record
 from app.core.search.query import (
     All,
     Choice,
@@ -25,31 +27,88 @@ from app.core.search.query import (
     Word,
 )
 from app.db.search.candidate import as_number, rounded
-from app.db.search.index.index_query import (
-    AnyOf,
-    HasTerm,
-    IndexQuery,
-    JsonPath,
-    Number,
-    Substring,
-    TermContaining,
-    Without,
-    all_of,
-    any_of,
-)
-from app.db.search.index.terms import (
+from app.db.search.index_terms import (
+    BETWEEN,
+    ITEM,
     MORE,
     OPEN,
     UNKNOWN,
+    Steps,
     folded,
     header_text,
     is_indexable,
     is_shared,
     is_single,
+    json_term,
     path_of,
+    plain,
     term,
 )
-from app.db.search.index.trigrams import LITERAL, plain
+
+
+class Substring(Record, frozen=True):
+    """A text that occurs in the request, as the index writes it. Its result may include other requests."""
+
+    text: str
+
+
+class HasTerm(Record, frozen=True):
+    term: str
+
+
+class TermContaining(Record, frozen=True):
+    """A text that occurs in one of the request's terms of a kind ("": in a word). Its result may miss some requests."""
+
+    kind: str
+    text: str
+
+
+class JsonPath(Record, frozen=True):
+    """A path in the request's JSON body; with `value`, one with this text at it."""
+
+    steps: Steps
+    value: str | None = None
+
+
+class Number(Record, frozen=True):
+    """A number from `low` to `high`, both inclusive unless `strictly`, at a path; () is the size of the body."""
+
+    steps: Steps
+    low: float | None = None
+    high: float | None = None
+    strictly: bool = False
+
+
+class AllOf(Record, frozen=True):
+    parts: tuple[IndexQuery, ...]
+
+
+class AnyOf(Record, frozen=True):
+    parts: tuple[IndexQuery, ...]
+
+
+class Without(Record, frozen=True):
+    """The part must not match. Only parts that the index decides exactly can be negated."""
+
+    part: IndexQuery
+
+
+OfTerms = HasTerm | TermContaining | JsonPath
+IndexQuery = Substring | OfTerms | Number | AllOf | AnyOf | Without
+
+
+def all_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
+    """The parts that the index can decide, all required; None when there are none."""
+    known = [part for part in parts if part is not None]
+    flat = tuple(inner for part in known for inner in (part.parts if isinstance(part, AllOf) else (part,)))
+    return (flat[0] if len(flat) == 1 else AllOf(parts=flat)) if flat else None
+
+
+def any_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
+    """Any of the parts; None when the index cannot decide one of them."""
+    known = tuple(parts)
+    parts_known = tuple(part for part in known if part is not None)
+    return AnyOf(parts=parts_known) if parts_known and len(parts_known) == len(known) else None
 
 
 def to_index_query(terms: Iterable[Term]) -> IndexQuery | None:
@@ -130,6 +189,11 @@ def _json(test: JsonTest) -> IndexQuery | None:
         same = _text_at(JsonTest(path=test.path, operator="=", value=test.value))
         return all_of([there, _without(same)])
     return all_of([there, *map(_text, literal_pieces(test))])
+
+
+LITERAL = re.compile(r"[ !#-%(-*,\-.0-;?-\[\]-~]+")
+"""Characters that JSON writes literally, or as an escape that is examined in every search: no quotes or backslashes, no
+other alphabets, and none of the characters that many programs escape for HTML pages."""
 
 
 def literal_pieces(test: JsonTest) -> list[str]:
@@ -264,3 +328,60 @@ def _term_containing(kind: str, text: str) -> IndexQuery | None:
     if not is_indexable(written) or not any(sign.isalnum() for sign in written):
         return None
     return TermContaining(kind=kind, text=written)
+
+
+SIZE = 0
+"""Stands for the size of the body in place of a path."""
+
+
+def fits(path: str, steps: Steps) -> bool:
+    """Whether the steps may lead to the path."""
+    examined = path.split(BETWEEN)
+    return len(examined) == len(steps) and all(
+        step is None or step == found or (found == ITEM and step.isdecimal())
+        for step, found in zip(steps, examined, strict=True)
+    )
+
+
+def terms_at(paths: Iterable[str], value: str | None) -> list[str]:
+    """The terms of these paths, or of a text at one of them."""
+    return [term("j", path) if value is None else json_term(path, value) for path in paths]
+
+
+def all_have_one_of(
+    parts: Iterable[IndexQuery], written: Callable[[OfTerms], list[str] | None], all_have: Callable[..., bool]
+) -> bool:
+    """Whether every request is known to have one of these: to find those without, a group's index goes through all its
+    requests. `written`: the terms of which each that matches a part has one; `all_have`: whether each request has one
+    of some terms, of which no request has two."""
+    alike: dict[str, list[str]] = {}
+    for part in _without_any_of(parts):
+        terms = written(part) or []
+        if any(map(all_have, terms)):
+            return True
+        kind = _one_of_a_kind(part)
+        if kind is not None:
+            alike.setdefault(kind, []).extend(terms)
+    return any(all_have(*terms) for terms in alike.values())
+
+
+def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[OfTerms]:
+    """The parts, with each AnyOf replaced by its parts."""
+    for part in parts:
+        if isinstance(part, AnyOf):
+            yield from _without_any_of(part.parts)
+        elif isinstance(part, OfTerms):
+            yield part
+
+
+_SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
+_STATUS_CLASSES = frozenset(term("s", f"{first}xx") for first in range(1, 10))
+
+
+def _one_of_a_kind(query: OfTerms) -> str | None:
+    """The kind of a term of which no request has two; None for others."""
+    if isinstance(query, JsonPath) and query.value is not None and is_single(query.steps):
+        return path_of(query.steps)
+    if not isinstance(query, HasTerm):
+        return None
+    return query.term[0] if query.term[0] in _SINGLE_KINDS or query.term in _STATUS_CLASSES else None

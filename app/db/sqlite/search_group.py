@@ -1,52 +1,188 @@
-"""One group of the index: its tables of terms and numbers, and which of its requests match a query."""
+"""One group of SQLite's index: its tables of trigrams, terms and numbers, and which of its requests match a query.
+
+Trigrams are all sequences of three characters that occur in a text. A text to search becomes an FTS5 expression of its
+rarest trigrams. That can only exclude requests: everything that the index returns is examined.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Literal
 
-from app.core.record import Record
-from app.db.search.index.index_query import (
+from app.core.record import Headers, Record
+from app.db.search.index_query import (
+    SIZE,
     AllOf,
     AnyOf,
     HasTerm,
     IndexQuery,
-    JsonPath,
     Number,
     OfTerms,
-    Steps,
     Substring,
     TermContaining,
     Without,
+    all_have_one_of,
+    fits,
+    terms_at,
 )
-from app.db.search.index.terms import (
-    BETWEEN,
+from app.db.search.index_terms import (
     EVERY,
     FIRST_TERM,
-    ITEM,
+    LAST_TRIGRAM,
+    Steps,
+    combined_text,
     is_single,
-    json_term,
     key_of,
     path_of,
     term,
     term_text,
     word_term,
 )
-from app.db.search.index.trigrams import (
-    NO_MATCH,
-    TRIGRAM_TABLE,
-    GroupTrigrams,
-    TrigramSample,
-    join_expressions,
-    quoted,
-    text_query,
-)
 
-SIZE = 0
-"""Stands for the size of the body in place of a path."""
+LENGTH = 3
+"""Characters of a trigram."""
+ALWAYS = "\U000f0001\U000f0002\U000f0003"
+"""A trigram of private-use characters, on requests that every search examines."""
+
+
+def indexed_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool = True) -> str:
+    """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form. `whole`: there
+    is no more of it."""
+    always, combined = combined_text(text, readable, headers, whole=whole)
+    return (ALWAYS if always else "") + combined
+
+
+SAMPLED = 256
+"""One of this many requests is a sample. Samples have a table of their own, so that counting a trigram is quick."""
+MOST_SAMPLES = 8_192
+"""With more samples the table starts over, because it never removes deleted requests."""
+MOST_ROWS = 8_192
+"""A text prefix whose trigrams occur in more requests of a group than this is not looked up: it would exclude too
+few."""
+MOST_TRIGRAMS = 1_000
+"""Looking up more trigrams at once takes long, and so many occur in enough requests that a match comes soon."""
+LOOKED_UP_ALWAYS, LOOKED_UP_MOST = 3, 8
+"""The rarest few trigrams of a text are looked up, and more only if rare: looking up a common one costs more than it
+saves."""
+RARE, COMMON = 1 / 16, 1 / 2
+"""As a fraction of all requests."""
+MOST_KNOWN = 10_000
+# Case is folded before.
+TRIGRAM_TABLE = "USING fts5 (words, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')"
+
+
+class TrigramSample:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._known: dict[str, int] = {}
+        connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.sample_runs USING fts5vocab(main, sample, row)")
+
+    def add(self, rows: Sequence[tuple[int, str]]) -> None:
+        """Store those of the requests (number and text) that are samples."""
+        samples = [row for row in rows if row[0] % SAMPLED == 0]
+        if any(seq % (SAMPLED * MOST_SAMPLES) == 0 for seq, _ in samples):
+            self._connection.execute("INSERT INTO sample (sample) VALUES ('delete-all')")
+        if samples:
+            self._connection.executemany("INSERT INTO sample (rowid, words) VALUES (?, ?)", samples)
+            self._known.clear()
+
+    def rarest(self, trigrams: Sequence[str]) -> list[str]:
+        """Those that exclude most requests for little work; empty when most requests have them all."""
+        order = sorted(trigrams, key=self._count)
+        samples = self._count(LAST_TRIGRAM)
+        if not order or self._count(order[0]) > samples * COMMON:
+            return []
+        rare_trigrams = [
+            trigram for trigram in order[LOOKED_UP_ALWAYS:LOOKED_UP_MOST] if self._count(trigram) <= samples * RARE
+        ]
+        return order[:LOOKED_UP_ALWAYS] + rare_trigrams
+
+    def _count(self, trigram: str) -> int:
+        if trigram not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            row = self._connection.execute("SELECT doc FROM temp.sample_runs WHERE term = ?", (trigram,)).fetchone()
+            self._known[trigram] = row[0] if row else 0
+        return self._known[trigram]
+
+
+class GroupTrigrams:
+    """The trigrams of a group of requests."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int, sample: TrigramSample) -> None:
+        self._connection, self._name = connection, f"temp.trigrams_{number}"
+        self.rarest = sample.rarest
+        connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {self._name} USING fts5vocab(main, words_{number}, row)"
+        )
+
+    def beginning_with(self, text: str) -> list[str] | None:
+        """All trigrams that begin with `text`; None when they are too many, or too many requests have them."""
+        found: list[str] = []
+        count = 0
+        query = f"SELECT term, doc FROM {self._name} WHERE term >= ? AND term <= ?"
+        with contextlib.closing(self._connection.execute(query, (text, text + _HIGHEST * LENGTH))) as trigrams:
+            for trigram, requests in trigrams:
+                found.append(trigram)
+                count += requests
+                if count > MOST_ROWS or len(found) > MOST_TRIGRAMS:
+                    return None
+        return found
+
+
+NO_MATCH = ""
+"""The expression that no request of a group matches."""
+
+
+def text_query(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
+    """An FTS5 expression that matches every request with these texts; None when any request may have them."""
+    found = _expression(query, trigrams)
+    return None if found is None else join_expressions(" OR ", [found, quoted(ALWAYS)])
+
+
+def join_expressions(operator: str, parts: Sequence[str]) -> str:
+    """Joins expressions, without those that match nothing."""
+    return operator.join(f"({part})" for part in parts if part) or NO_MATCH
+
+
+def quoted(term: str) -> str:
+    """A term or trigram as an FTS5 string."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _expression(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
+    if isinstance(query, Substring):
+        return _short(query.text, trigrams) if len(query.text) < LENGTH else _long(query.text, trigrams)
+    assert isinstance(query, AllOf | AnyOf), "only pieces are asked for so"
+    parts = [_expression(part, trigrams) for part in query.parts]
+    if isinstance(query, AllOf):
+        if NO_MATCH in parts:
+            return NO_MATCH
+        return join_expressions(" AND ", [part for part in parts if part]) or None
+    return None if None in parts else join_expressions(" OR ", [part for part in parts if part])
+
+
+def _long(text: str, trigrams: GroupTrigrams) -> str | None:
+    all_trigrams = dict.fromkeys(text[at : at + LENGTH] for at in range(len(text) - LENGTH + 1))
+    return (
+        " AND ".join(map(quoted, trigrams.rarest([trigram for trigram in all_trigrams if _is_searchable(trigram)])))
+        or None
+    )
+
+
+def _short(text: str, trigrams: GroupTrigrams) -> str | None:
+    found = trigrams.beginning_with(text) if text and _is_searchable(text) else None
+    return None if found is None else " OR ".join(map(quoted, found))
+
+
+def _is_searchable(text: str) -> bool:
+    """Lone surrogates cannot be looked up."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
 
 EXAMINED_MAX = 5_000
 """The most terms that are examined for containing a text or matching a path."""
@@ -198,50 +334,6 @@ class IndexGroup:
         return None if paths is None else terms_at(paths, query.value)
 
 
-def terms_at(paths: Iterable[str], value: str | None) -> list[str]:
-    """The terms of these paths, or of a text at one of them."""
-    return [term("j", path) if value is None else json_term(path, value) for path in paths]
-
-
-def all_have_one_of(
-    parts: Iterable[IndexQuery], written: Callable[[OfTerms], list[str] | None], all_have: Callable[..., bool]
-) -> bool:
-    """Whether every request is known to have one of these: to find those without, a group's index goes through all its
-    requests. `written`: the terms of which each that matches a part has one; `all_have`: whether each request has one
-    of some terms, of which no request has two."""
-    alike: dict[str, list[str]] = {}
-    for part in _without_any_of(parts):
-        terms = written(part) or []
-        if any(map(all_have, terms)):
-            return True
-        kind = _one_of_a_kind(part)
-        if kind is not None:
-            alike.setdefault(kind, []).extend(terms)
-    return any(all_have(*terms) for terms in alike.values())
-
-
-def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[OfTerms]:
-    """The parts, with each AnyOf replaced by its parts."""
-    for part in parts:
-        if isinstance(part, AnyOf):
-            yield from _without_any_of(part.parts)
-        elif isinstance(part, OfTerms):
-            yield part
-
-
-_SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
-_STATUS_CLASSES = frozenset(term("s", f"{first}xx") for first in range(1, 10))
-
-
-def _one_of_a_kind(query: OfTerms) -> str | None:
-    """The kind of a term of which no request has two; None for others."""
-    if isinstance(query, JsonPath) and query.value is not None and is_single(query.steps):
-        return path_of(query.steps)
-    if not isinstance(query, HasTerm):
-        return None
-    return query.term[0] if query.term[0] in _SINGLE_KINDS or query.term in _STATUS_CLASSES else None
-
-
 def _source(query: IndexQuery) -> Source:
     """Which tables decide the query."""
     if isinstance(query, Substring):
@@ -299,15 +391,6 @@ class Vocabulary:
     def _count(self, written: str) -> int:
         row = self._execute(f"SELECT requests FROM {self._table} WHERE term = ?", (written,)).fetchone()
         return row[0] if row else 0
-
-
-def fits(path: str, steps: Steps) -> bool:
-    """Whether the steps may lead to the path."""
-    examined = path.split(BETWEEN)
-    return len(examined) == len(steps) and all(
-        step is None or step == found or (found == ITEM and step.isdecimal())
-        for step, found in zip(steps, examined, strict=True)
-    )
 
 
 def _with_number(
