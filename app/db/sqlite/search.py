@@ -44,9 +44,6 @@ from app.db.sqlite.search_group import (
     IndexEntry,
     IndexGroup,
     TrigramSample,
-    add_entries,
-    create_tables,
-    drop_tables,
     indexed_text,
 )
 
@@ -116,14 +113,15 @@ class IndexFile:
                     (number, entry.received_at, entry.received_at),
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
-                self._add(number, [entry for entry in entries if entry.seq // GROUP == number])
+                self._group(number).add([entry for entry in entries if entry.seq // GROUP == number])
+            self._sample.add([(entry.seq, entry.text) for entry in entries])
             self._connection.execute("UPDATE state SET upto = ?", (entries[-1].seq,))
         return self.contents()
 
     def find(self, query: IndexQuery, number: int) -> Collection[int]:
         """The numbers of a group's requests that may match."""
         try:
-            found = IndexGroup(self._connection, number, self._sample, most=GROUP // 2).may_have(query)
+            found = self._group(number).may_have(query)
         except sqlite3.OperationalError:
             if number in self.contents().spans:
                 raise
@@ -144,7 +142,7 @@ class IndexFile:
     def drop(self, numbers: Sequence[int]) -> IndexContents:
         for number in numbers:
             with self._transaction():
-                drop_tables(self._connection, number)
+                self._group(number).drop()
                 self._connection.execute("DELETE FROM span WHERE number = ?", (number,))
         return self.contents()
 
@@ -162,10 +160,8 @@ class IndexFile:
                 self._connection.execute(statement)
             self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORMAT, instance))
 
-    def _add(self, number: int, entries: Sequence[IndexEntry]) -> None:
-        create_tables(self._connection, number)
-        add_entries(self._connection, number, entries)
-        self._sample.add([(entry.seq, entry.text) for entry in entries])
+    def _group(self, number: int) -> IndexGroup:
+        return IndexGroup(self._connection, number, self._sample, most=GROUP // 2)
 
     def _open(self) -> None:
         with contextlib.suppress(FileExistsError):

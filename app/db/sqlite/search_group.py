@@ -110,85 +110,13 @@ class TrigramSample:
         return self._known[trigram]
 
 
-class GroupTrigrams:
-    """The trigrams of a group of requests."""
-
-    def __init__(self, connection: sqlite3.Connection, number: int, sample: TrigramSample) -> None:
-        self._connection, self._name = connection, f"temp.trigrams_{number}"
-        self.rarest = sample.rarest
-        connection.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS {self._name} USING fts5vocab(main, words_{number}, row)"
-        )
-
-    def beginning_with(self, text: str) -> list[str] | None:
-        """All trigrams that begin with `text`; None when they are too many, or too many requests have them."""
-        found: list[str] = []
-        count = 0
-        query = f"SELECT term, doc FROM {self._name} WHERE term >= ? AND term <= ?"
-        with contextlib.closing(self._connection.execute(query, (text, text + _HIGHEST * LENGTH))) as trigrams:
-            for trigram, requests in trigrams:
-                found.append(trigram)
-                count += requests
-                if count > MOST_ROWS or len(found) > MOST_TRIGRAMS:
-                    return None
-        return found
-
-
 NO_MATCH = ""
-"""The expression that no request of a group matches."""
-
-
-def text_query(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
-    """An FTS5 expression that matches every request with these texts; None when any request may have them."""
-    found = _expression(query, trigrams)
-    return None if found is None else join_expressions(" OR ", [found, quoted(ALWAYS)])
-
-
-def join_expressions(operator: str, parts: Sequence[str]) -> str:
-    """Joins expressions, without those that match nothing."""
-    return operator.join(f"({part})" for part in parts if part) or NO_MATCH
-
-
-def quoted(term: str) -> str:
-    """A term or trigram as an FTS5 string."""
-    return '"' + term.replace('"', '""') + '"'
-
-
-def _expression(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
-    if isinstance(query, Substring):
-        return _short(query.text, trigrams) if len(query.text) < LENGTH else _long(query.text, trigrams)
-    assert isinstance(query, AllOf | AnyOf), "only pieces are asked for so"
-    parts = [_expression(part, trigrams) for part in query.parts]
-    if isinstance(query, AllOf):
-        if NO_MATCH in parts:
-            return NO_MATCH
-        return join_expressions(" AND ", [part for part in parts if part]) or None
-    return None if None in parts else join_expressions(" OR ", [part for part in parts if part])
-
-
-def _long(text: str, trigrams: GroupTrigrams) -> str | None:
-    all_trigrams = dict.fromkeys(text[at : at + LENGTH] for at in range(len(text) - LENGTH + 1))
-    return (
-        " AND ".join(map(quoted, trigrams.rarest([trigram for trigram in all_trigrams if _is_searchable(trigram)])))
-        or None
-    )
-
-
-def _short(text: str, trigrams: GroupTrigrams) -> str | None:
-    found = trigrams.beginning_with(text) if text and _is_searchable(text) else None
-    return None if found is None else " OR ".join(map(quoted, found))
-
-
-def _is_searchable(text: str) -> bool:
-    """Lone surrogates cannot be looked up."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
-
-
+"""The FTS5 expression that no request of a group matches."""
+_HIGHEST = "\U0010ffff"
 EXAMINED_MAX = 5_000
 """The most terms that are examined for containing a text or matching a path."""
 MATCHING_TERMS_MAX = 16
 """Of the terms that contain a text: the ones that most requests have."""
-_HIGHEST = "\U0010ffff"
 _ADDRESS = term("a", "")
 """The prefix of terms of addresses, which are not counted: few requests share one."""
 
@@ -211,64 +139,58 @@ class IndexEntry(Record, frozen=True):
     numbers: tuple[tuple[int, float], ...]
 
 
-def create_tables(connection: sqlite3.Connection, number: int) -> None:
-    """Make the group's tables unless they exist.
-
-    The requests of each term are counted in a table: FTS5 would go through all of them to count.
-    """
-    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TRIGRAM_TABLE}")
-    connection.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number}"
-        " USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"
-    )
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS listed_{number} (term TEXT PRIMARY KEY, requests INTEGER NOT NULL)"
-        " STRICT, WITHOUT ROWID"
-    )
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS numbers_{number} (path INTEGER NOT NULL, value REAL NOT NULL,"
-        " seq INTEGER NOT NULL, PRIMARY KEY (path, value, seq)) STRICT, WITHOUT ROWID"
-    )
-
-
-def add_entries(connection: sqlite3.Connection, number: int, entries: Sequence[IndexEntry]) -> None:
-    texts = [(entry.seq, entry.text) for entry in entries]
-    connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
-    terms = [(entry.seq, entry.terms) for entry in entries]
-    connection.executemany(f"INSERT INTO terms_{number} (rowid, terms) VALUES (?, ?)", terms)
-    counts = Counter(chain.from_iterable(entry.terms.split(" ") for entry in entries))
-    connection.executemany(
-        f"INSERT INTO listed_{number} VALUES (?, ?)"
-        " ON CONFLICT (term) DO UPDATE SET requests = requests + excluded.requests",
-        sorted(item for item in counts.items() if not item[0].startswith(_ADDRESS)),
-    )
-    numbers = sorted((key, value, entry.seq) for entry in entries for key, value in entry.numbers)
-    connection.executemany(f"INSERT OR IGNORE INTO numbers_{number} VALUES (?, ?, ?)", numbers)
-
-
-def drop_tables(connection: sqlite3.Connection, number: int) -> None:
-    for name in ("temp.trigrams", "words", "terms", "listed", "numbers"):
-        connection.execute(f"DROP TABLE IF EXISTS {name}_{number}")
-
-
 class IndexGroup:
     """`most`: a condition that more requests meet is not worth applying."""
 
     def __init__(self, connection: sqlite3.Connection, number: int, sample: TrigramSample, most: int) -> None:
-        self._connection, self._number, self._most = connection, number, most
-        self._trigrams = GroupTrigrams(connection, number, sample)
-        self._vocabulary = Vocabulary(connection, number)
+        self._connection, self._number, self._sample, self._most = connection, number, sample, most
+
+    def add(self, entries: Sequence[IndexEntry]) -> None:
+        """Index these requests, in tables that are made unless they exist.
+
+        The requests of each term are counted in a table: FTS5 would go through all of them to count.
+        """
+        connection, number = self._connection, self._number
+        connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TRIGRAM_TABLE}")
+        connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number}"
+            " USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"
+        )
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS listed_{number} (term TEXT PRIMARY KEY, requests INTEGER NOT NULL)"
+            " STRICT, WITHOUT ROWID"
+        )
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS numbers_{number} (path INTEGER NOT NULL, value REAL NOT NULL,"
+            " seq INTEGER NOT NULL, PRIMARY KEY (path, value, seq)) STRICT, WITHOUT ROWID"
+        )
+        texts = [(entry.seq, entry.text) for entry in entries]
+        connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
+        terms = [(entry.seq, entry.terms) for entry in entries]
+        connection.executemany(f"INSERT INTO terms_{number} (rowid, terms) VALUES (?, ?)", terms)
+        counts = Counter(chain.from_iterable(entry.terms.split(" ") for entry in entries))
+        connection.executemany(
+            f"INSERT INTO listed_{number} VALUES (?, ?)"
+            " ON CONFLICT (term) DO UPDATE SET requests = requests + excluded.requests",
+            sorted(item for item in counts.items() if not item[0].startswith(_ADDRESS)),
+        )
+        numbers = sorted((key, value, entry.seq) for entry in entries for key, value in entry.numbers)
+        connection.executemany(f"INSERT OR IGNORE INTO numbers_{number} VALUES (?, ?, ?)", numbers)
+
+    def drop(self) -> None:
+        for name in ("temp.trigrams", "words", "terms", "listed", "numbers"):
+            self._connection.execute(f"DROP TABLE IF EXISTS {name}_{self._number}")
 
     def may_have(self, query: IndexQuery) -> set[int] | None:
         """The numbers of all requests that match, and maybe of others; None when any may."""
         source = _source(query)
-        if source == "texts":
-            return self._matching("words", text_query(query, self._trigrams), ANY_NUMBER)
-        if source == "terms":
-            return self._matching("terms", self._terms(query), self._most)
+        if source in ("texts", "terms"):
+            expression = self.expression(query)
+            if source == "texts" and expression is not None:
+                expression = _join(" OR ", [expression, quoted(ALWAYS)])
+            return self._matching(source, expression)
         if isinstance(query, Number):
-            paths = self._vocabulary.paths(query.steps)
-            return None if paths is None else _with_number(self._connection, self._number, query, paths, self._most)
+            return self._with_number(query)
         if isinstance(query, AllOf):
             return self._all_of(_by_source(AllOf, query.parts))
         assert isinstance(query, AnyOf), "only terms can be negated"
@@ -292,36 +214,80 @@ class IndexGroup:
             together |= found
         return together
 
-    def _matching(self, table: str, match: str | None, most: int) -> set[int] | None:
-        if match is None:
+    def _matching(self, source: Source, expression: str | None) -> set[int] | None:
+        if expression is None:
             return None
-        if match == NO_MATCH:
+        if expression == NO_MATCH:
             return set()
-        name = f"{table}_{self._number}"
+        name, most = (
+            (f"words_{self._number}", ANY_NUMBER) if source == "texts" else (f"terms_{self._number}", self._most)
+        )
         statement = f"SELECT rowid FROM {name} WHERE {name} MATCH ? LIMIT ?"
-        found = {seq for (seq,) in self._connection.execute(statement, (match, most + 1))}
+        found = {seq for (seq,) in self._connection.execute(statement, (expression, most + 1))}
         return found if len(found) <= most else None
 
-    def _terms(self, query: IndexQuery) -> str | None:
-        """An FTS5 expression; None when terms cannot decide it."""
+    def _with_number(self, number: Number) -> set[int] | None:
+        """The requests with such a number at one of its paths; None when there are more than `most`."""
+        paths = self._paths(number.steps)
+        if paths is None:
+            return None
+        ends = ((number.low, ">" if number.strictly else ">="), (number.high, "<" if number.strictly else "<="))
+        bounds = [(end, sign) for end, sign in ends if end is not None]
+        where = "".join(f" AND value {sign} ?" for _, sign in bounds)
+        statement = f"SELECT seq FROM numbers_{self._number} WHERE path = ?{where} LIMIT ?"
+        found: set[int] = set()
+        for key in map(key_of, paths) if number.steps else (SIZE,):
+            rows = self._connection.execute(statement, (key, *(end for end, _ in bounds), self._most + 1))
+            found.update(seq for (seq,) in rows)
+        return found if len(found) <= self._most else None
+
+    # -- expressions of FTS5 -------------------------------------------------------------------------------------
+
+    def expression(self, query: IndexQuery) -> str | None:
+        """An FTS5 expression for texts, or for terms; None when any request may match."""
+        if isinstance(query, Substring):
+            return self._short(query.text) if len(query.text) < LENGTH else self._long(query.text)
         if isinstance(query, OfTerms):
             written = self._written(query)
             return None if written is None else " OR ".join(map(quoted, written))
         if isinstance(query, AnyOf):
-            parts = [self._terms(part) for part in query.parts]
-            return None if None in parts else join_expressions(" OR ", [part for part in parts if part])
-        return self._all_terms(query.parts if isinstance(query, AllOf) else (query,))
+            parts = [self.expression(part) for part in query.parts]
+            return None if None in parts else _join(" OR ", parts)
+        return self._all_expressions(query.parts if isinstance(query, AllOf) else (query,))
 
-    def _all_terms(self, parts: Sequence[IndexQuery]) -> str | None:
+    def _all_expressions(self, parts: Sequence[IndexQuery]) -> str | None:
         negated = [part.part for part in parts if isinstance(part, Without)]
-        if all_have_one_of(negated, self._written, self._vocabulary.all_have):
+        if all_have_one_of(negated, self._written, self._all_have):
             return NO_MATCH
-        required = [self._terms(part) for part in parts if not isinstance(part, Without)]
+        required = [self.expression(part) for part in parts if not isinstance(part, Without)]
         if NO_MATCH in required:
             return NO_MATCH
-        without = join_expressions(" OR ", [part for part in map(self._terms, negated) if part])
-        positive = join_expressions(" AND ", [part for part in required if part])
+        without, positive = _join(" OR ", map(self.expression, negated)), _join(" AND ", required)
         return f"({positive or quoted(EVERY)}) NOT ({without})" if without else positive or None
+
+    def _long(self, text: str) -> str | None:
+        trigrams = dict.fromkeys(text[at : at + LENGTH] for at in range(len(text) - LENGTH + 1))
+        return " AND ".join(map(quoted, self._sample.rarest(list(filter(_is_searchable, trigrams))))) or None
+
+    def _short(self, text: str) -> str | None:
+        """Any trigram that begins with the text; None when they are too many, or too many requests have them."""
+        if not text or not _is_searchable(text):
+            return None
+        name = f"temp.trigrams_{self._number}"
+        self._connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5vocab(main, words_{self._number}, row)"
+        )
+        found, count = list[str](), 0
+        query = f"SELECT term, doc FROM {name} WHERE term >= ? AND term <= ?"
+        with contextlib.closing(self._connection.execute(query, (text, text + _HIGHEST * LENGTH))) as trigrams:
+            for trigram, requests in trigrams:
+                found.append(trigram)
+                count += requests
+                if count > MOST_ROWS or len(found) > MOST_TRIGRAMS:
+                    return None
+        return " OR ".join(map(quoted, found))
+
+    # -- the terms of the group ----------------------------------------------------------------------------------
 
     def _written(self, query: OfTerms) -> list[str] | None:
         """The terms of which every match has one; None when they are too many."""
@@ -329,9 +295,57 @@ class IndexGroup:
             return [query.term]
         if isinstance(query, TermContaining):
             written = term(query.kind, query.text)[1:] if query.kind else word_term(query.text)
-            return self._vocabulary.terms_containing(query.kind, written)
-        paths = self._vocabulary.paths(query.steps)
+            return self._terms_containing(query.kind, written)
+        paths = self._paths(query.steps)
         return None if paths is None else terms_at(paths, query.value)
+
+    def _terms_containing(self, kind: str, text: str) -> list[str]:
+        """Terms of a kind ("": words) that contain a text: those that most requests have."""
+        if not kind and self._all_have(text):
+            return [text]
+        low, high = (term(kind, ""), term(kind, "") + _HIGHEST) if kind else ("", FIRST_TERM)
+        where = f"instr(substr(term, {len(kind) + 1}), ?) ORDER BY requests DESC LIMIT {MATCHING_TERMS_MAX}"
+        rows = self._connection.execute(f"SELECT term FROM ({self._listed()}) WHERE {where}", (low, high, text))
+        found = [written for (written,) in rows]
+        return found if kind or text in found else [text, *found]
+
+    def _paths(self, steps: Steps) -> list[str] | None:
+        """The paths in JSON bodies that match these steps; None when there are too many."""
+        if is_single(steps):
+            return [path_of(steps)]
+        start = term("j", "")
+        examined = self._connection.execute(self._listed(), (start, start + _HIGHEST)).fetchall()
+        if len(examined) == EXAMINED_MAX:
+            return None
+        return [path for path in (term_text(written) for written, _ in examined) if fits(path, steps)]
+
+    def _all_have(self, *written: str) -> bool:
+        """Whether every request of the group has one of these terms, of which no request has two."""
+        return sum(map(self._count, dict.fromkeys(written))) == self._count(EVERY)
+
+    def _count(self, written: str) -> int:
+        query = f"SELECT requests FROM listed_{self._number} WHERE term = ?"
+        row = self._connection.execute(query, (written,)).fetchone()
+        return row[0] if row else 0
+
+    def _listed(self) -> str:
+        """The select of the terms between two, and how many requests have each."""
+        return f"SELECT term, requests FROM listed_{self._number} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
+
+
+def _join(operator: str, parts: Iterable[str | None]) -> str:
+    """Joins expressions, without those that match nothing and those that are not known."""
+    return operator.join(f"({part})" for part in parts if part) or NO_MATCH
+
+
+def quoted(term: str) -> str:
+    """A term or trigram as an FTS5 string."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _is_searchable(text: str) -> bool:
+    """Lone surrogates cannot be looked up."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _source(query: IndexQuery) -> Source:
@@ -354,55 +368,3 @@ def _by_source(kind: type[AllOf] | type[AnyOf], parts: Sequence[IndexQuery]) -> 
         alone = source in ("numbers", "mixed") or len(same) < 2
         found += same if alone else [kind(parts=same)]
     return found
-
-
-class Vocabulary:
-    """The terms of a group."""
-
-    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
-        self._execute, self._table = connection.execute, f"listed_{number}"
-
-    def all_have(self, *written: str) -> bool:
-        """Whether every request of the group has one of these terms, of which no request has two."""
-        return sum(map(self._count, dict.fromkeys(written))) == self._count(EVERY)
-
-    def terms_containing(self, kind: str, text: str) -> list[str]:
-        """Terms of a kind ("": words) that contain a text: those that most requests have."""
-        if not kind and self.all_have(text):
-            return [text]
-        low, high = (term(kind, ""), term(kind, "") + _HIGHEST) if kind else ("", FIRST_TERM)
-        inner = f"SELECT term, requests FROM {self._table} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
-        where = f"instr(substr(term, {len(kind) + 1}), ?)"
-        statement = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MATCHING_TERMS_MAX}"
-        found = [written for (written,) in self._execute(statement, (low, high, text))]
-        return found if kind or text in found else [text, *found]
-
-    def paths(self, steps: Steps) -> list[str] | None:
-        """The paths in JSON bodies that match these steps; None when there are too many."""
-        if is_single(steps):
-            return [path_of(steps)]
-        start = term("j", "")
-        statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
-        examined = self._execute(statement, (start, start + _HIGHEST)).fetchall()
-        if len(examined) == EXAMINED_MAX:
-            return None
-        return [path for path in (term_text(written) for (written,) in examined) if fits(path, steps)]
-
-    def _count(self, written: str) -> int:
-        row = self._execute(f"SELECT requests FROM {self._table} WHERE term = ?", (written,)).fetchone()
-        return row[0] if row else 0
-
-
-def _with_number(
-    connection: sqlite3.Connection, group: int, number: Number, paths: Sequence[str], most: int
-) -> set[int] | None:
-    """The requests of a group with such a number at one of the paths; None when there are more than `most`."""
-    ends = ((number.low, ">" if number.strictly else ">="), (number.high, "<" if number.strictly else "<="))
-    bounds = [(end, sign) for end, sign in ends if end is not None]
-    where = "".join(f" AND value {sign} ?" for _, sign in bounds)
-    statement = f"SELECT seq FROM numbers_{group} WHERE path = ?{where} LIMIT ?"
-    found: set[int] = set()
-    for key in map(key_of, paths) if number.steps else (SIZE,):
-        rows = connection.execute(statement, (key, *(end for end, _ in bounds), most + 1))
-        found.update(seq for (seq,) in rows)
-    return found if len(found) <= most else None

@@ -12,7 +12,7 @@ from app.core.search.query import Word
 from app.db.search.index_query import to_index_query
 from app.db.sqlite import search_group
 from app.db.sqlite.search import IndexFile
-from app.db.sqlite.search_group import GroupTrigrams, IndexEntry, TrigramSample, text_query
+from app.db.sqlite.search_group import IndexEntry, TrigramSample
 from tests.db.helpers import entry
 
 
@@ -33,7 +33,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
 def asked(file: IndexFile, text: str) -> str | None:
     found = to_index_query([Word(text=text, start=0, end=0)])
     assert found is not None
-    return text_query(found, GroupTrigrams(file._connection, 0, file._sample))
+    return file._group(0).expression(found)
 
 
 def test_the_rarest_runs_are_asked_for(file: IndexFile) -> None:
