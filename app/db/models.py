@@ -97,7 +97,7 @@ def _name(model: type[Model]) -> str:
 
 
 class StoreModel(Model):
-    """A table of the store. The name of `TunnelUrlModel`'s is `tunnel_url`, where none is given."""
+    """A table of the store, named after its class where no name is given: TunnelUrlModel is tunnel_url."""
 
     class Meta:
         table_function = _name
