@@ -20,6 +20,8 @@ from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import WORST_FIRST, DeliveryState
+from app.core.retry import after
+from app.core.target import RetryRule
 from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.models import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel, encode_headers
 from app.db.raw_sql import ManyRows, execute, is_sqlite, json_list, sql_list
@@ -165,20 +167,8 @@ def interrupted(delivery: Delivery, url: str) -> tuple[Attempt, Delivery]:
         failure=FailureKind.INTERRUPTED,
         error=INTERRUPTED,
     )
-    replayed = delivery.replay_id is not None
-    after = replace(
-        delivery,
-        url=attempt.url,
-        state=DeliveryState.FAILED if replayed else delivery.state,
-        attempts=attempt.number,
-        started_at=delivery.sending_at,
-        ms=None,
-        status=None,
-        error=INTERRUPTED,
-        interrupted=True,
-        due_at=0,
-    )
-    return attempt, after
+    rule = None if delivery.replay_id is not None else RetryRule()  # any rule: they do not name it
+    return attempt, replace(after(delivery, [(attempt, b"")], rule), ms=None, interrupted=True)
 
 
 def shortened(attempt: Attempt, body: bytes, size: int) -> tuple[Attempt, bytes]:

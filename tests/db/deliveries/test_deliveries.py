@@ -255,6 +255,7 @@ async def test_an_attempt_that_a_crash_cut_off_is_marked_and_repeated(
     assert await again.deliveries.retry(DeliveryFilter(delivery_ids=(ended.id,))) == 1
     assert (await of(again, capture)).next_trigger is AttemptTrigger.MANUAL
     assert "may have received it" in (found.delivery.error or "")
+    assert found.delivery.next_step == "Sent again because Hookline stopped during the last attempt."
     assert kept_bytes(place) == recount_bytes(place)
 
 
