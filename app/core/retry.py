@@ -140,15 +140,16 @@ def longest_wait_ms(rule: RetryRule, retry: int) -> int:
     return min(rule.longest_delay_ms, rule.first_delay_ms << doublings)
 
 
-def next_attempt(
+def what_follows(
     rule: RetryRule,
     attempt: Attempt,
     *,
     round_attempts: int,
     round_ms: float,
     random: Callable[[], float],
-) -> int | None:
-    """How many microseconds after `attempt` the next one starts; None if there is none.
+) -> tuple[int | None, str | None]:
+    """How many microseconds after `attempt` the next one starts, None if there is none; and until when it is retried,
+    or why it is not, in a sentence: None after a success, and where the attempt's own error says it.
 
     `round_attempts` counts the attempts of this round that `uses_retry`, `round_ms` is what its attempts and the waits
     between them took, both with `attempt`. So what the clock says does not count. `random` returns 0 to 1.
@@ -158,21 +159,34 @@ def next_attempt(
     says: its result is not known.
     """
     if attempt.failure is FailureKind.INTERRUPTED:
-        return 0
-    if attempt.failure is None or rule.retries == 0 or not is_retried(rule, attempt):
-        return None
+        return 0, "Sent again because Hookline stopped during the last attempt."
+    if attempt.failure in (None, FailureKind.NOT_SENT):
+        return None, None
+    if attempt.failure in _NEVER:
+        return None, f"Not retried: {_NEVER[attempt.failure]}."
+    if rule.retries == 0:
+        return None, "Not retried: the target has no retries."
+    if not is_retried(rule, attempt):
+        what = _NAMES.get(attempt.failure) or f"status {attempt.status} is"
+        return None, f"Not retried: {what} not in the target's retry rule."
+    bound = wait_text(rule.total_ms * 1_000)
+    asked = None if attempt.status is None else retry_after(attempt.response_headers, attempt.ended_at)
+    asked_text = f" (Retry-After: {asked.text})" if asked else ""
     if attempt.could_not_connect:
         most = max(rule.longest_delay_ms, rule.total_ms / _CONNECTS_MAX)
         longest_ms = min(most, max(rule.first_delay_ms, round_ms))
+        text = f"Retried until a connection is made, for {bound} at most."
     elif round_attempts <= rule.retries:
         longest_ms = longest_wait_ms(rule, round_attempts)
+        text = f"Retry {round_attempts} of {rule.retries}, within {bound}{asked_text}."
     else:
-        return None
+        return None, f"Gave up after {count_of(round_attempts, 'attempt')}."
     left_us = round((rule.total_ms - round_ms) * 1_000)
     backoff_us = round(random() * longest_ms * 1_000)
-    asked = _asked(attempt)
     wait_us = max(min(backoff_us, left_us), asked.wait_us if asked else 0)
-    return wait_us if left_us > 0 and wait_us <= left_us else None
+    if left_us > 0 and wait_us <= left_us:
+        return wait_us, text
+    return None, f"Gave up: the next retry would start more than {bound} after the first attempt{asked_text}."
 
 
 def after(delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], rule: RetryRule | None) -> Delivery:
@@ -180,10 +194,11 @@ def after(delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], rule: Retry
     last = made[-1][0]
     round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
     round_ms = (delivery.round_ms or 0.0) + sum(attempt.ms for attempt, _ in made)
-    wait_us, step = None, None
-    if last.failure is not None and rule is not None:
-        wait_us = next_attempt(rule, last, round_attempts=round_attempts, round_ms=round_ms, random=random.random)
-        step = next_step(rule, last, round_attempts=round_attempts, retried=wait_us is not None)
+    wait_us, next_step = None, None
+    if rule is not None:
+        wait_us, next_step = what_follows(
+            rule, last, round_attempts=round_attempts, round_ms=round_ms, random=random.random
+        )
     return replace(
         delivery,
         url=last.url,
@@ -196,39 +211,9 @@ def after(delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], rule: Retry
         ms=last.ms,
         status=last.status,
         error=last.error,
-        next_step=step,
+        next_step=next_step,
         interrupted=False,
     )
-
-
-def next_step(rule: RetryRule, attempt: Attempt, *, round_attempts: int, retried: bool) -> str | None:
-    """What follows `attempt`, and until when, or why nothing does; a sentence. None after a success, and where the
-    attempt's own error says it."""
-    if attempt.failure in (None, FailureKind.NOT_SENT):
-        return None
-    if attempt.failure is FailureKind.INTERRUPTED:
-        return "Sent again because Hookline stopped during the last attempt."
-    bound = wait_text(rule.total_ms * 1_000)
-    if retried and attempt.could_not_connect:
-        return f"Retried until a connection is made, for {bound} at most."
-    asked = _asked(attempt)
-    asked_text = f" (Retry-After: {asked.text})" if asked else ""
-    if retried:
-        return f"Retry {round_attempts} of {rule.retries}, within {bound}{asked_text}."
-    if attempt.failure in _NEVER:
-        return f"Not retried: {_NEVER[attempt.failure]}."
-    if rule.retries == 0:
-        return "Not retried: the target has no retries."
-    if not is_retried(rule, attempt):
-        what = _NAMES.get(attempt.failure) or f"status {attempt.status} is"
-        return f"Not retried: {what} not in the target's retry rule."
-    if round_attempts > rule.retries:
-        return f"Gave up after {count_of(round_attempts, 'attempt')}."
-    return f"Gave up: the next retry would start more than {bound} after the first attempt{asked_text}."
-
-
-def _asked(attempt: Attempt) -> RetryAfter | None:
-    return None if attempt.status is None else retry_after(attempt.response_headers, attempt.ended_at)
 
 
 def wait_text(us: int) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.core.clock import parse_rfc3339
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.record import Headers
-from app.core.retry import is_retried, longest_wait_ms, next_attempt, next_step, retry_after, uses_retry
+from app.core.retry import is_retried, longest_wait_ms, retry_after, uses_retry, what_follows
 from app.core.target import RetryRule
 
 NOW = parse_rfc3339("2026-11-22T12:00:00Z")
@@ -45,6 +45,10 @@ def refused(**fields: Any) -> Attempt:
 
 def status(code: int, *headers: tuple[str, str]) -> Attempt:
     return attempt(FailureKind.STATUS, status=code, response_headers=headers)
+
+
+def next_attempt(rule: RetryRule, last: Attempt, **others: Any) -> int | None:
+    return what_follows(rule, last, **others)[0]
 
 
 def due(rule: RetryRule, last: Attempt, number: int = 1, random: Callable[[], float] = lambda: 0.5) -> int | None:
@@ -232,7 +236,7 @@ def test_what_could_not_connect_is_repeated_only_if_the_rule_says_so() -> None:
     ],
 )
 def test_what_follows_in_words(last: Attempt, text: str | None) -> None:
-    assert next_step(EVERYTHING, last, round_attempts=2, retried=True) == text
+    assert what_follows(EVERYTHING, last, round_attempts=2, round_ms=0.0, random=lambda: 0.5)[1] == text
 
 
 @pytest.mark.parametrize(
@@ -253,5 +257,4 @@ def test_what_follows_in_words(last: Attempt, text: str | None) -> None:
     ],
 )
 def test_why_there_is_no_other_attempt_in_words(rule: RetryRule, last: Attempt, number: int, text: str) -> None:
-    assert due(rule, last, number) is None
-    assert next_step(rule, last, round_attempts=number, retried=False) == text
+    assert what_follows(rule, last, round_attempts=number, round_ms=0.0, random=lambda: 0.5) == (None, text)
