@@ -22,7 +22,8 @@ class AttemptTrigger(StrEnum):
 
 
 class Delivery(Record, frozen=True):
-    """A capture to be sent to one target, with the result of its last attempt.
+    """A capture to be sent to one target, with the result of its last attempt. `seq` numbers deliveries in the order in
+    which they were queued; it is 0 until it is stored.
 
     `url` is the target's URL until the first attempt (in a replay, the URL it requests), then the URL that the last
     attempt requested; see `request_url`. `target_id` is None for a URL that is no target of the endpoint, `replay_id`
@@ -64,6 +65,7 @@ class Delivery(Record, frozen=True):
     captured_target: str = ""
     captured_event: str | None = None
     captured_gist: str | None = None
+    seq: int = 0
 
     def wait_us(self, now_us: int) -> int:
         """How long until it is due, never longer than it was after the last attempt. If that lies in the future, the

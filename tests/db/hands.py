@@ -314,12 +314,12 @@ class DeliveryHand(Hand):
 
     async def retry(self, endpoint: Endpoint) -> int:
         failed = await self.store.deliveries.page(DeliveryFilter(endpoint_id=endpoint.id), limit=20)
-        ids = tuple(delivery.id for _, delivery in failed if self.dice.random() < 0.3)
+        ids = tuple(delivery.id for delivery in failed if self.dice.random() < 0.3)
         of_endpoint = DeliveryFilter(endpoint_id=endpoint.id)
         return await self.store.deliveries.retry(self.dice.choice([of_endpoint, DeliveryFilter(delivery_ids=ids)]))
 
     async def send_now(self, endpoint: Endpoint) -> None:
-        for _, delivery in await self.store.deliveries.page(DeliveryFilter(endpoint_id=endpoint.id), limit=2):
+        for delivery in await self.store.deliveries.page(DeliveryFilter(endpoint_id=endpoint.id), limit=2):
             await self.store.deliveries.send_now(delivery)
 
     async def replay(self, endpoint: Endpoint) -> object:

@@ -145,11 +145,11 @@ async def _deliveries(store: Store, endpoints: Sequence[Endpoint], names: Names,
         **{endpoint.slug: DeliveryFilter(endpoint_id=endpoint.id, replay=False) for endpoint in endpoints},
     }
     pages = {name: await parts.page(which, limit=10_000) for name, which in filters.items()}
-    ids = [delivery.id for _, delivery in pages["all"]]
+    ids = [delivery.id for delivery in pages["all"]]
     some = dice.sample(ids, min(len(ids), 10))
     replays = await store.replays.latest()
     return {
-        "deliveries": {name: [delivery for _, delivery in page] for name, page in pages.items()},
+        "deliveries": pages,
         "delivery counts": {name: await parts.count(which) for name, which in filters.items()},
         "attempts": [await parts.attempts(one) for one in some],
         "last attempts": [(await parts.last_attempts(ids)).get(one) for one in ids],

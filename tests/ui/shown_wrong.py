@@ -148,7 +148,7 @@ def _told(deliveries: Iterable[Delivery]) -> list[Delivery]:
 async def _in_deliveries(desk: Desk, window: MainWindow) -> AsyncIterator[str]:
     page, deliveries = window.deliveries, desk.store.deliveries
     rows = [page.model.record(row) for row in range(page.model.rowCount())]
-    all_stored = [one for _, one in await deliveries.page(page.filters.current(), limit=100_000)]
+    all_stored = await deliveries.page(page.filters.current(), limit=100_000)
     shown, stored = _told(rows), _told(all_stored)
     wanted = stored[: len(shown)]
     if [one.id for one in shown] != [one.id for one in wanted]:

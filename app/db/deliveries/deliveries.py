@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from app.db.counts import DELIVERY_OVERHEAD, grow
 from app.db.deliveries import delivery_results, unsent
 from app.db.deliveries.delivery_results import Result, ResultQueue, Stored
 from app.db.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
-from app.db.models import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
+from app.db.models import BodyModel, CaptureModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list, sql_list
 from app.db.records import CAPTURE, DELETED, DELIVERY, LISTED
@@ -219,7 +219,8 @@ class Deliveries(Part):
         for result, of_result in zip(results, stored, strict=True):
             if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
                 failure = result.made[-1][0].failure if result.made else None
-                self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state, failure=failure))
+                delivery = result.delivery if result.delivery.seq else replace(result.delivery, seq=of_result.seq)
+                self._publish(DeliveryChanged(delivery=delivery, state=of_result.state, failure=failure))
                 if of_result.paused and result.target_id is not None:
                     self._targets.was_paused(result.target_id)
         self._removed_targets.check(
@@ -324,22 +325,22 @@ class Deliveries(Part):
 
     async def page(
         self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
-    ) -> list[tuple[int, Delivery]]:
-        """At most `limit` deliveries, each with its number: those numbered below `before`, the last queued first; or
-        those above `after`, the first queued first."""
+    ) -> list[Delivery]:
+        """At most `limit` deliveries: those numbered below `before`, the last queued first; or those above `after`, the
+        first queued first."""
         if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
             return []
-        live = _filtered(_listed(DeliveryModel.seq), which)
-        deleted = unsent.deleted(which, *DELETED.columns, DeletedDeliveryModel.seq)
+        live = _filtered(_listed(), which)
+        deleted = unsent.deleted(which, *DELETED.columns)
 
-        def job(database: Database) -> list[tuple[int, Delivery]]:
-            rows: list[tuple[int, Delivery]] = []
+        def job(database: Database) -> list[Delivery]:
+            rows: list[Delivery] = []
             with database.atomic():
                 for mapping, query in ((LISTED, live), (DELETED, deleted)):
                     if query is not None:
                         found = _in_order(query, before, after).limit(limit).tuples().execute(database)
-                        rows += [(row[-1], mapping.record(row)) for row in found]
-            return sorted(rows, key=itemgetter(0), reverse=after is None)[:limit]
+                        rows += map(mapping.record, found)
+            return sorted(rows, key=attrgetter("seq"), reverse=after is None)[:limit]
 
         return await self._readers.run(job)
 
@@ -423,8 +424,8 @@ def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
     return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
 
 
-def _listed(*others: Any) -> ModelSelect[DeliveryModel]:
-    return DeliveryModel.select(*LISTED.columns, *others).join(CaptureModel)
+def _listed() -> ModelSelect[DeliveryModel]:
+    return DeliveryModel.select(*LISTED.columns).join(CaptureModel)
 
 
 @cache

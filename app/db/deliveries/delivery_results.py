@@ -253,8 +253,10 @@ class Result(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What became of a result. `state` is what the request's row shows, None if the delivery is gone."""
+    """What became of a result: the delivery's number, and in `state` what the request's row shows, None if the delivery
+    is gone."""
 
+    seq: int
     state: DeliveryState | None
     grown: Grown
     paused: bool
@@ -377,11 +379,11 @@ def store(
         delivery = one.delivery
         row = rows.get(delivery.id)
         if row is None:
-            stored.append(Stored(None, Grown(), False))
+            stored.append(Stored(0, None, Grown(), False))
             continue
         if delivery.responded and one.made[0][0].number == 1:
             execute(database, _RESPONSE, (delivery.status, row.capture_seq))
-        stored.append(Stored(shown[row.capture_seq], grown_by[delivery.id], pauses))
+        stored.append(Stored(row.seq, shown[row.capture_seq], grown_by[delivery.id], pauses))
     return stored, begun
 
 

@@ -296,8 +296,7 @@ class RemovedTargets(Part):
 @cache
 def _read_statement() -> str:
     """Built once: that takes peewee as long as changing some deliveries."""
-    query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
-    query = query.where(SQL("t1.seq IN numbers(:seqs)"))
+    query = DeliveryModel.select(*DELIVERY.columns).join(CaptureModel).where(SQL("t1.seq IN numbers(:seqs)"))
     return str(query.order_by(DeliveryModel.seq).sql()[0])
 
 
@@ -308,14 +307,15 @@ def _end(database: Database, target_id: int, limit: int) -> list[DeliveryChanged
     if not captures:
         return []
     shown = show_worst(database, set(captures.values()))
-    rows = execute(database, _read_statement(), {"seqs": json_list(captures)}).fetchall()
-    deliveries = [DELIVERY.record(row) for row in rows]
+    deliveries = [
+        DELIVERY.record(row) for row in execute(database, _read_statement(), {"seqs": json_list(captures)}).fetchall()
+    ]
     tried = [delivery.id for delivery in deliveries if delivery.attempts]
     last = delivery_results.last_of(database, tried) if tried else {}
     ended = []
-    for delivery, row in zip(deliveries, rows, strict=True):
+    for delivery in deliveries:
         failure = last[delivery.id].failure if delivery.id in last else None
-        ended.append(DeliveryChanged(delivery=delivery, state=shown[captures[row[-1]]], failure=failure))
+        ended.append(DeliveryChanged(delivery=delivery, state=shown[captures[delivery.seq]], failure=failure))
     return ended
 
 

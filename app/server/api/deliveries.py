@@ -97,8 +97,8 @@ class DeliveryCalls(Calls):
         oldest = (ORDER.of(request) or ("newest" if of_request is None else "oldest")) == "oldest"
         place = {"after": reached or 0} if oldest else {"before": reached}
         rows = await self._services.store.deliveries.page(which, **place, limit=limit + 1)
-        following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
-        found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
+        following = cursor_text(rows[limit - 1].seq) if len(rows) > limit else None
+        found = [(row, endpoints.by_id(row.endpoint_id)) for row in rows[:limit]]
         return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
 
     @route("POST", "/deliveries/retry", "Retry failed deliveries", Returns(records.Retried))
@@ -168,10 +168,10 @@ class DeliveryCalls(Calls):
         """The delivery that the path names and its endpoint, or a 404 problem."""
         delivery_id = request.match_info["id"]
         rows = await self._services.store.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
-        endpoint = self._services.store.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
+        endpoint = self._services.store.endpoints.by_id(rows[0].endpoint_id) if rows else None
         if endpoint is None:
             raise Problem("not-found", f"No delivery has the ID {delivery_id!r}.")
-        return rows[0][1], endpoint
+        return rows[0], endpoint
 
     async def _full(self, delivery: Delivery, endpoint: Endpoint) -> web.Response:
         attempts = await self._services.store.deliveries.attempts(delivery.id)

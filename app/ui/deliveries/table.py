@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, Slot
@@ -53,7 +53,6 @@ STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DE
 SHOWN_OF_REQUEST = {"event", "gist"}
 """What rows show of their requests that may change."""
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
-Numbered = tuple[int, Delivery]
 _SCROLL_BAR = 12
 """Pixels that it is given even while there is none."""
 _FITTED = (REQUEST, TARGET)
@@ -78,7 +77,6 @@ class DeliveryModel(Rows[Delivery]):
         super().__init__(self._make_columns(), parent)
         self._endpoint_of, self._target_of = endpoint_of, target_of
         self._theme, self._font = theme, ui_font(BASE, QFont.Weight.Medium)
-        self._rows: list[Numbered] = []
         self._at: dict[str, int] | None = None
         """The row of each delivery by ID; None: not known since rows moved."""
         self._awaited: set[str] = set()
@@ -86,24 +84,21 @@ class DeliveryModel(Rows[Delivery]):
         for signal in (self.rowsInserted, self.rowsRemoved, self.modelReset):
             signal.connect(self._rows_moved)
 
-    def record(self, row: int) -> Delivery:
-        return self._rows[row][1]
-
     def target(self, delivery: Delivery) -> Target | None:
         return self._target_of(delivery.target_id)
 
     def oldest(self) -> int | None:
         """The number of the last row."""
-        return self._rows[-1][0] if self._rows else None
+        return self._rows[-1].seq if self._rows else None
 
     def newest(self) -> int | None:
         """The number of the first row."""
-        return self._rows[0][0] if self._rows else None
+        return self._rows[0].seq if self._rows else None
 
     def row_of(self, delivery_id: str) -> int | None:
         if self._at is None:
-            self._at = {delivery.id: row for row, (_, delivery) in enumerate(self._rows)}
-            self._awaited = {delivery.behind for _, delivery in self._rows if delivery.behind is not None}
+            self._at = {delivery.id: row for row, delivery in enumerate(self._rows)}
+            self._awaited = {delivery.behind for delivery in self._rows if delivery.behind is not None}
         return self._at.get(delivery_id)
 
     def waits_behind(self, delivery: Delivery) -> bool:
@@ -114,13 +109,10 @@ class DeliveryModel(Rows[Delivery]):
     def _rows_moved(self) -> None:
         self._at = None
 
-    def merge(self, rows: Sequence[Numbered], above: int | None) -> None:
+    def merge(self, rows: Sequence[Delivery], above: int | None) -> None:
         """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same."""
-        older = [row for row in self._rows if above is not None and row[0] <= above]
-        self.show_records([*rows, *older], itemgetter(0))
-
-    def change(self, row: int, delivery: Delivery) -> None:
-        self.replace_record(row, (self._rows[row][0], delivery))
+        older = [row for row in self._rows if above is not None and row.seq <= above]
+        self.show_records([*rows, *older], attrgetter("seq"))
 
     def _make_columns(self) -> list[Column[Delivery]]:
         """The request has what is hidden."""
@@ -406,7 +398,7 @@ class DeliveryPager(QObject):
         with self._again.paced():
             rows = await self._deliveries.page(self.filter, limit=wanted)
             complete = len(rows) < wanted
-            above = None if complete else rows[-1][0] - 1
+            above = None if complete else rows[-1].seq - 1
             newest = self.model.newest()
             if newest is not None and above is not None and newest <= above:  # more arrived than were read
                 self.model.set_records(rows)
@@ -443,7 +435,7 @@ class DeliveryPager(QObject):
             self._changes.append(event)
         row = self.model.row_of(delivery.id)
         if row is not None and matches(self.filter, delivery):
-            self.model.change(row, delivery)
+            self.model.replace_record(row, delivery)
             if not self.model.waits_behind(delivery):
                 return  # The same rows as before.
         elif row is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, Qt, Signal, Slot
@@ -36,10 +36,10 @@ REQUEST, TARGET, RESULT, ATTEMPTS, TIME = range(5)
 
 async def read_failures(deliveries: Deliveries, replay_id: str, most: int) -> list[Delivery]:
     """The newest first. Raises StorageUnavailableError."""
-    rows: list[tuple[int, Delivery]] = []
+    rows: list[Delivery] = []
     for state in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
         rows += await deliveries.page(DeliveryFilter(replay_id=replay_id, state=state), limit=most)
-    return [delivery for _, delivery in sorted(rows, key=itemgetter(0), reverse=True)[:most]]
+    return sorted(rows, key=attrgetter("seq"), reverse=True)[:most]
 
 
 class FailureTable(DeliveriesView):

@@ -376,7 +376,7 @@ async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: En
     assert await store.deliveries.add_replays([replay]) == {"replayed"}
 
     async def listed(**fields: object) -> list[str]:
-        return [one.capture_id for _, one in await store.deliveries.page(DeliveryFilter(**fields))]  # type: ignore[arg-type]
+        return [one.capture_id for one in await store.deliveries.page(DeliveryFilter(**fields))]  # type: ignore[arg-type]
 
     ids = [capture.id for capture in captures]
     assert await listed() == [ids[0], ids[2], ids[1], ids[0]]
@@ -385,8 +385,8 @@ async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: En
     assert await listed(replay=False, state=QUEUED) == [ids[2]]
     assert await listed(target_id=endpoint.targets[0].id, capture_ids=(ids[1], ids[2])) == [ids[2], ids[1]]
     assert await listed(endpoint_id=endpoint.id + 1) == []
-    (number, _), *_ = await store.deliveries.page(DeliveryFilter(), limit=1)
-    assert len(await store.deliveries.page(DeliveryFilter(), before=number)) == 3
+    newest, *_ = await store.deliveries.page(DeliveryFilter(), limit=1)
+    assert len(await store.deliveries.page(DeliveryFilter(), before=newest.seq)) == 3
     assert await store.deliveries.retry(DeliveryFilter()) == 1, "a replay is not retried"
 
 

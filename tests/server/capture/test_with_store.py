@@ -72,7 +72,7 @@ async def test_what_was_answered_is_stored_as_it_was_sent(program: Program) -> N
     assert await program.store.captures.body(capture.id) == body
     assert capture.sha256 == hashlib.sha256(body).hexdigest()
     assert capture.delivery is DeliveryState.QUEUED
-    assert [one.capture_id for _, one in await program.store.deliveries.page(DeliveryFilter())] == [capture.id]
+    assert [one.capture_id for one in await program.store.deliveries.page(DeliveryFilter())] == [capture.id]
     await sender.close()
 
 

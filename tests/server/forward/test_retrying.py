@@ -466,7 +466,7 @@ async def test_what_waits_behind_the_first_follows_when_that_is_sent_now(stage: 
         await stage.capture(endpoint, target="/catch/s/1")
         stage.forwarder = stage.new_forwarder(stage.store.deliveries)
         await stage.forwarder.start()
-        ((_, first), (_, second)) = await stage.store.deliveries.page(DeliveryFilter(), after=0)
+        (first, second) = await stage.store.deliveries.page(DeliveryFilter(), after=0)
         assert (first.behind, second.behind) == (None, first.capture_id)
         await stage.store.deliveries.send_now(first)
         assert [one.state for one in await stage.outcomes(3)][1:] == [DELIVERED, DELIVERED]

@@ -283,7 +283,7 @@ async def test_one_that_was_sent_to_some_of_its_targets_goes_to_the_others(stage
     assert (progress.total, progress.sent) == (sent, sent)
     assert (progress.delivered, progress.failed, progress.repeated) == (3 * sent, 0, 1)
     assert "Repeated after a restart  1" in (done.summary or "")
-    rows = [row for _, row in await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))]
+    rows = await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))
     attempts = [await stage.store.deliveries.attempts(row.id) for row in reversed(rows)]
     interrupted = [made for made in attempts if made[0].failure is FailureKind.INTERRUPTED]
     repeated = [made for made in attempts if made[0].trigger is AttemptTrigger.RESTART]
@@ -311,7 +311,7 @@ async def test_all_copies_that_were_under_way_are_repeated(stage: ReplayStage) -
         done = await stage.until(replay.id, ReplayState.DONE)
         assert len(place.received) == 9
     assert (done.progress.sent, done.progress.delivered, done.progress.repeated) == (3, 3, 6)
-    rows = [row for _, row in await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))]
+    rows = await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))
     triggers = [(await stage.store.deliveries.attempts(row.id))[0].trigger for row in reversed(rows)]
     assert triggers == [AttemptTrigger.REPLAY] * 3 + [AttemptTrigger.RESTART] * 6
     assert {row.interrupted for row in rows[:3]} == {False}

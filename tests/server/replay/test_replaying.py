@@ -202,7 +202,7 @@ async def test_the_same_seed_makes_the_same_faults(stage: ReplayStage) -> None:
     assert runs[0][0] != [f"/{n}" for n in range(60)]
     cut = [
         (await stage.attempts(one))[0]
-        for _, one in await stage.store.deliveries.page(DeliveryFilter(state=DeliveryState.FAILED), limit=500)
+        for one in await stage.store.deliveries.page(DeliveryFilter(state=DeliveryState.FAILED), limit=500)
     ]
     assert {attempt.failure for attempt in cut} == {FailureKind.CUT_OFF}
 

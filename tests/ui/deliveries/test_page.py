@@ -481,7 +481,7 @@ class TestFollowing:
         await deliver(desk, endpoint)
         page = desk.store.deliveries.page
 
-        async def slow(which: DeliveryFilter, *, limit: int) -> list[tuple[int, Delivery]]:
+        async def slow(which: DeliveryFilter, *, limit: int) -> list[Delivery]:
             await asyncio.sleep(0.1)
             return await page(which, limit=limit)
 
