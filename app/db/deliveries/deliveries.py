@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from peewee import SQL, Database, ModelSelect, fn
 
-from app.core.clock import DAY_US, now_us
+from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import NoRoomError
 from app.core.events import DeliveriesQueued, DeliveryChanged
@@ -23,7 +23,7 @@ from app.db import body_parts, queries
 from app.db.counts import DELIVERY_OVERHEAD, grow
 from app.db.deliveries import delivery_results, unsent
 from app.db.deliveries.delivery_results import Result, ResultQueue, Stored
-from app.db.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
+from app.db.deliveries.targets import RemovedTargets, Targets, target_counts, target_troubles
 from app.db.models import BodyModel, CaptureModel, DeliveryModel, TargetModel
 from app.db.part import Part, Shared
 from app.db.raw_sql import execute, json_list, sql_list
@@ -352,22 +352,7 @@ class Deliveries(Part):
 
     async def target_counts(self) -> dict[int, TargetCounts]:
         """By target; those whose counts are 0 are missing."""
-        number = fn.COUNT(DeliveryModel.seq)
-        queued = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
-        failing = TargetModel.select(TargetModel.id, TargetModel.failures).where(TargetModel.failures > 0)
-        lately = TargetModel.deleted_at > now_us() - DAY_US
-        deleted = TargetModel.select(TargetModel.id, TargetModel.deleted).where(lately)
-
-        def job(database: Database) -> dict[int, TargetCounts]:
-            counts: dict[int, dict[str, Any]] = {}
-            for target_id, error in execute(database, LAST_ERRORS).fetchall():
-                counts[target_id] = {"last_error": error}
-            for name, query in (("queued", queued), ("failures", failing), ("deleted", deleted)):
-                for target_id, count in query.tuples().execute(database):
-                    counts.setdefault(target_id, {})[name] = count
-            return {number: TargetCounts(**own) for number, own in counts.items() if number is not None}
-
-        return await self._readers.run(job)
+        return await self._readers.run(target_counts)
 
     async def target_troubles(self) -> list[TargetTrouble]:
         """The targets that are paused, or to which the last delivery failed."""

@@ -16,7 +16,7 @@ from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableEr
 from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
-from app.core.target import PausedBy, Target, TargetDraft, full_url
+from app.core.target import PausedBy, Target, TargetCounts, TargetDraft, full_url
 from app.core.target_text import TargetTrouble
 from app.core.text import count_of
 from app.db.deliveries import delivery_results
@@ -330,7 +330,6 @@ _FAILED = f"""(SELECT error FROM
         ORDER BY endpoint_id DESC, seq DESC LIMIT {_READ}) AS failed
     WHERE target_id = target.id LIMIT 1)"""
 _LAST_ERROR = f"coalesce({_RETRIED}, CASE WHEN failures > 0 OR paused = 'failures' THEN {_FAILED} END)"
-LAST_ERRORS = f"SELECT target.id, {_LAST_ERROR} FROM target WHERE {_LAST_ERROR} IS NOT NULL"
 """Why the first delivery that waits for a target is retried, or else why the last one failed."""
 _UNSENT = f"""FROM
     (SELECT target_id, error, queued_at FROM delivery
@@ -340,6 +339,8 @@ _UNSENT = f"""FROM
 _NUMBER_UNSENT = f"(SELECT count(*) {_UNSENT})"
 _WAITING = "(SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL)"
 _DELETED = f"CASE WHEN deleted_at > :now - {DAY_US} THEN deleted ELSE 0 END"
+_COUNTS = f"SELECT id, {_WAITING}, failures, {_LAST_ERROR}, {_DELETED} FROM target"
+"""In the order of the fields of TargetCounts."""
 _TROUBLES = f"""
     SELECT endpoint.slug, target.id, target.url, paused, CAST(json_extract(settings, '$.pause_after') AS INTEGER),
         failures, {_WAITING}, {_DELETED}, coalesce({_RETRIED}, {_FAILED}),
@@ -349,6 +350,14 @@ _TROUBLES = f"""
         (failures > 0 OR {_NUMBER_UNSENT} > 0 OR paused = 'failures' OR (paused = 'user' AND {_WAITING} > 0)))
     ORDER BY endpoint.id, target.position"""
 """In the order of the fields of TargetTrouble."""
+
+
+def target_counts(database: Database) -> dict[int, TargetCounts]:
+    """By target; those whose counts are 0 are missing."""
+    names = TargetCounts.__struct_fields__
+    rows = execute(database, _COUNTS, {"now": now_us()}).fetchall()
+    counts = {number: TargetCounts(**dict(zip(names, own, strict=True))) for number, *own in rows}
+    return {number: own for number, own in counts.items() if own != TargetCounts()}
 
 
 def target_troubles(database: Database) -> list[TargetTrouble]:
