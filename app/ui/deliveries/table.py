@@ -335,7 +335,7 @@ class DeliveryPager(QObject):
         """Since a page began to be read, which may not know of them."""
         self._reading = Latest(self, tasks, "deliveries: list")
         self._counting = Latest(self, tasks, "deliveries: count")
-        self._again = Throttle(MERGE_MS, self, self._refresh_next)
+        self._again = Throttle(MERGE_MS, self, self._refresh)
         self._subscriptions = Subscriptions(services.bus)
 
     def set_watched(self, on: bool) -> None:
@@ -348,16 +348,15 @@ class DeliveryPager(QObject):
             self._refresh()
         else:
             self._subscriptions.end()
-            self._reading.stop()
-            self._counting.stop()
+            self._stop()
 
     def show_filtered(self, which: DeliveryFilter) -> None:
         """List other deliveries, from the newest."""
         self.filter = which
         self.ready = self.at_end = False
         self.model.set_records([])
-        if self._watched:
-            self._refresh()
+        self._stop()
+        self._refresh()
 
     @Slot()
     def more(self) -> None:
@@ -366,16 +365,13 @@ class DeliveryPager(QObject):
         if wanted and self._watched and not self._refreshing:
             self._reading.run(self._read_older)
 
-    @Slot()
-    def _refresh(self) -> None:
-        if self._watched:
-            self._refreshing = True
-            self._reading.run(self._read_again)
-            self._counting.run(self._count)
+    def _stop(self) -> None:
+        self._reading.stop()
+        self._counting.stop()
 
     @Slot()
-    def _refresh_next(self) -> None:
-        """The same after changes: what is being read is read to its end."""
+    def _refresh(self) -> None:
+        """Read the list again, after what is being read: of many changes each would keep that from its end."""
         if self._watched:
             self._refreshing = True
             self._reading.run_next(self._read_again)
@@ -422,7 +418,7 @@ class DeliveryPager(QObject):
         self._subscriptions.add(DeliveryChanged, self._changed)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(EndpointSaved, self._saved)
+        self._subscriptions.add(EndpointSaved, lambda _: self.model.refresh_cells())
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
 
@@ -454,9 +450,6 @@ class DeliveryPager(QObject):
     def _captured(self, event: Captured) -> None:
         if any(one.delivery is not DeliveryState.NONE for one in event.summaries):
             self._again.call()
-
-    def _saved(self, event: EndpointSaved) -> None:
-        self.model.refresh_cells()
 
     def _removed(self, event: RequestsRemoved) -> None:
         self._drop(lambda delivery: event.has(delivery.endpoint_id, delivery.capture_id))
