@@ -245,10 +245,8 @@ def target_below(forward_url: str, captured: str, *, append_path: bool = True, k
     parts of it are sent.
     """
     own = urlsplit(forward_url)
-    path, mark, query = _AUTHORITY.sub("", captured, count=1).partition("?")
-    below = _below_slug(path) if append_path else ""
-    if not keep_query:
-        mark, query = "", ""
+    below = sub_path(captured) if append_path else ""
+    _, mark, query = captured.partition("?") if keep_query else ("", "", "")
     own_path = own.path.removesuffix("/") if below else own.path
     queries = [part for part in (sendable(own.query, "utf-8"), sendable(query, "latin-1")) if part]
     mark = "?" if queries else mark
@@ -273,8 +271,10 @@ def sendable(text: str, encoding: str = "utf-8") -> str:
 
 
 def sub_path(captured: str) -> str:
-    """The path after `/catch/{slug}` in a raw target."""
-    return _below_slug(_AUTHORITY.sub("", captured, count=1).partition("?")[0])
+    """The path after `/catch/{slug}` in a raw target, with its leading slash; empty without one."""
+    path = _AUTHORITY.sub("", captured, count=1).partition("?")[0]
+    _, slash, below = path.partition("/catch/")[2].partition("/")
+    return slash + below
 
 
 def escapes_path(captured: str) -> bool:
@@ -306,10 +306,3 @@ def _steps(segment: str) -> tuple[int, int]:
             down = 0
         segment = unquote(segment, encoding="latin-1")
     return up, down
-
-
-def _below_slug(path: str) -> str:
-    """The path after `/catch/{slug}`, with its leading slash; empty without one."""
-    _, _, after = path.partition("/catch/")
-    _, slash, rest = after.partition("/")
-    return slash + rest

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from app.core.about import duration_text
 from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
 from app.core.ids import uuid7_us
 from app.core.model import WORST_FIRST, DeliveryState
-from app.core.target import PausedBy, RetryRule, Target, TargetDraft, forwarded_url, full_url
+from app.core.target import PausedBy, RetryRule, Target, TargetDraft, full_url
 from app.core.text import clock_time, count_of, exact_duration, ms_text, phrase_of
 from app.core.worst_state import State, delivery_state, target_state
 from app.ui.state_look import LOOKS, Look
@@ -214,6 +216,4 @@ def listed(words: Sequence[str]) -> str:
 
 def sample_url(draft: TargetDraft, slug: str, below: str = "/orders?id=7") -> str:
     """Where a request to `slug` and `below` would be sent; `draft.url` must be valid."""
-    path, mark, query = below.partition("?")
-    captured = f"/catch/{slug}{path if draft.append_path else ''}"
-    return forwarded_url(full_url(draft.url), captured + (mark + query if draft.keep_query else ""))
+    return replace(draft, url=full_url(draft.url)).request_url(f"/catch/{slug}{below}")
