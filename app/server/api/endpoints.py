@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -33,6 +33,8 @@ from app.server.api.routes import (
 from app.server.api.serializers import endpoint_out, merged, patch_of, target_out
 from hookline import records
 
+T = TypeVar("T", Endpoint, Target)
+
 TAG = text("tag", "Only endpoints with this tag, without regard to case.")
 EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
 
@@ -56,13 +58,17 @@ EndpointPatch = patch_of(
 )
 
 
-def without_position(patch: Any, count: int) -> tuple[Any, int | None]:
-    """A patch without its position, and that (None: not given); InvalidFieldsError unless it is one of `count`."""
-    if patch.position is UNSET:
-        return patch, None
-    if wrong := position_error(patch.position, count):
+async def patched(part: Any, one: T, patch: Any, count: int) -> T:
+    """Change an endpoint or a target, one of `count`, in this part of the store; nothing if InvalidFieldsError is
+    raised."""
+    fields, position = msgspec.structs.replace(patch, position=UNSET), patch.position
+    if position is not UNSET and (wrong := position_error(position, count)):
         raise InvalidFieldsError([FieldError(field="position", message=wrong)])
-    return msgspec.structs.replace(patch, position=UNSET), patch.position
+    if position is UNSET or fields != type(patch)():
+        one = await part.update(one.id, merged(one.draft(), fields))
+    if position is not UNSET:
+        await part.move(one.id, position)
+    return one
 
 
 class EndpointCalls(Calls):
@@ -125,12 +131,8 @@ class EndpointCalls(Calls):
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes the given fields; all others stay."""
         async with self._services.changing:
-            endpoint = self._endpoint(request)
-            fields, position = without_position(patch, len(self._services.store.endpoints.all()))
-            if position is None or fields != EndpointPatch():
-                endpoint = await self._services.store.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
-            if position is not None:
-                await self._services.store.endpoints.move(endpoint.id, position)
+            endpoints = self._services.store.endpoints
+            endpoint = await patched(endpoints, self._endpoint(request), patch, len(endpoints.all()))
         return json_response(await self._read(endpoint))
 
     @route("DELETE", "/endpoints/{slug}", "Delete an endpoint", NO_CONTENT)
@@ -193,12 +195,8 @@ class TargetCalls(Calls):
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes the given fields; all others stay."""
         async with self._services.changing:
-            target = self._named(request)
-            fields, position = without_position(patch, len(self._endpoint(request).targets))
-            if position is None or fields != TargetPatch():
-                target = await self._services.store.targets.update(target.id, merged(target.draft(), fields))
-            if position is not None:
-                await self._services.store.targets.move(target.id, position)
+            target, count = self._named(request), len(self._endpoint(request).targets)
+            target = await patched(self._services.store.targets, target, patch, count)
         return json_response(await self._out(target))
 
     @route("DELETE", "/endpoints/{slug}/targets/{id}", "Delete a target", NO_CONTENT)
