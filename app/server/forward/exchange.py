@@ -68,10 +68,16 @@ def status_text(status: int, headers: Headers, body: bytes | bytearray) -> str |
     if status == 508 and _is_loop(body):
         return LOOP_ERROR
     text = f"The target responded with {status} {phrase_of(status)}".rstrip() + "."
-    location = next((value for name, value in headers if name.lower() == "location"), None)
-    if status in REDIRECTS and location:
+    if location := location_of(status, headers):
         return f"{text} Redirects are not followed; it points to {location[:_LOCATION_MAX]}"
     return text
+
+
+def location_of(status: int, headers: Headers) -> str | None:
+    """The redirect's Location; None if the response is no redirect."""
+    if status not in REDIRECTS:
+        return None
+    return next((value for name, value in headers if name.lower() == "location" and value), None)
 
 
 def _is_loop(body: bytes | bytearray) -> bool:

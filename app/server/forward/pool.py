@@ -134,10 +134,6 @@ class Connection(asyncio.Protocol):
             self._poll.register(sock.fileno(), select.POLLIN)
         return bool(self._poll.poll(0))
 
-    def rest(self) -> None:
-        """Notice when the target closes it, after an exchange."""
-        self._resume_reading()
-
     def begin_exchange(self) -> None:
         self.responding = False
         self.sent_body = 0
@@ -150,7 +146,7 @@ class Connection(asyncio.Protocol):
             raise self._failure
         if self._closed is not None:
             raise self._closed
-        self._resume_reading()
+        self.resume_reading()
         if self.responding:
             self._acknowledge_at_once()
         self._reader = self._loop.create_future()
@@ -162,7 +158,7 @@ class Connection(asyncio.Protocol):
         if len(self.buffer) == before:
             await self.more()
 
-    def _resume_reading(self) -> None:
+    def resume_reading(self) -> None:
         if self._reading_paused:
             self._reading_paused = False
             self.transport.resume_reading()
@@ -314,7 +310,7 @@ class ConnectionPool:
         if self._closed or seconds <= 0 or len(self._idle.get(key, ())) >= keep:
             connection.close()
             return
-        connection.rest()
+        connection.resume_reading()  # to notice when the target closes it
         self._idle.setdefault(key, []).append(_Idle(connection, time.monotonic() + seconds))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(IDLE_S, self._close_expired)

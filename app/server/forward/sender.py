@@ -21,7 +21,7 @@ from app.core.redaction.names import is_secret_header
 from app.core.target import Target, sendable
 from app.core.text import word_set
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
-from app.server.forward.exchange import REDIRECTS, Exchange, StaleConnectionError, TargetResponse
+from app.server.forward.exchange import Exchange, StaleConnectionError, TargetResponse, location_of
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request, parse_url
 from app.server.forward.tls import TlsOptions
@@ -35,13 +35,6 @@ REDIRECTS_MAX = 10
 _OF_BODY = word_set("content-length transfer-encoding content-type content-encoding content-language content-location")
 _SIGNATURE = re.compile(r"signature|hmac|\bsig$", re.IGNORECASE)
 _TEXT_MAX = 200
-
-
-def location_of(status: int, headers: Headers) -> str | None:
-    """The redirect's Location; None if the response is no redirect."""
-    if status not in REDIRECTS:
-        return None
-    return next((value for name, value in headers if name.lower() == "location" and value), None)
 
 
 def next_request(request: OutgoingRequest, status: int, location: str, own: Collection[str] = ()) -> OutgoingRequest:
