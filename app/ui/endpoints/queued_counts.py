@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -18,7 +17,7 @@ from app.core.events import (
 )
 from app.core.target import Target, TargetCounts
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
 
 COUNT_MS = 500
@@ -31,10 +30,10 @@ class QueuedCounts(QObject):
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._services, self._tasks = services, tasks
+        self._deliveries = services.store.deliveries
         self.counts: dict[int, TargetCounts] = {}
         self._watched: tuple[int, ...] = ()
-        self._counting = asyncio.Lock()
+        self._counting = Latest(self, tasks, "count queued deliveries")
         self._throttle = Throttle(COUNT_MS, self, self._count)
         self._subscriptions = Subscriptions(services.bus)
         for kind in (Captured, DeliveryChanged, DeliveriesQueued, DeletionPurged, Purged, TargetChanged):
@@ -62,6 +61,7 @@ class QueuedCounts(QObject):
     def stop(self) -> None:
         self._watched = ()
         self._subscriptions.end()
+        self._counting.stop()
 
     def _call(self, event: object = None) -> None:
         if self._watched:
@@ -70,12 +70,11 @@ class QueuedCounts(QObject):
     @Slot()
     def _count(self) -> None:
         if self._watched:
-            self._tasks.start(self._read(), "count queued deliveries", self)
+            self._counting.run_next(self._read)
 
     async def _read(self) -> None:
-        async with self._counting:
-            found = await self._services.store.deliveries.target_counts()
-            counts = {number: found.get(number, TargetCounts()) for number in self._watched}
-            if counts != self.counts:
-                self.counts = {number: count for number, count in counts.items() if number in self._watched}
-                self.changed.emit()
+        found = await self._deliveries.target_counts()
+        counts = {number: found.get(number, TargetCounts()) for number in self._watched}
+        if counts != self.counts:
+            self.counts = counts
+            self.changed.emit()
