@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from app.core.model import Capture, DeliveryState
@@ -213,7 +214,7 @@ FAILURES = {
     FailureKind.INTERNAL: "Internal error",
 }
 RESPONSE_REMOVED = "Its headers and body were removed to make room for newer responses."
-TRIGGERS = {
+TRIGGERS: Mapping[str, str] = {
     AttemptTrigger.FORWARD: "forwarded",
     AttemptTrigger.RETRY: "retry",
     AttemptTrigger.MANUAL: "retried by you",

@@ -161,7 +161,7 @@ SHOW_EXAMPLES = (
 
 def _trigger(attempt: Attempt) -> str:
     """Why it was made; the API's word if a newer program answers."""
-    return {str(key): words for key, words in TRIGGERS.items()}.get(attempt.trigger, attempt.trigger)
+    return TRIGGERS.get(attempt.trigger, attempt.trigger)
 
 
 ATTEMPT_COLUMNS: tuple[Column[Attempt], ...] = (
