@@ -45,9 +45,6 @@ class RequestUrl(msgspec.Struct, frozen=True):
         """The whole URL."""
         return f"{self.scheme}://{self.netloc}{self.target}"
 
-    def with_target(self, target: str) -> RequestUrl:
-        return RequestUrl(self.scheme, self.host, self.port, self.authority, self.netloc, target)
-
     @property
     def origin(self) -> tuple[str, str, int]:
         return self.scheme, self.host, self.port
@@ -203,9 +200,7 @@ def make_request(
         # What a target sets and adds is for its own origin: often a key.
         if edit.url is not None and not url.has_origin_of(target.url):
             target = replace(target, set_headers=(), add_headers=())
-        headers = _numbered(
-            delivery_headers(capture, url.authority, instance_id, size=size, target=target), target, number
-        )
+        headers = delivery_headers(capture, target, url.authority, instance_id, size=size, number=number)
     method = capture.method if edit.method is None else edit.method
     if not _TOKEN.fullmatch(method):
         raise _unsendable(f"{method[:40]!r} is not a method")
@@ -228,7 +223,7 @@ def _url(capture: Capture, target: Target, edit: RequestEdit) -> RequestUrl:
         path = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
         text = f"The path {path} would leave the forward URL's path."
         raise AttemptError(FailureKind.NOT_SENT, text)
-    return url.with_target(raw)
+    return replace(url, target=raw)
 
 
 @lru_cache(maxsize=64)  # most senders use the same path for all their requests
@@ -240,10 +235,10 @@ def _target(url: str, captured: str, append_path: bool, keep_query: bool) -> str
 
 
 def delivery_headers(
-    capture: Capture, host: str, instance_id: str, *, size: int | None = None, target: Target | None = None
+    capture: Capture, target: Target, host: str, instance_id: str, *, size: int, number: int
 ) -> Headers:
     """The headers to send to `host`: Host first, the captured ones, those that a proxy adds, with the changes that
-    `target` asks for, and the loop header last.
+    `target` asks for, then the loop header, and the attempt's `number` if the target has a header for it.
 
     The body's length stands in place of the sender's framing header, and is left out when the sender had none and the
     body is empty.
@@ -257,23 +252,15 @@ def delivery_headers(
             original_host = original_host or pair[1]
         elif lower not in dropped and not lower.startswith("proxy-"):
             captured.append(pair)
-    if target is not None and target.host == "sender" and original_host:
+    if target.host == "sender" and original_host:
         host = original_host
-    framed_headers = _framed(captured, capture.size if size is None else size)
-    out = _with_forwarded([("Host", host), *framed_headers], capture, original_host)
-    if target is not None:
-        out = _changed(out, target)
+    out = _with_forwarded([("Host", host), *_framed(captured, size)], capture, original_host)
+    out = _changed(out, target)
     if instance_id:
         out.append((LOOP_HEADER, instance_id))
+    if name := target.attempt_header:
+        out = [*(pair for pair in out if pair[0].lower() != name.lower()), (name, str(number))]
     return tuple(out)
-
-
-def _numbered(headers: Headers, target: Target, number: int) -> Headers:
-    """With the number of the attempt, if the target has a header for it."""
-    name = target.attempt_header
-    if not name:
-        return headers
-    return (*(pair for pair in headers if pair[0].lower() != name.lower()), (name, str(number)))
 
 
 def edited_headers(headers: Headers, host: str, instance_id: str, size: int) -> Headers:

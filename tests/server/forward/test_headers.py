@@ -11,8 +11,11 @@ from tests.factories import capture, target
 OURS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Forwarded-By")
 
 
-def forwarded(headers: Headers, body: bytes = b"") -> Headers:
-    return delivery_headers(capture(body, headers=headers, source_address="203.0.113.7"), "target:3000", "me")
+def forwarded(headers: Headers, body: bytes = b"", **rules: Any) -> Headers:
+    """To a target with these rules."""
+    made = capture(body, headers=headers, source_address="203.0.113.7")
+    to = target("http://target:3000", **rules)
+    return delivery_headers(made, to, "target:3000", "me", size=len(body), number=1)
 
 
 def without_ours(headers: Headers) -> Headers:
@@ -97,8 +100,7 @@ def test_the_loop_marker_is_added_after_those_of_others() -> None:
 
 
 def changed(headers: Headers, **rules: Any) -> list[tuple[str, str]]:
-    made = capture(b"", headers=headers, source_address="203.0.113.7")
-    return list(delivery_headers(made, "target:3000", "me", target=target("http://target:3000", **rules)))
+    return list(forwarded(headers, **rules))
 
 
 def test_headers_are_removed_then_set_then_added() -> None:
