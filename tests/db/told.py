@@ -169,6 +169,6 @@ async def _deliveries(store: Store, endpoints: Sequence[Endpoint], names: Names,
 
 async def _response(store: Store, delivery_id: str) -> object:
     try:
-        return await store.deliveries.response_body(delivery_id)
+        return await store.deliveries.response_body(delivery_id, 1)
     except HooklineError as error:
         return error

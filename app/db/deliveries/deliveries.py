@@ -372,9 +372,8 @@ class Deliveries(Part):
         """The last attempt of each of these deliveries that has one."""
         return await self._readers.run(lambda database: delivery_results.last_of(database, delivery_ids))
 
-    async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
-        """The stored part of the target's response body, of the last attempt (None) or this one. Raises
-        NotFoundError."""
+    async def response_body(self, delivery_id: str, attempt: int) -> bytes:
+        """The stored part of the body of the target's response to this attempt. Raises NotFoundError."""
         return await self._readers.run(lambda database: delivery_results.response_body(database, delivery_id, attempt))
 
     def _grew(self, endpoint_id: int, size: int) -> None:

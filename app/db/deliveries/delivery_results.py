@@ -136,18 +136,16 @@ def _attempts() -> ModelSelect[AttemptModel]:
     return AttemptModel.select(*ATTEMPT_COLUMNS).join(DeliveryModel)
 
 
-def response_body(database: Database, delivery_id: str, number: int | None) -> bytes:
-    """The body of the response to this attempt, or to the last (None); NotFoundError if it is not stored."""
-    query = AttemptModel.select(AttemptModel.response_body).where(
-        AttemptModel.delivery == _seq_of(database, delivery_id)
+def response_body(database: Database, delivery_id: str, number: int) -> bytes:
+    """The body of the response to this attempt; NotFoundError if it is not stored."""
+    data = (
+        AttemptModel.select(AttemptModel.response_body)
+        .where(AttemptModel.delivery == _seq_of(database, delivery_id), AttemptModel.number == number)
+        .scalar(database)
     )
-    if number is not None:
-        query = query.where(AttemptModel.number == number)
-    for (data,) in query.order_by(AttemptModel.number.desc()).limit(1).tuples().execute(database):
-        return bytes(data)
-    if number is None:
-        return b""
-    raise NotFoundError("This attempt is no longer stored.")
+    if data is None:
+        raise NotFoundError("This attempt is no longer stored.")
+    return bytes(data)
 
 
 def interrupted(delivery: Delivery, url: str) -> tuple[Attempt, Delivery]:

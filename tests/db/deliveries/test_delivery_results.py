@@ -41,7 +41,7 @@ async def test_any_number_is_stored(
     for after, made in results:
         assert await store.deliveries.attempts(after.id) == [attempt for attempt, _ in made]
         assert await store.deliveries.of_capture(after.capture_id) == [after]
-        assert await store.deliveries.response_body(after.id) == b"ok"
+        assert await store.deliveries.response_body(after.id, 1) == b"ok"
     assert {event.delivery.id for event in of_kind(events, DeliveryChanged)} == {one.id for one in due[:-1]}
     assert kept_bytes(place) == recount_bytes(place)
 

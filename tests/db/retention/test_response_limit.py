@@ -66,7 +66,7 @@ async def test_above_their_limit_the_oldest_responses_go_and_the_attempts_stay(
     assert removed == sorted(removed, reverse=True)
     assert 6 < sum(removed) < 12
     for delivery_id, one in zip(ids, made, strict=True):
-        kept = await store.deliveries.response_body(delivery_id)
+        kept = await store.deliveries.response_body(delivery_id, 1)
         assert (one.status, one.size, one.headers[0]) == (200, len(deliveries.BODY), ("Host", "127.0.0.1:9"))
         assert (kept, one.response_size, one.response_truncated, len(one.response_headers)) == (
             (b"", 0, True, 0) if one.response_removed else (LONG, len(LONG), False, 1)

@@ -102,7 +102,7 @@ async def test_the_answer_is_kept_as_sent(stage: Stage) -> None:
         ("Content-Length", str(len(packed))),
     )
     assert (attempt.response_size, attempt.response_truncated) == (len(packed), False)
-    assert await stage.store.deliveries.response_body(delivery.id) == packed
+    assert await stage.store.deliveries.response_body(delivery.id, 1) == packed
     assert delivery.ms is not None
     assert delivery.started_at is not None
     assert 0 < delivery.ms < 20_000

@@ -98,7 +98,7 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     (delivery,) = await store.deliveries.of_capture(kept.id)
     (attempt,) = await store.deliveries.attempts(queued.id)
     assert (delivery.state, attempt.response_size, attempt.response_truncated) == (DeliveryState.DELIVERED, 4096, True)
-    assert len(await store.deliveries.response_body(queued.id)) == 4096
+    assert len(await store.deliveries.response_body(queued.id, 1)) == 4096
     await store.captures.star([kept.id])
     await store.captures.set_note(kept.id, "still possible")
     await store.endpoints.update(endpoint.id, factories.draft(name="renamed"))

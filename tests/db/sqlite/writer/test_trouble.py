@@ -198,7 +198,7 @@ async def test_a_lock_cuts_no_response(tmp_path: Path) -> None:
         with pytest.raises(StorageUnavailableError):
             await store.deliveries.finish(after, [(attempt, body)])
         await store.deliveries.finish(after, [(attempt, body)])
-    assert await store.deliveries.response_body(delivery.id) == body
+    assert await store.deliveries.response_body(delivery.id, 1) == body
     await store.close()
 
 
