@@ -214,6 +214,6 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
-def sample_url(draft: TargetDraft, slug: str, below: str = "/orders?id=7") -> str:
-    """Where a request to `slug` and `below` would be sent; `draft.url` must be valid."""
-    return replace(draft, url=full_url(draft.url)).request_url(f"/catch/{slug}{below}")
+def sample_url(draft: TargetDraft, slug: str) -> str:
+    """Where a request to `…/{slug}/orders?id=7` would be sent; `draft.url` must be valid."""
+    return replace(draft, url=full_url(draft.url)).request_url(f"/catch/{slug}/orders?id=7")

@@ -13,10 +13,9 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
-from app.core.delivery import DeliveryFilter
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
-from app.core.model import DeliveryState, Endpoint
+from app.core.model import Endpoint
 from app.core.target import TargetDraft
 from app.core.text import count_of
 from app.core.tunnel.tunnel import marked_url
@@ -60,7 +59,6 @@ class TargetsDialog(SubmitDialog):
         self.selected: TargetEdit | None = None
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
-        self._endpoint = endpoint
         self.subtitle = ElidedLabel("", "small", self)
         self._show_url()
         self.column = _TargetColumn(theme, self)
@@ -96,8 +94,8 @@ class TargetsDialog(SubmitDialog):
         return not self.busy and self.edits.has_changes()
 
     def _show_url(self) -> None:
-        url = marked_url(self._services.capture_url(self._endpoint), self._services.tunnels.url_state)
-        self.subtitle.setText(f"{escape(self._endpoint.name)} · {url}")
+        url = marked_url(self._services.capture_url(self.edits.endpoint), self._services.tunnels.url_state)
+        self.subtitle.setText(f"{escape(self.edits.endpoint.name)} · {url}")
 
     @Slot()
     def add(self) -> None:
@@ -150,10 +148,8 @@ class TargetsDialog(SubmitDialog):
     async def _confirm_removal(self) -> bool:
         """Whether the user agrees that what is queued for removed targets is not sent; True if nothing is."""
         removed = self.edits.removals()
-        waiting = 0
-        for target in removed:
-            which = DeliveryFilter(target_id=target.id, state=DeliveryState.QUEUED)
-            waiting += await self._services.store.deliveries.count(which)
+        counts = await self._services.store.deliveries.target_counts() if removed else {}
+        waiting = sum(counts[target.id].queued for target in removed if target.id in counts)
         if not waiting:
             return True
         title = f"Remove {escape(removed[0].url)}?" if len(removed) == 1 else f"Remove {len(removed)} targets?"
