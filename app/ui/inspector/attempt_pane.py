@@ -123,24 +123,25 @@ class AttemptPane(QWidget):
         usable = delivery.state is not DeliveryState.DELIVERED
         self.retry.setVisible(usable if wait is None else wait.reason not in (WaitReason.NEXT, WaitReason.SENDING))
         self.retry.set_refusal(not_again)
-        self.copy_text.setVisible(attempt is not None)
         nothing = attempt is None or attempt.failure in UNTIMED
-        self.timing.setVisible(not nothing)
+        for part in (self.timing, self.sides, self.parts):
+            part.setVisible(not nothing)
+        self.copy_text.setVisible(attempt is not None)
+        self.facts.setVisible(attempt is not None)
         if attempt is None:
-            self._show_unsent()
+            self.title.setText("Nothing sent yet")
+            self.reason.hide()
+            self._show_nothing("No attempt yet", "What is sent and received appears here.")
             return
         title = f"Attempt {attempt.number} of {delivery.attempts}", trigger_text(attempt), result_of(attempt)
         self.title.setText(" · ".join(filter(None, title)))
         self.facts.setText(" · ".join(_facts(attempt, responded=responded)))
-        self.facts.show()
         last = attempt.number == delivery.attempts
         reason = escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or "")
         self.reason.setText(reason)
         self.reason.setVisible(bool(attempt.error) and not nothing)
         self._keep_lines()
         self.timing.show_attempt(attempt)
-        for choice in (self.sides, self.parts):
-            choice.setVisible(not nothing)
         if nothing:
             interrupted = attempt.failure is FailureKind.INTERRUPTED
             self._show_nothing(result_of(attempt), INTERRUPTED_MEANS if interrupted else reason)
@@ -155,27 +156,16 @@ class AttemptPane(QWidget):
     def clear(self) -> None:
         """Forget what was shown, and stop loading."""
         self._made = None
-        self.stop()
+        self._stop_body()
+        self._latest_copy.stop()
 
     def _keep_lines(self) -> None:
         """A splitter does not ask how high a wrapped text is."""
         self.reason.setMinimumHeight(max(0, self.reason.heightForWidth(self.width() - 2 * metrics.SPACE_4)))
 
-    def stop(self) -> None:
-        self._stop_body()
-        self._latest_copy.stop()
-
     def _stop_body(self) -> None:
         self.body.stop()
         self._latest_body.stop()
-
-    def _show_unsent(self) -> None:
-        self.title.setText("Nothing sent yet")
-        self.facts.hide()
-        self.reason.hide()
-        for choice in (self.sides, self.parts):
-            choice.hide()
-        self._show_nothing("No attempt yet", "What is sent and received appears here.")
 
     def _show_nothing(self, title: str, text: str = "") -> None:
         self._stop_body()
