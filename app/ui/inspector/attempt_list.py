@@ -110,21 +110,13 @@ class TimingBar(QWidget):
             return
         painter, tokens = QPainter(self), self._theme.tokens
         paint_bar(painter, QRectF(0, 0, self.width(), BAR), self._attempt, self._attempt.ms, tokens)
-        painter.setFont(self._font)
         for name, value, token, left, row in self._places():
             top = BAR + GAP + row * LEGEND_ROW
             square = QRectF(left, top + (LEGEND_ROW - SQUARE) / 2, SQUARE, SQUARE)
             paint_box(painter, square, 2, getattr(tokens, token))
-            fm = QFontMetrics(self._font)
-            text_left = left + SQUARE + GAP
-            painter.setPen(QColor(tokens.text_muted))
-            flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
-            name_width = fm.horizontalAdvance(f"{name} ")
-            painter.drawText(QRectF(text_left, top, name_width + 2, LEGEND_ROW), flags, name)
-            painter.setPen(QColor(tokens.text))
-            painter.drawText(
-                QRectF(text_left + name_width, top, fm.horizontalAdvance(value) + 2, LEGEND_ROW), flags, value
-            )
+            words = QRect(left + SQUARE + GAP, top, self.width(), LEGEND_ROW)
+            used = paint_line(painter, words, f"{name} ", self._font, tokens.text_muted)
+            paint_line(painter, words.translated(used, 0), value, self._font, tokens.text)
 
     def _places(self) -> list[tuple[str, str, str, int, int]]:
         """Name, duration and token of each part, with its left edge and its row."""
