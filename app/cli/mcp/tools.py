@@ -34,7 +34,7 @@ from app.cli.mcp.serializers import (
     WaitResult,
 )
 from app.core.errors import HooklineError
-from app.core.hop_by_hop import FRAMING
+from app.core.raw_request import FRAMING
 from hookline import records
 from hookline.client.requests import AsyncRequests, ReplayRequestFields, wait_call
 

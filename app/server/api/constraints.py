@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.core.fields import Field, fields_of, types_of
-from app.core.hop_by_hop import FRAMING
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
+from app.core.raw_request import FRAMING
 from app.core.record import Record
 from app.core.replay.spec import (
     CONCURRENCY_MAX,

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.errors import StorageLimitError
-from app.core.hop_by_hop import LOOP_HEADER
 from app.core.model import METHODS, Auth, Endpoint, Refusal
-from app.core.raw_request import slug_of
+from app.core.raw_request import LOOP_HEADER, slug_of
 from app.core.record import Headers
 from app.core.target import Target
 from app.server.capture import responses

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from app.core.hop_by_hop import LOOP_HEADER
+from app.core.raw_request import LOOP_HEADER
 from app.core.record import Headers
 
 LINE_MAX = 65_536

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from functools import lru_cache
 
 from app.core.delivery import Attempt
-from app.core.hop_by_hop import end_to_end
+from app.core.raw_request import end_to_end
 from app.core.record import Headers
 from app.core.text import phrase_of
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import DamagedBodyError, NotFoundError
-from app.core.hop_by_hop import FRAMING, LOOP_HEADER, hop_by_hop
 from app.core.model import PART_SIZE, Capture
+from app.core.raw_request import FRAMING, LOOP_HEADER, hop_by_hop
 from app.core.record import Headers
 from app.core.target import Target, escapes_path, sendable, sub_path, target_below
 from app.server.forward.attempt_failure import AttemptError

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QSplitter, QTab
 from app.core.bodies.escape import escape
 from app.core.delivery import RequestEdit
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.hop_by_hop import end_to_end
+from app.core.raw_request import end_to_end
 from app.core.record import Headers
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec, replay_errors
 from app.core.rules import FieldError

@@ -14,8 +14,8 @@ from app.core.bodies import decompressor
 from app.core.bodies.charset import declared_codec
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
-from app.core.hop_by_hop import FRAMING
 from app.core.model import Capture
+from app.core.raw_request import FRAMING
 from app.core.record import Headers
 from app.core.replay.spec import OtherEndpoint, OwnTargets, ReplayDestination
 from app.core.sizes import exact_size
