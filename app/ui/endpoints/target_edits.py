@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -127,31 +128,22 @@ class TargetEdits:
 
         `follow` must be called with each change meanwhile. Raises as `Targets` does.
         """
-        self._saving = True
+        self._saving, self.saving = True, None
         try:
-            await self._save(targets)
+            for target in self.removals():
+                with suppress(NotFoundError):  # deleted elsewhere meanwhile
+                    await targets.delete(target.id)
+            self.removed.clear()
+            for item in list(self.items):
+                self.saving = item
+                if item.stored is None:
+                    item.stored = await targets.create(self.endpoint.id, item.draft)
+                elif item.changed:
+                    item.stored = await targets.update(item.stored.id, item.draft)
+            self.saving = None
+            for place, item in enumerate(self.items):
+                there = [target.id for target in self.endpoint.targets[place : place + 1]]
+                if item.stored is not None and there != [item.stored.id]:
+                    await targets.move(item.stored.id, place + 1)
         finally:
             self._saving = False
-
-    async def _save(self, targets: Targets) -> None:
-        self.saving = None
-        for target in self.removals():
-            try:
-                await targets.delete(target.id)
-            except NotFoundError:
-                continue  # Deleted elsewhere meanwhile.
-        self.removed.clear()
-        for item in list(self.items):
-            self.saving = item
-            if item.stored is None:
-                item.stored = await targets.create(self.endpoint.id, item.draft)
-            elif item.changed:
-                item.stored = await targets.update(item.stored.id, item.draft)
-        self.saving = None
-        for position, item in enumerate(self.items, 1):
-            if item.stored is not None and self._position(item.stored.id) != position:
-                await targets.move(item.stored.id, position)
-
-    def _position(self, target_id: int) -> int:
-        ids = [target.id for target in self.endpoint.targets]
-        return ids.index(target_id) + 1 if target_id in ids else 0
