@@ -240,8 +240,8 @@ class Deliveries:
             )
             for number in range(3)
         ]
-        await self.store.deliveries.add_replays(replays)
         for delivery in replays:
+            await self.store.deliveries.add_replay(delivery)
             attempt = self.attempt(delivery, trigger=AttemptTrigger.REPLAY)
             await self.finish(delivery, [attempt], DeliveryState.DELIVERED)
 

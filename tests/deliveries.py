@@ -100,7 +100,7 @@ async def fail_replay(store: Store, capture: Capture, edit: RequestEdit | None =
         queued_at=now_us(),
         replay_id=replay.id,
     )
-    await store.deliveries.add_replays([delivery])
+    await store.deliveries.add_replay(delivery)
     made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **NO_CONNECTION)
     return await finish(store, delivery, DeliveryState.FAILED, made)
 

@@ -332,7 +332,7 @@ class DeliveryHand(Hand):
         target = self.target()
         captures = [await self.store.captures.get(one) for one in ids]
         made = [self.replayed(one, endpoint, replay.id, target) for one in captures if one is not None]
-        added = await self.store.deliveries.add_replays(made)
+        added = {one.id for one in made if await self.store.deliveries.add_replay(one)}
         for delivery in made:
             if delivery.id in added and self.dice.random() < 0.8:
                 ended, attempts = await self.attempted(delivery)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -229,9 +228,8 @@ class Deliveries(Part):
 
     # -- for the user --------------------------------------------------------------------------------------------
 
-    async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
-        """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
-        at = now_us()
+    async def add_replay(self, delivery: Delivery) -> bool:
+        """Store a delivery that a replay is about to send, as begun; whether its request is still stored."""
         fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at", "interrupted")
         statement = (
             f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
@@ -239,23 +237,20 @@ class Deliveries(Part):
             f" WHERE id = :capture AND {queries.visible_sql()} ON CONFLICT (id) DO NOTHING"
         )
 
-        def job(database: Database) -> tuple[list[Delivery], set[str]]:
-            added, known = [], set()
-            for one in deliveries:
-                values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
-                if execute(database, statement, values).rowcount:
-                    added.append(one)
-                elif execute(database, "SELECT 1 FROM delivery WHERE id = ?", (one.id,)).fetchone():
-                    known.add(one.id)  # by an earlier try of which nobody knew that it was stored
-            grow(database, _grown(added))
-            return added, known
+        values = {name: getattr(delivery, name) for name in fields} | {"at": now_us(), "capture": delivery.capture_id}
 
-        def after(stored: tuple[list[Delivery], set[str]]) -> None:
-            for endpoint_id, size in _grown(stored[0]).items():
-                self._grew(endpoint_id, size)
+        def job(database: Database) -> tuple[int, bool]:
+            if added := execute(database, statement, values).rowcount:
+                grow(database, {delivery.endpoint_id: DELIVERY_OVERHEAD})
+                return added, True
+            # Maybe by an earlier try, of which nobody knew that it was stored.
+            known = execute(database, "SELECT 1 FROM delivery WHERE id = ?", (delivery.id,)).fetchone()
+            return added, known is not None
 
-        added, known = await self._writer.run(job, after)
-        return {one.id for one in added} | known
+        def after(stored: tuple[int, bool]) -> None:
+            self._grew(delivery.endpoint_id, DELIVERY_OVERHEAD * stored[0])
+
+        return (await self._writer.run(job, after))[1]
 
     async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
         """Those of these requests that are stored, each with its body (None if it is long)."""
@@ -397,11 +392,6 @@ def interrupt(
         attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
         results.append(Result(delivery, [(attempt, b"")], target_id=None, pause_after=0))
     return results, delivery_results.store(database, results, (), set())[0]
-
-
-def _grown(added: Sequence[Delivery]) -> dict[int, int]:
-    """The bytes that new deliveries take, by endpoint."""
-    return {number: DELIVERY_OVERHEAD * many for number, many in Counter(one.endpoint_id for one in added).items()}
 
 
 def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:

@@ -341,7 +341,7 @@ class ReplayRunner:
             captured_gist=capture.gist,
         )
         self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
-        if not await stored(lambda: self._deliveries.add_replays([delivery])):
+        if not await stored(lambda: self._deliveries.add_replay(delivery)):
             self._skipped += 1
             self.counts.add(target.url, DeliveryState.NOT_SENT, FAILURES[FailureKind.NOT_SENT])
             return

@@ -327,13 +327,13 @@ async def test_a_replay_to_a_target_is_neither_queued_for_it_nor_counted(
     failed = await end(store, await of(store, capture), FAILED)
     for replay_id, state in (("one", FAILED), ("two", DELIVERED)):
         replay = msgspec.structs.replace(failed, id=f"of {replay_id}", replay_id=replay_id, attempts=0)
-        await store.deliveries.add_replays([replay])
+        await store.deliveries.add_replay(replay)
         assert await queued(store, endpoint) == []
         assert await store.deliveries.targets_with_queued() == set()
         await end(store, replay, state)
     assert query(place, "SELECT failures FROM target") == [(1,)]
     await store.targets.pause(endpoint.targets[0].id)
-    await store.deliveries.add_replays([msgspec.structs.replace(failed, id="of three", replay_id="three")])
+    await store.deliveries.add_replay(msgspec.structs.replace(failed, id="of three", replay_id="three"))
     assert [trouble.waiting for trouble in await store.deliveries.target_troubles()] == [0]
 
 
@@ -368,7 +368,7 @@ async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: En
     for capture, state in zip(captures, (FAILED, DELIVERED), strict=False):
         await end(store, await of(store, capture), state)
     replay = msgspec.structs.replace(await of(store, captures[0]), id="replayed", replay_id="r", target_id=None)
-    assert await store.deliveries.add_replays([replay]) == {"replayed"}
+    assert await store.deliveries.add_replay(replay)
 
     async def listed(**fields: object) -> list[str]:
         return [one.capture_id for one in await store.deliveries.page(DeliveryFilter(**fields))]  # type: ignore[arg-type]
@@ -426,7 +426,7 @@ async def test_what_is_queued_for_a_deleted_target_is_not_sent_or_has_failed(
     waiting = msgspec.structs.replace(retried, next_step="Retry 1 of 4, within 10 min.")
     await store.deliveries.finish(waiting, [])
     replay = msgspec.structs.replace(retried, id="replayed", replay_id="r")
-    await store.deliveries.add_replays([replay])
+    await store.deliveries.add_replay(replay)
     events.clear()
     await removed(store, endpoint, place)
     first, other = await store.deliveries.of_capture(tried.id)

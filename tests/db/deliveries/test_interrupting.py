@@ -33,7 +33,7 @@ async def test_only_attempts_to_this_target_were_interrupted(
     captures = await queue(store, endpoint, 3)
     (one, other), (second, _), (waiting, _) = [await store.deliveries.of_capture(capture.id) for capture in captures]
     replayed = replace(one, id="replayed", replay_id="r")
-    await store.deliveries.add_replays([replayed])
+    await store.deliveries.add_replay(replayed)
     await store.deliveries.begin([one.id, other.id, second.id])
     await store.deliveries.interrupt(endpoint.targets[0].id)
     assert {name for (name,) in query(place, SENDING)} == {other.id, "replayed"}
@@ -79,7 +79,7 @@ async def test_what_a_replay_was_sending_when_its_node_ended_can_be_repeated(
             state=ReplayState.RUNNING,
         )
         await node.replays.save(replay)
-        await node.deliveries.add_replays([replace(queued, id=f"d{number}", replay_id=replay.id)])
+        await node.deliveries.add_replay(replace(queued, id=f"d{number}", replay_id=replay.id))
     await one.close()
     repeated = EarlierResults(interrupted={(capture.id, queued.target_id): 1})
     assert query(place, SENDING) == [("d2",)], "the other node goes on with its own"

@@ -54,7 +54,7 @@ async def test_what_came_of_the_deliveries_of_a_replay(store: Store, endpoint: E
             queued_at=now_us(),
             interrupted=restart,
         )
-        assert await store.deliveries.add_replays([made]) == {made.id}
+        assert await store.deliveries.add_replay(made)
         return made
 
     await end(store, await sent(first.id))
@@ -78,9 +78,9 @@ async def test_a_send_that_is_stored_already_is_stored_once(store: Store, endpoi
     (delivery,) = await store.deliveries.of_capture(first.id)
     sends = [replace(delivery, id=name, replay_id="r", target_id=None) for name in ("one", "two")]
     sends.append(replace(sends[0], id="three", capture_id=second.id))
-    assert await store.deliveries.add_replays(sends[:1]) == {"one"}
+    assert await store.deliveries.add_replay(sends[0])
     await store.captures.delete([second.id])
-    assert await store.deliveries.add_replays(sends) == {"one", "two"}
+    assert [await store.deliveries.add_replay(one) for one in sends] == [True, True, False]
     assert query(place, "SELECT id FROM delivery WHERE replay_id = 'r' ORDER BY id") == [("one",), ("two",)]
     assert kept_bytes(place) == recount_bytes(place)
     assert store.captures.counts(endpoint.id).stored_bytes == kept_bytes(place)[endpoint.id]

@@ -104,7 +104,7 @@ async def test_a_newer_replay_counts_unless_it_changed_the_request(store: Store)
             state=row.state,
             queued_at=now_us(),
         )
-        await store.deliveries.add_replays([again])
+        await store.deliveries.add_replay(again)
         await deliveries.respond(store, again, body=body)
 
     async def bodies() -> tuple[bytes, bytes]:

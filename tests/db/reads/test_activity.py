@@ -78,7 +78,7 @@ async def test_a_replay_is_no_outcome_of_its_endpoint(store: Store) -> None:
     (delivery,) = await store.deliveries.of_capture(forwarded.id)
     alone = await add(store, endpoint.id, received_at=NOW + 1)
     replayed = replace(delivery, id="replayed", capture_id=alone.id, replay_id="r")
-    await store.deliveries.add_replays([replayed])
+    await store.deliveries.add_replay(replayed)
     await finish(store, replayed, DeliveryState.FAILED)
     assert await store.activity.last_outcomes() == {}
     await finish(store, delivery, DeliveryState.DELIVERED)

@@ -43,7 +43,7 @@ async def replaying(store: Store, endpoint: Endpoint) -> None:
     (capture, *_) = await add_many(store, endpoint.id, 3)
     replay = factories.queued().delivery
     fields = {"id": uuid7(NOW), "capture_id": capture.id, "endpoint_id": endpoint.id, "replay_id": uuid7(NOW)}
-    await store.deliveries.add_replays([msgspec.structs.replace(replay, **fields)])
+    await store.deliveries.add_replay(msgspec.structs.replace(replay, **fields))
 
 
 async def receiving(store: Store, endpoint: Endpoint) -> None:

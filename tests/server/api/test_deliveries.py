@@ -225,7 +225,7 @@ async def replayed(desk: Desk, of: Delivery, replay_id: str = "a-replay") -> Del
         target_id=of.target_id,
         replay_id=replay_id,
     )
-    await desk.store.deliveries.add_replays([replay])
+    await desk.store.deliveries.add_replay(replay)
     return await deliveries.fail(desk.store, replay)
 
 

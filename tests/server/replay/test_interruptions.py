@@ -145,7 +145,7 @@ async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monk
     assert len(stage.announced) > announced + 1
 
 
-@pytest.mark.parametrize("refused", ["add_replays", "finish"])
+@pytest.mark.parametrize("refused", ["add_replay", "finish"])
 async def test_one_stops_when_the_role_does_not_allow_it_any_more(
     stage: ReplayStage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, refused: str
 ) -> None:

@@ -364,7 +364,7 @@ async def test_only_failed_deliveries_to_targets_can_be_retried(tmp_path: Path) 
             queued_at=1,
             replay_id="00000000-0000-7000-8000-00000000000b",
         )
-        await store.deliveries.add_replays([replay])
+        await store.deliveries.add_replay(replay)
         again = attempt(replay, trigger=AttemptTrigger.REPLAY, **STATUS_500)
         await finish(store, replay, DeliveryState.FAILED, again)
         await finish(store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))

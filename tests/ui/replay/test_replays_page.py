@@ -269,7 +269,7 @@ async def test_failures_are_not_listed_below_another_replay(desk: Desk) -> None:
     state, url = DeliveryState.QUEUED, DEAD
     fields = {"capture_id": capture.id, "endpoint_id": capture.endpoint_id, "url": url, "state": state, "queued_at": 1}
     delivery = Delivery(id="d", replay_id="a", **fields)
-    await desk.store.deliveries.add_replays([delivery])
+    await desk.store.deliveries.add_replay(delivery)
     await fail(desk.store, delivery)
     table = FailureTable(desk.services, desk.theme, desk.tasks, window := QWidget())
     listed: list[int] = []

@@ -83,7 +83,7 @@ async def test_what_a_replay_sent_is_found_by_its_index(
 ) -> None:
     (capture,) = await queue(store, endpoint)
     (made,) = await store.deliveries.of_capture(capture.id)
-    await store.deliveries.add_replays([msgspec.structs.replace(made, id="replayed", replay_id="r")])
+    await store.deliveries.add_replay(msgspec.structs.replace(made, id="replayed", replay_id="r"))
     which = DeliveryFilter(replay_id="r", state=state)
     plan = await traced(store, lambda: store.deliveries.page(which))
     assert "USING INDEX delivery_replay" in plan, plan
