@@ -95,19 +95,15 @@ _PATH_MAX = 200
 
 
 class StoredBody:
-    """A stored body, read part by part while it is sent; at most two parts are in memory.
-
-    `problem`: why `begin` found that it cannot be sent.
-    """
+    """A stored body, read part by part while it is sent; at most two parts are in memory."""
 
     def __init__(self, captures: Captures, capture: Capture) -> None:
         self._captures, self._capture = captures, capture
         self._first: bytes | None = None
-        self.problem: str | None = None
 
     async def begin(self) -> None:
         """Compare all of it with its SHA-256 and read the first part, so that what is wrong with it, or with the store,
-        is noticed before anything is sent. Raises StorageUnavailableError."""
+        is noticed before anything is sent. AttemptError, or StorageUnavailableError."""
         captures, capture = self._captures, self._capture
         try:
             if capture.size > PART_SIZE:
@@ -115,10 +111,11 @@ class StoredBody:
                 self._first = await self._part(0)
             else:
                 self._first = await captures.body(capture.id)
-        except NotFoundError:
-            self.problem = "The captured request was deleted before it could be forwarded."
+        except NotFoundError as error:
+            text = "The captured request was deleted before it could be forwarded."
+            raise AttemptError(FailureKind.NOT_SENT, text) from error
         except DamagedBodyError as error:
-            self.problem = f"Not sent. {error}"
+            raise AttemptError(FailureKind.NOT_SENT, f"Not sent. {error}") from error
 
     @property
     def first_part(self) -> bytes:
@@ -171,28 +168,22 @@ class OutgoingRequest(msgspec.Struct, frozen=True):
         return True
 
 
-_NO_EDIT = RequestEdit()
-
-
 def make_request(
     queued: QueuedDelivery,
     target: Target,
     instance_id: str,
-    body: StoredBody | None = None,
-    edit: RequestEdit | None = None,
+    body: StoredBody | None,
+    edit: RequestEdit,
     *,
-    cut_off: float | None = None,
-    number: int = 1,
+    cut_off: float | None,
+    number: int,
 ) -> OutgoingRequest:
     """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it);
     `number` that of the attempt. AttemptError when it cannot be sent."""
     capture = queued.capture
-    edit = edit or _NO_EDIT
     url = _url(capture, target, edit)
     content = edit.body if edit.body is not None else queued.body if queued.body is not None else body
     assert content is not None
-    if isinstance(content, StoredBody) and content.problem is not None:
-        raise AttemptError(FailureKind.NOT_SENT, content.problem)
     size = len(content) if isinstance(content, bytes) else capture.size
     if edit.headers is not None:
         headers = edited_headers(edit.headers, url.authority, instance_id, size)

@@ -35,6 +35,7 @@ REDIRECTS_MAX = 10
 _OF_BODY = word_set("content-length transfer-encoding content-type content-encoding content-language content-location")
 _SIGNATURE = re.compile(r"signature|hmac|\bsig$", re.IGNORECASE)
 _TEXT_MAX = 200
+_NO_EDIT = RequestEdit()
 
 
 def next_request(request: OutgoingRequest, status: int, location: str, own: Collection[str] = ()) -> OutgoingRequest:
@@ -103,9 +104,8 @@ class AttemptSender:
         `before_resend` gets the failed one before the next begins, and says whether it may.
         StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
         """
-        body = None
-        if queued.body is None and (edit is None or edit.body is None):
-            body = StoredBody(self._captures, queued.capture)
+        edit = edit or _NO_EDIT
+        body = StoredBody(self._captures, queued.capture) if queued.body is None and edit.body is None else None
         instance_id = "" if to_hookline else self._instance_id
         run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)
         trigger, number = queued.delivery.next_trigger, queued.delivery.attempts + 1
@@ -127,7 +127,7 @@ class _Run:
     queued: QueuedDelivery
     target: Target
     body: StoredBody | None
-    edit: RequestEdit | None
+    edit: RequestEdit
     cut_off: float | None = None
     stale: bool = False
     request: OutgoingRequest | None = None
@@ -231,7 +231,7 @@ class _Run:
         ms: float,
         failure: tuple[FailureKind, str] | None,
     ) -> tuple[Attempt, bytes]:
-        exchange, edit = self.exchange, self.edit or RequestEdit()
+        exchange, edit = self.exchange, self.edit
         response = exchange.response if exchange is not None else TargetResponse()
         # A redirect that nothing could connect to was not sent, but the request before it was.
         request, size = self.sent or (self.request, 0)
