@@ -9,7 +9,6 @@ does not change with what somebody clicked.
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Signal, Slot
@@ -50,25 +49,20 @@ def compare_command(endpoint: Endpoint, choice: ComparisonChoice) -> str:
     return shlex.join(words)
 
 
-class ComparisonChoices:
-    """The stored choices."""
+def stored_choice(file: WindowFile, endpoint: Endpoint) -> ComparisonChoice:
+    """The endpoint's choice; its first two targets if it has none, or if one of those targets was deleted."""
+    usual = ComparisonChoice(first=endpoint.targets[0].id, second=endpoint.targets[1].id)
+    stored = file.decoded(_key(endpoint), ComparisonChoice)
+    if stored is None:
+        return usual
+    ids = {target.id for target in endpoint.targets}
+    if stored.first == stored.second or not {stored.first, stored.second} <= ids:
+        return replace(usual, ignored=stored.ignored)
+    return stored
 
-    def __init__(self, folder: Path) -> None:
-        self._file = WindowFile(folder)
 
-    def of(self, endpoint: Endpoint) -> ComparisonChoice:
-        """The endpoint's choice; its first two targets if it has none, or if one of those targets was deleted."""
-        usual = ComparisonChoice(first=endpoint.targets[0].id, second=endpoint.targets[1].id)
-        stored = self._file.decoded(_key(endpoint), ComparisonChoice)
-        if stored is None:
-            return usual
-        ids = {target.id for target in endpoint.targets}
-        if stored.first == stored.second or not {stored.first, stored.second} <= ids:
-            return replace(usual, ignored=stored.ignored)
-        return stored
-
-    def save(self, endpoint: Endpoint, choice: ComparisonChoice) -> None:
-        self._file.set_encoded(_key(endpoint), choice)
+def store_choice(file: WindowFile, endpoint: Endpoint, choice: ComparisonChoice) -> None:
+    file.set_encoded(_key(endpoint), choice)
 
 
 def _key(endpoint: Endpoint) -> str:

@@ -25,7 +25,13 @@ from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey
 from app.core.rules import compare_refusal
 from app.core.text import count_of
-from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, IgnoredDialog, compare_command
+from app.ui.comparison.choice import (
+    ComparisonChoice,
+    IgnoredDialog,
+    compare_command,
+    store_choice,
+    stored_choice,
+)
 from app.ui.comparison.compared_list import ComparedList, ComparedModel
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.services import Services
@@ -41,6 +47,7 @@ from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox
+from app.ui.window_file import WindowFile
 
 PAGE = 50
 """Requests compared at once: a page is one turn of the GUI thread."""
@@ -225,8 +232,8 @@ class ComparisonDialog(Dialog):
         self.setModal(False)
         self.setWindowFlag(Qt.WindowType.Window)
         self._endpoint, self._services = endpoint, services
-        self._choices = ComparisonChoices(services.data_folder)
-        self.choice = self._choices.of(endpoint)
+        self._file = WindowFile(services.data_folder)
+        self.choice = stored_choice(self._file, endpoint)
         self.runner = ComparisonRunner(endpoint.id, services, tasks, self)
         self._latest = Latest(self, tasks, "show compared responses")
         self._selected: str | None = None
@@ -301,7 +308,7 @@ class ComparisonDialog(Dialog):
         self.targets.show_targets(self._endpoint, self.choice)
         ids = {target.id for target in endpoint.targets}
         if not {self.choice.first, self.choice.second} <= ids:
-            self._choose(self._choices.of(endpoint))
+            self._choose(stored_choice(self._file, endpoint))
 
     # -- what is compared ------------------------------------------------------------------------------------------
 
@@ -309,7 +316,7 @@ class ComparisonDialog(Dialog):
         if choice == self.choice:
             return
         self.choice = choice
-        self._choices.save(self._endpoint, choice)
+        store_choice(self._file, self._endpoint, choice)
         self.targets.show_targets(self._endpoint, self.choice)
         self._start()
 
@@ -465,5 +472,5 @@ class ComparisonDialog(Dialog):
         self.list.selectionModel().currentChanged.connect(self._current_changed)
         self.responses.headers.ignore_requested.connect(self.ignore_header)
         self.responses.body.ignore_requested.connect(self.ignore_path)
-        for keys, slot in (("Alt+Down", self.responses.go_on), ("Alt+Up", self.responses.go_back)):
+        for keys, slot in (("Alt+Down", self.responses.following.click), ("Alt+Up", self.responses.previous.click)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)

@@ -167,8 +167,9 @@ class ResponsesView(QWidget):
         self.body = _AlignedText(theme, self)
         self.body_title = label("Body", "strong", self)
         self.notes = label("", "muted", self, wrap=True)
-        self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self, run=self.go_back)
-        self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self, run=self.go_on)
+        back, on = (partial(self.body.go_to_difference, by) for by in (-1, 1))
+        self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self, run=back)
+        self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self, run=on)
         self._moved = False
         """Whether the user has moved the divider."""
         self._lay_out()
@@ -217,14 +218,6 @@ class ResponsesView(QWidget):
     def _divider_moved(self) -> None:
         self._moved = True
         self.headers.show()
-
-    @Slot()
-    def go_on(self) -> None:
-        self.body.go_to_difference(1)
-
-    @Slot()
-    def go_back(self) -> None:
-        self.body.go_to_difference(-1)
 
     @staticmethod
     def _body_words(pair: ResponsePair) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
@@ -36,7 +36,11 @@ from app.ui.widgets.dialog import ask
 MERGE_MS = 250
 """Replays announce their progress ten times a second."""
 KEPT = 200
-_ORDER = (ReplayState.RUNNING, ReplayState.PAUSED, ReplayState.QUEUED, ReplayState.DONE, ReplayState.CANCELLED)
+_ORDER = (
+    *(ReplayState.RUNNING, ReplayState.PAUSED, ReplayState.QUEUED),
+    *(ReplayState.DONE, ReplayState.CANCELLED, ReplayState.INTERRUPTED),
+)
+"""In which a replay is shown in the bar."""
 NOT_RUNNING = "No replay is running."
 HAS_ENDED = "This replay has ended."
 IS_WAITING = "This replay waits for the one before it."
@@ -78,11 +82,8 @@ class ReplayTracker(QObject):
         interrupted ones, and of several the last started. The replay of a single request is never in the bar: its
         result is shown where it was replayed.
         """
-        for state in (*_ORDER, ReplayState.INTERRUPTED):
-            of_state = [replay for replay in self._in_bar() if replay.state is state]
-            if of_state:
-                return max(of_state, key=lambda replay: replay.id)
-        return None
+        newest_first = (replay for replay in self.replays if replay.id in self._told)
+        return min(newest_first, key=lambda replay: _ORDER.index(replay.state), default=None)
 
     @property
     def waiting(self) -> int:
@@ -100,21 +101,15 @@ class ReplayTracker(QObject):
         """Unsubscribe from the bus."""
         self._subscription.end()
 
-    def pause(self, replay_id: str) -> None:
-        self._run(self._service.pause, replay_id, "pause replay")
-
-    def resume(self, replay_id: str) -> None:
-        self._run(self._service.resume, replay_id, "resume replay")
-
-    def cancel(self, replay_id: str) -> None:
-        """An interrupted one is given up."""
-        self._run(self._service.cancel, replay_id, "cancel replay")
+    def change(self, verb: Literal["pause", "resume", "cancel"], replay_id: str) -> None:
+        """To cancel an interrupted one is to give it up."""
+        self._tasks.start(self._change(getattr(self._service, verb)(replay_id), replay_id), f"{verb} replay")
 
     def dismiss(self, replay_id: str) -> None:
         """Show it in the bar no longer; an interrupted one is given up."""
         self._told.discard(replay_id)
         if self._all[replay_id].state is ReplayState.INTERRUPTED:
-            self.cancel(replay_id)
+            self.change("cancel", replay_id)
         self.changed.emit()
 
     def dismiss_ended(self) -> None:
@@ -127,12 +122,9 @@ class ReplayTracker(QObject):
     def _in_bar(self) -> list[Replay]:
         return [self._all[replay_id] for replay_id in self._told]
 
-    def _run(self, change: Callable[[str], Coroutine[Any, Any, Replay]], replay_id: str, name: str) -> None:
-        self._tasks.start(self._change(change, replay_id), name)
-
-    async def _change(self, change: Callable[[str], Coroutine[Any, Any, Replay]], replay_id: str) -> None:
+    async def _change(self, change: Coroutine[Any, Any, Replay], replay_id: str) -> None:
         try:
-            replay = await self._tasks.complete(change(replay_id), self)
+            replay = await self._tasks.complete(change, self)
         except NotFoundError:  # It ended at this moment.
             return
         if not replay.ended:
@@ -263,10 +255,10 @@ class ReplayCommands(Commands):
         return self._cannot_repeat(replay) or (NOTHING_FAILED if nothing else None)
 
     def _pause(self, replay: Replay) -> None:
-        (self.tracker.resume if replay.state in RESUMABLE else self.tracker.pause)(replay.id)
+        self.tracker.change("resume" if replay.state in RESUMABLE else "pause", replay.id)
 
     def _cancel(self, replay: Replay) -> None:
-        self.tracker.cancel(replay.id)
+        self.tracker.change("cancel", replay.id)
 
     def _repeat(self, replay: Replay) -> None:
         self._tasks.start(self._start(repeated(replay)), "replay: repeat")

@@ -84,7 +84,7 @@ class ReplayEditor(SubmitDialog):
         self.close_button = self.make_close_button("Close")
         self.send = self.make_submit_button("Send", "send")
         self.tabs = QTabBar(self, drawBase=False, expanding=False)
-        self._splitters: list[QSplitter] = []
+        self._originals: list[QWidget] = []
         self._set_up_fields()
         self._lay_out()
         self._connect()
@@ -212,7 +212,7 @@ class ReplayEditor(SubmitDialog):
         split.addWidget(editor)
         split.addWidget(holder)
         split.setSizes([640, 480])
-        self._splitters.append(split)
+        self._originals.append(holder)
         return split
 
     def _connect(self) -> None:
@@ -231,10 +231,8 @@ class ReplayEditor(SubmitDialog):
     @Slot(bool)
     def _toggle_original(self, on: bool) -> None:
         self.show_original.setText("Hide original" if on else "Show original")
-        for split in self._splitters:
-            original = split.widget(1)
-            if original is not None:
-                original.setVisible(on)
+        for original in self._originals:
+            original.setVisible(on)
 
     @Slot()
     def _show_destination(self) -> None:

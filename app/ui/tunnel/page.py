@@ -235,7 +235,12 @@ class HistoryView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._rows = _Urls(self)
-        self.table = _Table(self._rows, self)
+        self.table = RowsView("URLs of the tunnel", self)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.table.show_rows(self._rows, ROW)
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        add_view_action(self.table, "Copy URL", self._copy, QKeySequence.StandardKey.Copy)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._stack = stack(EmptyState("link", "No URLs yet", NO_URLS, theme, self), self.table, inside=self)
 
     def show_urls(self, urls: Sequence[TunnelUrl], names: Mapping[str, str], now_us: int) -> None:
@@ -249,6 +254,12 @@ class HistoryView(QWidget):
         """The same URLs, later."""
         self._rows.now_us = now_us
         self._rows.refresh_cells()
+
+    @Slot()
+    def _copy(self) -> None:
+        urls = [escape(self._rows.record(row).url) for row in self.table.selected_rows()]
+        if urls:
+            QGuiApplication.clipboard().setText("\n".join(urls))
 
 
 class _Urls(Rows[TunnelUrl]):
@@ -270,24 +281,6 @@ class _Urls(Rows[TunnelUrl]):
 
     def _until(self, one: TunnelUrl) -> str:
         return moment(one.until, self.now_us) if one.until is not None else "now"
-
-
-class _Table(RowsView):
-    def __init__(self, rows: _Urls, parent: QWidget) -> None:
-        super().__init__("URLs of the tunnel", parent)
-        self._rows = rows
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.show_rows(rows, ROW)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        add_view_action(self, "Copy URL", self.copy_selected, QKeySequence.StandardKey.Copy)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-
-    @Slot()
-    def copy_selected(self) -> None:
-        """Copy the selected URLs, one a line."""
-        urls = [escape(self._rows.record(row).url) for row in self.selected_rows()]
-        if urls:
-            QGuiApplication.clipboard().setText("\n".join(urls))
 
 
 class TunnelPage(Page):

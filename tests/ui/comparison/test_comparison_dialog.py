@@ -21,13 +21,14 @@ from app.core.model import Endpoint
 from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import dialog as dialog_module
-from app.ui.comparison.choice import ComparisonChoices, IgnoredDialog, compare_command
+from app.ui.comparison.choice import IgnoredDialog, compare_command, stored_choice
 from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme import metrics
+from app.ui.window_file import WindowFile
 from tests import deliveries
 from tests.support import while_read
 from tests.ui.desk import Desk, shown
@@ -187,7 +188,7 @@ async def test_an_ignored_field_no_longer_counts_and_is_remembered(tmp_path: Pat
         assert dialog.empty.title.text() == "No differences"
         await until(lambda: "~" in texts(dialog)[0])
         assert texts(dialog)[0].splitlines()[1] == '~   "id": 1'
-        assert ComparisonChoices(desk.folder).of(endpoint).ignored.json_paths == ("id",)
+        assert stored_choice(WindowFile(desk.folder), endpoint).ignored.json_paths == ("id",)
         slug, (first, second) = endpoint.slug, (target.id for target in endpoint.targets)
         assert command(dialog, endpoint) == f"hookline compare {slug} {first} {second} --ignore-path id"
         dialog.copy.click()
@@ -369,8 +370,8 @@ async def test_swapping_and_choosing_targets(tmp_path: Path) -> None:
         dialog.targets.swap.click()
         await until(lambda: listed(dialog) and "id: 2 → 1" in listed(dialog)[0])
         first, second = (target.id for target in endpoint.targets)
-        choices = ComparisonChoices(desk.folder)
-        assert (choices.of(endpoint).first, choices.of(endpoint).second) == (second, first)
+        stored = stored_choice(WindowFile(desk.folder), endpoint)
+        assert (stored.first, stored.second) == (second, first)
         assert (dialog.targets.first.value(), dialog.targets.second.value()) == (second, first)
         dialog.targets.first.setCurrentIndex(0)
         dialog.targets.first.activated.emit(0)
