@@ -108,7 +108,7 @@ class Chapter:
 
     def __init__(self, book: Book) -> None:
         self.book = book
-        self.page: TunnelPage = book.window.tunnel.page
+        self.page: TunnelPage = book.window.tunnel_page
         tunnels: object = book.window.services.tunnels
         assert isinstance(tunnels, FakeTunnels)
         self.tunnels = tunnels

@@ -164,7 +164,7 @@ async def show_windows(desk: Desk, look: Look) -> None:
 async def show_tunnel(desk: Desk, window: MainWindow, look: Look) -> None:
     """Its page scrolls to its last buttons, and never sideways."""
     window.show_page(TUNNEL)
-    page = window.tunnel.page
+    page = window.tunnel_page
     await until(page.programs.list.rows.rowCount)
     desk.tunnels.come_up("https://" + "long-" * 30 + "name.example", problem="It does not answer. " * 12)
     await settle()

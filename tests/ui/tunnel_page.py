@@ -27,7 +27,7 @@ async def page_of(folder: Path, *programs: FoundProgram) -> AsyncIterator[tuple[
         window.show()
         await activate(window)
         window.show_page(TUNNEL)
-        page = window.tunnel.page
+        page = window.tunnel_page
         await until(page.programs.list.rows.rowCount)
         try:
             yield desk, page

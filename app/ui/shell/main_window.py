@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from app.ui.deliveries.page import DeliveriesPage
     from app.ui.refused_page import RefusedPage
     from app.ui.requests.page.requests_page import RequestsPage
+    from app.ui.tunnel.page import TunnelPage
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
@@ -89,7 +90,7 @@ class MainWindow(QMainWindow):
         self._requests: RequestsPage | None = None
         self.delivery_commands = DeliveryCommands(services, theme, tasks, self)
         self.pages = QStackedWidget(self)
-        self.tunnel = TunnelArea(*self._parts, self.qt_events, pages=self.pages, window=self)
+        self.tunnel = TunnelArea(*self._parts, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayProgressArea(services, theme, tasks, self.pages, self)
@@ -164,6 +165,12 @@ class MainWindow(QMainWindow):
 
         return RefusedPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 
+    @cached_property
+    def tunnel_page(self) -> TunnelPage:
+        from app.ui.tunnel.page import TunnelPage  # as above
+
+        return TunnelPage(*self._parts, self.qt_events, actions=self.tunnel.actions, parent=self)
+
     @Slot(str)
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED or TUNNEL, unless it is shown."""
@@ -181,7 +188,7 @@ class MainWindow(QMainWindow):
         """Show a page, with the keyboard in its list, or on what the user does first with a tunnel."""
         self.show_page(name)
         if name == TUNNEL:
-            self.tunnel.page.take_focus()
+            self.tunnel_page.take_focus()
         elif name not in (DASHBOARD, REFUSED):
             self._focus_list()
 
@@ -203,6 +210,7 @@ class MainWindow(QMainWindow):
         if self.pages.indexOf(page) < 0:  # of these few are needed, so each is made when it is shown
             self._add_page(page)
         self.pages.setCurrentWidget(page)
+        self.tunnel.set_beside_page(name == TUNNEL)
         self._place_changed.start()
 
     @Slot(object)
@@ -313,7 +321,7 @@ class MainWindow(QMainWindow):
         elif page == REPLAYS:
             self.replays.page.take_focus()
         elif page == TUNNEL:
-            self.tunnel.page.programs.list.setFocus()
+            self.tunnel_page.programs.list.setFocus()
         elif page == DASHBOARD and self.dashboard.rows.row_count():
             focus_first(self.dashboard.rows)
         else:
@@ -362,7 +370,7 @@ class MainWindow(QMainWindow):
             ALL_DELIVERIES: lambda: self.deliveries,
             REPLAYS: lambda: self.replays.page,
             REFUSED: lambda: self.refused,
-            TUNNEL: lambda: self.tunnel.page,
+            TUNNEL: lambda: self.tunnel_page,
         }
         right = QWidget(self)
         vbox(

@@ -29,8 +29,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import WhileShown
-from app.ui.tunnel.actions import TunnelActions
-from app.ui.tunnel.outdated import OutdatedCard
+from app.ui.tunnel.area import OutdatedCard, TunnelActions
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
 from app.ui.widgets.buttons import Button

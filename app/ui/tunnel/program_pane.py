@@ -15,7 +15,7 @@ from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.tunnel.actions import TunnelActions
+from app.ui.tunnel.area import TunnelActions
 from app.ui.tunnel.words import RUNNING, is_usable, shown
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button

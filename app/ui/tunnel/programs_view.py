@@ -15,7 +15,7 @@ from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.tunnel.actions import TunnelActions
+from app.ui.tunnel.area import TunnelActions
 from app.ui.tunnel.program_pane import ProgramPane
 from app.ui.tunnel.words import RUNNING, is_usable, mark_of, shown
 from app.ui.widgets.card import line

@@ -188,12 +188,12 @@ class TestLoopback:
             assert (dialog.tunnel_button.text(), dialog.tunnel_button.isEnabled()) == ("Stopping…", False)
             desk.tunnels.come_up("http://localhost:9001")
             dialog.tunnel_button.click()
-            await until(window.tunnel.page.isVisible)
+            await until(window.tunnel_page.isVisible)
             assert not any(one.isVisible() for one in window.findChildren(QrDialog))
             assert desk.tunnels.called("start") == []
 
     async def test_without_a_program_the_page_is_shown_instead(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path, None) as (_, window, dialog):
             dialog.tunnel_button.click()
-            await until(window.tunnel.page.isVisible)
+            await until(window.tunnel_page.isVisible)
             assert not any(one.isVisible() for one in window.findChildren(QrDialog))

@@ -127,7 +127,7 @@ class TestKeys:
             assert window.requests.endpoint_id == row.endpoint.id
             window.sidebar.tunnel.click()
             assert not row.isChecked()
-            assert window.pages.currentWidget() is window.tunnel.page
+            assert window.pages.currentWidget() is window.tunnel_page
 
     @pytest.mark.slow
     async def test_everything_to_press_has_a_name(self, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ class TestKeys:
                 window.refused.raw.view,
                 detail.view.raw,
                 detail.view.deliveries.pane.body,
-                window.tunnel.page,
+                window.tunnel_page,
             ]
             assert all(map(window.isAncestorOf, made_when_shown))
             ours = [b for b in window.findChildren(QAbstractButton) if type(b).__module__.startswith("app.")]

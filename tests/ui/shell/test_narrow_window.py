@@ -251,7 +251,7 @@ async def test_without_requests_the_whole_width_says_how_to_send_the_first(
         empty.target.click()
         (await wait_for_widget(TargetsDialog, window)).done(0)
         empty.tunnel.click()
-        assert window.tunnel.page.isVisible()
+        assert window.tunnel_page.isVisible()
         window.show_endpoint(endpoint.id)
         await desk.capture(endpoint)
         await until(page.detail.isVisible)

@@ -359,7 +359,7 @@ async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: De
         assert focus is window.deliveries.table or window.deliveries.empty.isAncestorOf(focus)
         window.show_page(TUNNEL)
     async with shown_over(desk) as window:
-        assert QApplication.focusWidget() is window.tunnel.page.programs.list
+        assert QApplication.focusWidget() is window.tunnel_page.programs.list
         window.show_page(REPLAYS)
     async with shown_over(desk) as window:
         assert QApplication.focusWidget() is window.replays.page

@@ -30,7 +30,7 @@ class TestRow:
         assert row.accessibleName() == "Tunnel: off"
         row.setFocus(Qt.FocusReason.TabFocusReason)
         QTest.keyClick(row, Qt.Key.Key_Return)
-        assert window.tunnel.page.isVisible()
+        assert window.tunnel_page.isVisible()
         assert row.isChecked()
         assert row.hasFocus()
         desk.tunnels.come_up()
@@ -49,10 +49,10 @@ class TestRow:
 
     async def test_the_page_is_remembered(self, desk: Desk, window: MainWindow) -> None:
         QTest.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-        assert window.tunnel.page.isVisible()
+        assert window.tunnel_page.isVisible()
         window.quit()
         again = desk.window()
-        assert again.pages.currentWidget() is again.tunnel.page
+        assert again.pages.currentWidget() is again.tunnel_page
         again.stop()
         again.deleteLater()
 
@@ -70,7 +70,7 @@ class TestCommands:
     async def test_starting_without_a_program_leads_to_the_page(self, desk: Desk, window: MainWindow) -> None:
         actions = window.tunnel.actions
         actions.start_command.run()
-        assert window.tunnel.page.isVisible()
+        assert window.tunnel_page.isVisible()
         assert not desk.tunnels.called("start")
         await desk.change_settings({"tunnel_program": "ngrok"})
         actions.start_command.run()
@@ -84,9 +84,9 @@ class TestCommands:
         error = FieldError(field="port", message="Remote port is required.")
         desk.tunnels.errors["start"] = InvalidFieldsError([error])
         window.tunnel.actions.start_command.run()
-        panes = window.tunnel.page.programs.panes
+        panes = window.tunnel_page.programs.panes
         await until(lambda: "ssh" in panes and panes["ssh"].form.fields["port"].error())
-        assert window.tunnel.page.programs.list.current_id() == "ssh"
+        assert window.tunnel_page.programs.list.current_id() == "ssh"
         assert panes["ssh"].isVisible()
 
     async def test_checking_tells_the_result_anywhere(self, desk: Desk, window: MainWindow) -> None:

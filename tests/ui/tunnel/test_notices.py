@@ -50,7 +50,7 @@ class TestMessages:
         again.run()
         await until(lambda: desk.tunnels.called("start"))
         show.run()
-        assert window.tunnel.page.isVisible()
+        assert window.tunnel_page.isVisible()
 
     async def test_a_failure_from_before_the_window_is_said_too(self, desk: Desk, window: MainWindow) -> None:
         fails(desk)
@@ -144,7 +144,7 @@ class TestOutdatedUrls:
 
     async def test_how_long_ago_a_url_was_copied_goes_on_while_it_is_shown(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
-            bar, card = window.tunnel.bar, window.tunnel.page.outdated
+            bar, card = window.tunnel.bar, window.tunnel_page.outdated
             endpoint, url = desk.store.endpoints.all()[0], "https://old.example/catch/a"
             copied = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=now_us())
             desk.tunnels.come_up(outdated=(copied,))
@@ -160,7 +160,7 @@ class TestOutdatedUrls:
         """So it is after a restart of Hookline without autostart."""
 
         async with shown(tmp_path, endpoints=1) as (desk, window):
-            bar, card = window.tunnel.bar, window.tunnel.page.outdated
+            bar, card = window.tunnel.bar, window.tunnel_page.outdated
             desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
             desk.tunnels.change(state=TunnelState.OFF)
             for one in (bar, card):
@@ -173,7 +173,7 @@ class TestOutdatedUrls:
 
     async def test_more_than_fit_are_on_the_page(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=7) as (desk, window):
-            bar, page = window.tunnel.bar, window.tunnel.page
+            bar, page = window.tunnel.bar, window.tunnel_page
             desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
             assert len(bar.rows.rows) == 3
             assert bar.more.text() == "Show 4 others"
@@ -202,7 +202,7 @@ class TestOutdatedUrls:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             first, second = (endpoint.id for endpoint in desk.store.endpoints.all())
             window.show_page(page)
-            rows = window.tunnel.page.outdated.rows if page == TUNNEL else window.tunnel.bar.rows
+            rows = window.tunnel_page.outdated.rows if page == TUNNEL else window.tunnel.bar.rows
             desk.tunnels.outdate(first)
             await settle()
             rows.rows[0].done.setFocus()
@@ -239,7 +239,7 @@ class TestDesktop:
             fails(desk)
             await until(lambda: tray.tray.told == [("The tunnel failed", "It’s over.")])
             tray.tray.message_clicked.emit()
-            await until(window.tunnel.page.isVisible)
+            await until(window.tunnel_page.isVisible)
 
     async def test_a_new_url_names_the_endpoints(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, endpoints=5) as tray:

@@ -28,7 +28,7 @@ class TestTheKeyboardBegins:
     @staticmethod
     async def enter(window: MainWindow) -> TunnelPage:
         window.enter_page(TUNNEL)
-        page = window.tunnel.page
+        page = window.tunnel_page
         await until(page.programs.list.rows.rowCount)
         await settle()
         return page
@@ -38,7 +38,7 @@ class TestTheKeyboardBegins:
             page = await self.enter(window)
             assert window.focusWidget() is page.programs.panes["cloudflared"].start
         async with shown_over(desk) as window:
-            programs = window.tunnel.page.programs
+            programs = window.tunnel_page.programs
             await until(lambda: "cloudflared" in programs.panes)
             assert window.focusWidget() is programs.list
             QTest.keyClick(programs.list, Qt.Key.Key_Return)
@@ -143,7 +143,7 @@ class TestRunning:
             window.show_page(TUNNEL)
             desk.tunnels.come_up(state=TunnelState.UNREACHABLE, output=("line",))
             await settle(10)
-            title = window.tunnel.page.status.title
+            title = window.tunnel_page.status.title
             assert title.shown_text() in ("The tunnel is unreachable", "Unreachable")
             assert title.accessibleName() == "The tunnel is unreachable"
 

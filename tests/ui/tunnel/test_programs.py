@@ -124,7 +124,7 @@ class TestChoosing:
         desk.tunnels.found = [found("bore"), found("ssh")]
         desk.tunnels.change(program="ssh")
         window.show_page(TUNNEL)
-        await until(lambda: window.tunnel.page.programs.list.current_id() == "ssh")
+        await until(lambda: window.tunnel_page.programs.list.current_id() == "ssh")
 
 
 class TestOptions:

@@ -137,6 +137,6 @@ async def test_the_tunnels_own_url_is_of_no_endpoint(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         desk.tunnels.come_up()
         window.show_page(DASHBOARD)
-        window.tunnel.page.status.url.copy()
+        window.tunnel_page.status.url.copy()
         await settle()
         assert desk.tunnels.called("copied") == []
