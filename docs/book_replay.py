@@ -100,7 +100,7 @@ async def _progress(book: Book, stripe: Endpoint) -> None:
     book.window.replays.bar.show_page.click()
     await asyncio.sleep(0.3)
     await book.save("replays-summary", WIDE)
-    page = book.window.replays.page
+    page = book.window.replays_page
     page.list.select_row(1)
     await book.until("its failures", lambda: page.details.failures.rows.rowCount() > 0)
     await book.save("replays-failed")

@@ -16,7 +16,7 @@ from app.core.replay.summary import took_text
 from app.core.text import clock_time, day_text, day_time, ms_text
 from app.core.worst_state import replay_state, replay_target_state
 from app.ui.commands.command import ActionButton, CommandButton
-from app.ui.replay.replay_commands import ReplayCommands
+from app.ui.replay.replay_area import ReplayCommands
 from app.ui.replay.replay_failures import LISTED, FailureTable
 from app.ui.replay.replay_text import (
     BAR,

@@ -20,7 +20,7 @@ from app.ui.desktop.notifications import system_service
 from app.ui.desktop.tray import SystemTray
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
-from app.ui.replay.replay_progress_area import ReplayProgressArea
+from app.ui.replay.replay_area import ReplayArea
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, Frame, Sidebar
 from app.ui.shell.window_commands import WindowCommands, WindowDialogs
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from app.ui.dashboard import DashboardPage
     from app.ui.deliveries.page import DeliveriesPage
     from app.ui.refused_page import RefusedPage
+    from app.ui.replay.replays_page import ReplaysPage
     from app.ui.requests.page.requests_page import RequestsPage
     from app.ui.tunnel.page import TunnelPage
 
@@ -93,7 +94,7 @@ class MainWindow(QMainWindow):
         self.tunnel = TunnelArea(*self._parts, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
-        self.replays = ReplayProgressArea(services, theme, tasks, self.pages, self)
+        self.replays = ReplayArea(services, theme, tasks, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
         self.dialogs = WindowDialogs(
             services, theme, tasks, qt_events=self.qt_events, stores=self.stores, desktop=self.desktop, window=self
@@ -166,6 +167,12 @@ class MainWindow(QMainWindow):
         return RefusedPage(*self._parts, self.qt_events, actions=self.endpoint_actions, parent=self)
 
     @cached_property
+    def replays_page(self) -> ReplaysPage:
+        from app.ui.replay.replays_page import ReplaysPage  # as above
+
+        return ReplaysPage(self.replays.commands, *self._parts, self)
+
+    @cached_property
     def tunnel_page(self) -> TunnelPage:
         from app.ui.tunnel.page import TunnelPage  # as above
 
@@ -211,6 +218,7 @@ class MainWindow(QMainWindow):
             self._add_page(page)
         self.pages.setCurrentWidget(page)
         self.tunnel.set_beside_page(name == TUNNEL)
+        self.replays.set_selected((lambda: self.replays_page.current) if name == REPLAYS else None)
         self._place_changed.start()
 
     @Slot(object)
@@ -319,7 +327,7 @@ class MainWindow(QMainWindow):
         elif page == ALL_DELIVERIES:
             self.deliveries.table.setFocus()
         elif page == REPLAYS:
-            self.replays.page.take_focus()
+            self.replays_page.take_focus()
         elif page == TUNNEL:
             self.tunnel_page.programs.list.setFocus()
         elif page == DASHBOARD and self.dashboard.rows.row_count():
@@ -368,7 +376,7 @@ class MainWindow(QMainWindow):
             DASHBOARD: lambda: self.dashboard,
             ALL_REQUESTS: lambda: self.requests,
             ALL_DELIVERIES: lambda: self.deliveries,
-            REPLAYS: lambda: self.replays.page,
+            REPLAYS: lambda: self.replays_page,
             REFUSED: lambda: self.refused,
             TUNNEL: lambda: self.tunnel_page,
         }
@@ -406,7 +414,7 @@ class MainWindow(QMainWindow):
         self.delivery_commands.announced.connect(self.toast.say)
         for changed in (self.qt_events.counts_changed, self.qt_events.endpoints_changed, self.pages.currentChanged):
             changed.connect(self.delivery_commands.check_again)
-        self.replays.page_requested.connect(partial(self.enter_page, REPLAYS))
+        self.replays.page_requested.connect(self._show_replay)
         self.replays.commands.open_requested.connect(self.commands.sources.open_deliveries)
         self.replays.commands.announced.connect(self.toast.say)
         self.replays.tracker.changed.connect(self._show_replays)
@@ -430,6 +438,12 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self._place_changed.timeout.connect(self._save_place)
+
+    @Slot(str)
+    def _show_replay(self, replay_id: str) -> None:
+        if not self.commands.is_shown(REPLAYS):
+            self.enter_page(REPLAYS)
+        self.replays_page.show_replay(replay_id)
 
     @Slot()
     def _show_replays(self) -> None:

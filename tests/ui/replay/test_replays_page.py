@@ -32,7 +32,7 @@ from app.core.target import TargetDraft
 from app.core.worst_state import State
 from app.ui.inspector.tabs import DELIVERIES
 from app.ui.replay import replay_failures
-from app.ui.replay.replay_commands import (
+from app.ui.replay.replay_area import (
     EDITED,
     ENDPOINT_DELETED,
     MERGE_MS,
@@ -71,7 +71,7 @@ class Room:
 
     @property
     def page(self) -> ReplaysPage:
-        return self.window.replays.page
+        return self.window.replays_page
 
     @property
     def row(self) -> NavRow:
@@ -137,7 +137,7 @@ async def test_it_is_made_when_it_is_first_shown_and_shown_at_the_next_start(tmp
         assert made.window.pages.currentWidget() is made.page
         made.window.stop()
         again = made.desk.window()
-        assert again.pages.currentWidget() is again.replays.page
+        assert again.pages.currentWidget() is again.replays_page
         again.stop()
         again.deleteLater()
 

@@ -91,7 +91,7 @@ async def test_of_a_replay(tmp_path: Path) -> None:
         spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), destination=OneUrl(url="http://127.0.0.1:9/"))
         await desk.replays.wait((await desk.replays.start(spec)).id)
         window.show_page(REPLAYS)
-        page = window.replays.page
+        page = window.replays_page
         await until(lambda: page.details.failures.rows.rowCount() == 1)
         await settle()
         met = stops(window)

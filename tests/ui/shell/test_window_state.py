@@ -362,7 +362,7 @@ async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: De
         assert QApplication.focusWidget() is window.tunnel_page.programs.list
         window.show_page(REPLAYS)
     async with shown_over(desk) as window:
-        assert QApplication.focusWidget() is window.replays.page
+        assert QApplication.focusWidget() is window.replays_page
         window.show_endpoint(endpoint.id)
     async with shown_over(desk) as window:
         focus = QApplication.focusWidget()

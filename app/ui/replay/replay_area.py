@@ -1,5 +1,5 @@
-"""The replays as they are now, and what the user does to one: pause or cancel it, repeat it, with changes, or only what
-failed of it."""
+"""What the window holds of replays beside their page: the replays as they are now, what the user does to one (pause or
+cancel it, repeat it, with changes, or only what failed of it), and the bar below the pages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.delivery import Delivery
 from app.core.errors import HooklineError, NotFoundError
@@ -25,13 +26,18 @@ from app.core.replay.spec import (
     received_until,
 )
 from app.core.text import count_of
-from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
-from app.ui.replay.replay_text import is_single, shown_endpoint
+from app.core.worst_state import State, replay_state
+from app.ui.commands.command import IN_WINDOW, CommandButton, CommandGroup, Commands
+from app.ui.replay.replay_text import counts_text, failed_text, is_single, shown_endpoint, title_text, to_text, wordings
 from app.ui.services import Services
 from app.ui.tasks import Tasks
+from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import ask
+from app.ui.widgets.labels import FittingLabel, label
+from app.ui.widgets.layout import Space, hbox
 
 MERGE_MS = 250
 """Replays announce their progress ten times a second."""
@@ -53,6 +59,8 @@ GONE = "The requests that failed are no longer stored."
 AGAIN_MOST = 10_000
 """Failed requests that are replayed at once."""
 RESUMABLE = (ReplayState.PAUSED, ReplayState.INTERRUPTED)
+HEIGHT = 44
+"""Pixels of the bar."""
 
 
 class ReplayTracker(QObject):
@@ -300,3 +308,128 @@ class ReplayCommands(Commands):
             self.announced.emit(f"Not replayed: {error}")
             return
         self.started.emit(replay)
+
+
+class ReplayBar(QFrame):
+    """One line about a replay. `page_requested` carries its ID."""
+
+    page_requested = Signal(str)
+
+    def __init__(self, commands: ReplayCommands, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._tracker = commands.tracker
+        self._announced: tuple[str, ReplayState] | None = None
+        self._beside_page = False
+        self.setProperty("part", "undo")
+        self.setFixedHeight(HEIGHT)
+        self.setAccessibleName("Replay")
+        self.title = label("", "strong", self)
+        self.facts = FittingLabel("small", self)
+        self.show_page = Button("Show", theme, self, kind="ghost", run=self._show_page)
+        self.pause = CommandButton("Pause", commands.pause, theme, self, icon="pause")
+        self.cancel = CommandButton("Cancel", commands.cancel, theme, self, kind="ghost")
+        self.dismiss = IconButton("close", "Dismiss", theme, self, run=self._dismiss)
+        hbox(
+            self.title,
+            (self.facts, 1),
+            Space(metrics.SPACE_2),
+            self.show_page,
+            self.pause,
+            self.cancel,
+            self.dismiss,
+            inside=self,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, 0, metrics.SPACE_3, 0),
+        )
+        self._tracker.changed.connect(self._follow)
+        self._follow()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A click beside the buttons shows the page, too."""
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self._show_page()
+
+    def set_beside_page(self, beside: bool) -> None:
+        """Beside the page of replays, which says the same, there is no bar."""
+        self._beside_page = beside
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        replay = self._tracker.shown
+        self.setVisible(replay is not None and not self._beside_page)
+        if replay is None:
+            self._announced = None
+            return
+        over = replay.ended or replay.state is ReplayState.INTERRUPTED
+        self.title.setText(title_text(replay))
+        self.facts.set_wordings(wordings(self._facts(replay)))
+        self.pause.setVisible(not replay.ended)
+        resumable = replay.state in RESUMABLE
+        self.pause.setText("Resume" if resumable else "Pause")
+        self.pause.set_icon_name("play" if resumable else "pause")
+        self.cancel.setVisible(not over)
+        self.dismiss.setVisible(over)
+        self._announce(replay)
+
+    def _facts(self, replay: Replay) -> list[str]:
+        waiting = f"{self._tracker.waiting} more waiting" if self._tracker.waiting else ""
+        return [part for part in (failed_text(replay.progress), to_text(replay), waiting, replay.problem) if part]
+
+    def _announce(self, replay: Replay) -> None:
+        """Tell screen readers that it started, paused or ended; not each count."""
+        if self._announced == (replay.id, replay.state):
+            return
+        self._announced = replay.id, replay.state
+        text = title_text(replay) + (f". {counts_text(replay.progress)}" if replay.ended else "")
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    @Slot()
+    def _dismiss(self) -> None:
+        if (replay := self._tracker.shown) is not None:
+            self._tracker.dismiss(replay.id)
+
+    @Slot()
+    def _show_page(self) -> None:
+        if (replay := self._tracker.shown) is not None:
+            self.page_requested.emit(replay.id)
+
+
+class ReplayArea(QObject):
+    """`bar` is for the bottom of the window, `commands` for its registry. `page_requested` carries the ID of the replay
+    that the page is to show."""
+
+    page_requested = Signal(str)
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(window)
+        self._beside_page = False
+        self.tracker = ReplayTracker(services, tasks, self)
+        self.commands = ReplayCommands(self.tracker, services, theme, tasks, window)
+        self.bar = ReplayBar(self.commands, theme, window)
+        self.commands.started.connect(self._started)
+        self.bar.page_requested.connect(self.page_requested)
+        self.tracker.changed.connect(self.commands.refresh)
+        self.commands.refresh()
+
+    @property
+    def state(self) -> State:
+        """Of the replay in the bar."""
+        shown = self.tracker.shown
+        return State.NONE if shown is None else replay_state(shown)
+
+    def set_selected(self, selected: Callable[[], Replay | None] | None) -> None:
+        """Which replay the commands are about: what the page that is shown returns, or (None) the one in the bar, which
+        is hidden beside the page."""
+        self._beside_page = selected is not None
+        self.commands.selected = selected or (lambda: self.tracker.shown)
+        self.bar.set_beside_page(self._beside_page)
+        self.commands.refresh()
+
+    @Slot(object)
+    def _started(self, replay: Replay) -> None:
+        """One that the user began from the page is what they want to see there."""
+        if self._beside_page:
+            self.page_requested.emit(replay.id)
+        else:
+            self.commands.announced.emit("Repeating. The page “Replays” shows how far it is.")
