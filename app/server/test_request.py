@@ -1,4 +1,8 @@
-"""Sends a small test request to a capture URL, and explains in a sentence why none got there."""
+"""What Hookline asks itself from outside: a small test request to a capture URL, a probe through the public URL of the
+tunnel; and what responded instead, or why nothing did, in a sentence.
+
+Imported with the first of them: httpx takes a good part of a start.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import re
 import secrets
 import socket
 import ssl
+import time
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,13 +25,18 @@ from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
 from app.core.record import Headers
 from app.core.text import host_port
+from app.core.tunnel.tunnel import Probe
 from app.server.forward.attempt_failure import causes_of, closed_error, connect_error, lookup_error, seconds, tls_error
 from app.server.forward.tls import client_context
+from app.server.probe_key import ProbeKey
 
 TIMEOUT_MS = 10_000
 """For request and response; an endpoint's own delay is added."""
 CONNECT_S = 2.0
 HEADER = "X-Hookline-Test"
+PROBE_S = 10.0
+PROBE_BODY_MAX = 64 * 1024
+_SIGN_IN = (401, 403, 407, 511)
 
 
 def _message() -> bytes:
@@ -76,6 +87,63 @@ async def ask(
             return response, body
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
         raise HooklineError(failure_reason(error, url, proxy, timeout_ms)) from error
+
+
+class ProbeResult(NamedTuple):
+    """`unresolved`: the URL's host name could not be looked up, which says more about this network than the tunnel."""
+
+    probe: Probe
+    unresolved: bool = False
+
+
+async def probe(base: str, key: ProbeKey, headers: Headers, timeout_s: float = PROBE_S) -> ProbeResult:
+    """Request a target of this run below `base`. Only this Hookline's own response is a success."""
+    target = key.new_target()
+    url, at, began = f"{base}{target}", now_us(), time.perf_counter()
+    try:
+        response, body = await ask("GET", url, headers, round(timeout_s * 1000), body_max=PROBE_BODY_MAX)
+    except HooklineError as error:
+        return ProbeResult(
+            Probe(at=at, ms=None, problem=str(error)),
+            any(isinstance(cause, socket.gaierror) for cause in causes_of(error)),
+        )
+    ms = round((time.perf_counter() - began) * 1000, 3)
+    if response.status_code == httpx.codes.OK and body == (key.proof_for(target) or "").encode():
+        return ProbeResult(Probe(at=at, ms=ms))
+    return ProbeResult(Probe(at=at, ms=None, problem=_other_response(response, body, base)))
+
+
+def _other_response(response: httpx.Response, body: bytes, base: str) -> str:
+    """What responded in place of Hookline."""
+    status = response.status_code
+    if response.is_redirect:
+        where = _host_in(response.headers.get("Location", ""))
+        return (
+            f"The public URL redirects to {where} instead of reaching Hookline. If this network has a sign-in page,"
+            " sign in first."
+        )
+    if response.headers.get("Server") == "Hookline":
+        return "Another Hookline responds at the public URL: the tunnel leads to another program's port."
+    if code := response.headers.get("ngrok-error-code"):
+        return f"ngrok responds with {code[:40]} instead of Hookline. See https://ngrok.com/docs/errors."
+    if status in _SIGN_IN:
+        return f"The public URL responds with {status}: it asks for a sign-in before it reaches Hookline."
+    if response.is_success:
+        page = "a web page" if b"<html" in body.lower() or b"<!doctype" in body[:100].lower() else "something"
+        return (
+            f"Another program responds at the public URL, with {page} that is not Hookline's. It may be a sign-in page"
+            " of this network or a warning page of the tunnel."
+        )
+    host = urlsplit(base).hostname
+    return f"{host} responds with {status}: its service does not reach Hookline through the tunnel."
+
+
+def _host_in(location: str) -> str:
+    try:
+        host = urlsplit(location).hostname
+    except ValueError:
+        host = None
+    return host if host and host.isprintable() else "another address"
 
 
 async def accepts(host: str, port: int) -> bool:

@@ -171,7 +171,6 @@ def restart_delay_s(failures: int) -> float:
     return min(LONGEST_S, FIRST_S * (1 << doublings))
 
 
-PROBE_MODULE = "app.server.tunnel.probe"
 wall_clock = time.time
 """It goes on while the computer sleeps, where the monotonic clock may not."""
 
@@ -234,9 +233,8 @@ class Session:
 
     async def probe_now(self) -> Probe:
         """Probe the URL; the tunnel has the result."""
-        # Imported with the first probe, on a thread.
-        await load(PROBE_MODULE)
-        from app.server.tunnel.probe import probe  # loaded by now
+        await load("app.server.test_request")
+        from app.server.test_request import probe  # loaded by now
 
         async with self._probing:
             url = self._current.tunnel.url

@@ -16,8 +16,8 @@ from app.core.errors import NotFoundError
 from app.core.tunnel.program import ProbeSpec
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.server.probe_key import ProbeKey
+from app.server.test_request import probe
 from app.server.tunnel import session
-from app.server.tunnel.probe import probe
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 from tests.tunnels import spec
