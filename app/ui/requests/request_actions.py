@@ -33,7 +33,7 @@ from app.ui.widgets.toast import Toast, ToastAction
 
 if TYPE_CHECKING:
     from app.ui.inspector.header import RequestHeader
-    from app.ui.replay.response_pane import SendResult
+    from app.ui.replay.replay_editor import SendResult
 
 NAMED = 2
 """Name at most this many endpoints."""
@@ -229,7 +229,7 @@ class RequestActions:
             text = "Its sender disconnected before the end of the body. This sends the part that arrived."
             if not await ask(self._over, self._theme, "Replay an incomplete request?", text, "Replay", kind="primary"):
                 return
-        from app.ui.replay.response_pane import replay_and_wait  # as above
+        from app.ui.replay.replay_editor import replay_and_wait  # as above
 
         self._toast.say("Replaying…")
         spec = ReplaySpec(source=ChosenRequests(ids=(only.id,)), incomplete=not only.complete)

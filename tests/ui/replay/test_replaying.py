@@ -138,7 +138,7 @@ async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Pa
 async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ui.replay.response_pane.BODY_MAX", 5)
+    monkeypatch.setattr("app.ui.replay.replay_editor.BODY_MAX", 5)
     async with page_with_target(tmp_path) as (shown, received):
         await open_body(shown, b'{"a": 1}\r\n', "application/json", target="/catch/x")
         await focus_list(shown)
