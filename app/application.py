@@ -57,7 +57,7 @@ from app.server.listening import report_failed_accepts
 from app.server.node_counts import NodeCounts
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
-from app.server.replay import ReplayService
+from app.server.replay_service import ReplayService
 from app.server.target_responses import TargetResponses
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.system import installation

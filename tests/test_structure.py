@@ -212,14 +212,14 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
 @pytest.mark.parametrize(
     ("file", "module", "allowed"),
     [
-        ("app/ui/services.py", "app.server.replay", True),
+        ("app/ui/services.py", "app.server.replay_service", True),
         ("app/ui/services.py", "app.db.sqlite.backup.restore", True),
         ("app/ui/services.py", "app.cli.main", False),
         ("app/server/refused.py", "app.db.store", True),
         ("app/server/refused.py", "app.db.sqlite.store", False),
         ("app/server/api/services.py", "app.current_settings", True),
         ("app/server/api/services.py", "app.application", False),
-        ("app/core/rules.py", "app.server.replay", False),
+        ("app/core/rules.py", "app.server.replay_service", False),
     ],
 )
 def test_the_rule_for_types(file: str, module: str, allowed: bool) -> None:

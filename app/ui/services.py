@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from app.db.sqlite.backup.restore import RestoreStaging
     from app.db.store import Store
     from app.server.refused import RefusedLog
-    from app.server.replay import ReplayService
+    from app.server.replay_service import ReplayService
     from app.server.tunnel.service import TunnelService
     from app.system.about import About
     from app.system.autostart import Autostart

@@ -22,7 +22,7 @@ from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.refused import RefusedLog
-from app.server.replay import ReplayService
+from app.server.replay_service import ReplayService
 from app.system.autostart import DesktopEntry, StartCommand
 from app.ui.messages import Messages
 from app.ui.services import Services

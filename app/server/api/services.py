@@ -11,7 +11,7 @@ from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
 from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
-from app.server.replay import ReplayService
+from app.server.replay_service import ReplayService
 from app.server.tunnel.service import TunnelService
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from app.server.api.services import ApiServices
 from app.server.api.web_application import routes_of
 from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
-from app.server.replay import ReplayService
+from app.server.replay_service import ReplayService
 from app.troubles import Troubles
 from tests import factories, tunnels
 from tests.stored import store_request

@@ -14,7 +14,7 @@ from app.core.events import ReplayChanged
 from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.replay.spec import Replay, ReplaySpec, ReplayState
 from app.server.addresses import Addresses
-from app.server.replay import ReplayService
+from app.server.replay_service import ReplayService
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import Received
 from tests.support import current_settings

@@ -22,8 +22,8 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.core.target import TargetDraft
+from app.server import replay_service
 from app.server.forward import lazy_sender
-from app.server.replay import replay_service
 from tests.server.forward.targets import OK, Answering, Received, answering, target
 from tests.server.replay.conftest import ReplayStage, paths
 

@@ -36,7 +36,7 @@ from app.core.replay.summary import endpoint_name, replay_summary
 from app.core.rules import FieldError
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored
-from app.server.replay.replay_runner import ReplayRunner, select
+from app.server.replay_runner import ReplayRunner, select
 
 if TYPE_CHECKING:
     from app.db.store import Store
