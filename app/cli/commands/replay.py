@@ -30,7 +30,7 @@ from app.cli.identifiers import ID_HELP, REPLAY_HELP, each_id, replay_id, reques
 from app.cli.output import GREEN, RED, Output, brief_time, when_text
 from app.cli.table import Column
 from app.core.raw_request import end_to_end
-from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
+from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX, counted
 from app.core.text import count_of, ms_text
 
 if TYPE_CHECKING:
@@ -169,25 +169,15 @@ def progress_text(replay: Replay) -> str:
     progress, state = replay.progress, replay.state
     if state == "queued":
         return "Waiting for another replay to end."
-    parts = [sent_text(replay)]
-    if progress.failed:
-        parts.append(f"{progress.failed:,} failed")
-    if progress.dropped:
-        parts.append(f"{progress.dropped:,} dropped")
-    if progress.incomplete:
-        parts.append(f"{progress.incomplete:,} incomplete left out")
-    parts.append("paused" if state == "paused" else f"{progress.rate:,g} per second")
-    return ", ".join(parts)
+    counts = (progress.failed, "failed"), (progress.dropped, "dropped"), (progress.incomplete, "incomplete left out")
+    pace = "paused" if state == "paused" else f"{progress.rate:,g} per second"
+    return ", ".join([sent_text(replay), *counted(*counts), pace])
 
 
 def target_text(target: ReplayTarget) -> str:
     """`http://localhost:3000/: 340 delivered, 3 failed (p50 12 ms, p95 40 ms)`."""
-    parts = [f"{target.delivered:,} delivered"]
-    if target.failed:
-        parts.append(f"{target.failed:,} failed")
-    if target.not_sent:
-        parts.append(f"{target.not_sent:,} not sent")
-    text = f"{target.url or 'without a target'}: {', '.join(parts)}"
+    counts = [f"{target.delivered:,} delivered", *counted((target.failed, "failed"), (target.not_sent, "not sent"))]
+    text = f"{target.url or 'without a target'}: {', '.join(counts)}"
     if target.median_ms is None or target.p95_ms is None:
         return text
     return f"{text} (p50 {ms_text(target.median_ms)}, p95 {ms_text(target.p95_ms)})"

@@ -224,6 +224,11 @@ class Replay(Record, frozen=True):
         return self.state in (ReplayState.DONE, ReplayState.CANCELLED)
 
 
+def counted(*counts: tuple[int, str]) -> list[str]:
+    """`3 failed`, `1 dropped`: of what there is any."""
+    return [f"{count:,} {what}" for count, what in counts if count]
+
+
 def received_until(source: ReplaySource, at: int) -> ReplaySource:
     """Without what was captured from this moment on, such as after the start of the replay that is to be repeated."""
     if isinstance(source, ChosenRequests):

@@ -263,7 +263,7 @@ def _api_name(field: str, *, flat: bool) -> str:
 
 def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
     """Raises InvalidFieldsError."""
-    errors = [*_destination_errors(given.url, given.to_endpoint), *_body_errors(given, "")]
+    errors = [*_both(given, "to_endpoint", "url"), *_both(given, "body_base64", "body")]
     if errors:
         raise InvalidFieldsError(errors)
     edit = RequestEdit(method=given.method, headers=given.headers, body=_body(given))
@@ -279,7 +279,7 @@ def full_spec(given: ReplayIn, endpoints: Endpoints) -> ReplaySpec:
     """Raises InvalidFieldsError, or a Problem for an invalid search or an unknown endpoint."""
     errors = [*_source_errors(given), *_sending_errors(given)]
     if given.edit is not None:
-        errors += _body_errors(given.edit, EDIT)
+        errors += _both(given.edit, "body_base64", "body", prefix=EDIT)
         if len(given.ids or ()) != 1:
             errors.append(FieldError(field="edit", message=ONE_EDITED))
     if errors:
@@ -345,7 +345,7 @@ def _source_errors(given: ReplayIn) -> list[FieldError]:
 
 
 def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
-    errors = _destination_errors(given.url, given.to_endpoint)
+    errors = _both(given, "to_endpoint", "url")
     if given.rate is not None and given.gaps == "original":
         errors.append(_exclusive("rate", 'gaps "original"'))
     for name in ("after", "before"):
@@ -359,13 +359,11 @@ def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
     return errors
 
 
-def _destination_errors(url: str | None, slug: str | None) -> list[FieldError]:
-    return [] if url is None or slug is None else [_exclusive("to_endpoint", "url")]
-
-
-def _body_errors(given: ReplayRequestIn | EditIn, prefix: str) -> list[FieldError]:
-    both = given.body is not None and given.body_base64 is not None
-    return [_exclusive(f"{prefix}body_base64", f"{prefix}body")] if both else []
+def _both(given: Record, field: str, other: str, *, prefix: str = "") -> list[FieldError]:
+    """An error if both are given."""
+    if getattr(given, field) is None or getattr(given, other) is None:
+        return []
+    return [_exclusive(f"{prefix}{field}", f"{prefix}{other}")]
 
 
 def _exclusive(field: str, other: str) -> FieldError:

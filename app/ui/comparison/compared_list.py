@@ -112,10 +112,9 @@ class ComparedModel(Rows[ComparedRequest]):
         paint_line(painter, below, what_differs(one), self._small, colour)
 
 
-def _key(one: ComparedRequest) -> tuple[int, str]:
+def _key(one: ComparedRequest) -> tuple[int, int]:
     """Ascending from the newest on: ids of the same time in reverse."""
-    inverted = "".join(chr(0x10FFFF - ord(char)) for char in one.request.id)
-    return -one.request.received_at, inverted
+    return -one.request.received_at, -int(one.request.id.replace("-", ""), 16)
 
 
 def _tooltip(one: ComparedRequest) -> str:

@@ -21,6 +21,7 @@ from app.core.replay.spec import (
     ReplaySource,
     ReplaySpec,
     ReplayState,
+    counted,
 )
 from app.core.replay.summary import endpoint_name, faults_text
 from app.core.text import count_of, ms_text
@@ -95,16 +96,13 @@ def which_text(source: ReplaySource, endpoint: str | None) -> str:
 
 def counts_text(progress: ReplayProgress) -> str:
     """`300 delivered · 12 failed`, which are deliveries; what did not happen is left out, except failures."""
-    parts = [f"{progress.delivered:,} delivered", f"{progress.failed:,} failed"]
-    if progress.dropped:
-        parts.append(f"{progress.dropped:,} dropped")
-    if progress.duplicated:
-        parts.append(f"{progress.duplicated:,} duplicated")
-    if progress.incomplete:
-        parts.append(f"{progress.incomplete:,} incomplete left out")
-    if progress.repeated:
-        parts.append(f"{progress.repeated:,} repeated after a restart")
-    return " · ".join(parts)
+    others = counted(
+        (progress.dropped, "dropped"),
+        (progress.duplicated, "duplicated"),
+        (progress.incomplete, "incomplete left out"),
+        (progress.repeated, "repeated after a restart"),
+    )
+    return " · ".join([f"{progress.delivered:,} delivered", f"{progress.failed:,} failed", *others])
 
 
 def to_text(replay: Replay) -> str:
@@ -117,7 +115,7 @@ def to_text(replay: Replay) -> str:
 
 def failed_text(progress: ReplayProgress) -> str:
     """`3 failed`; empty without any."""
-    return f"{progress.failed:,} failed" if progress.failed else ""
+    return "".join(counted((progress.failed, "failed")))
 
 
 def speed_text(replay: Replay) -> str:
