@@ -90,6 +90,8 @@ async def _matching(source: MatchingRequests, captures: Captures) -> Selection:
                 for row in batch:
                     if row.received_at >= after:
                         selection.add(row.id)
+                if batch and batch[-1].received_at < after:
+                    break
         return selection
     while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE):
         for row in page:

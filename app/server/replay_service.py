@@ -26,6 +26,7 @@ from app.core.replay.spec import (
     OtherEndpoint,
     Replay,
     ReplayProgress,
+    ReplaySource,
     ReplaySpec,
     ReplayState,
     received_until,
@@ -78,6 +79,19 @@ class ReplayService:
         await self._replays.save(replay)
         self._go_on(replay)
         return replay
+
+    async def count(self, source: ReplaySource) -> int:
+        """How many requests there are now. Raises QueryError or StorageUnavailableError."""
+        if isinstance(source, ChosenRequests):
+            return len(source.ids)
+        if source.query.strip():
+            return len(await select(source, self._store.captures))
+        if source.narrowed:
+            after, before = source.received_after or 0, source.received_before
+            bars = await self._store.activity.bars(source.endpoint_id, [after, 2**62 if before is None else before])
+            return sum(bar.total for bar in bars)
+        ids = [one.id for one in self._endpoints.all()] if source.endpoint_id is None else [source.endpoint_id]
+        return sum(self._store.captures.counts(endpoint_id).total for endpoint_id in ids)
 
     async def pause(self, replay_id: str) -> Replay:
         """Begin no further send until `resume`. Raises NotFoundError unless it is running."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -13,16 +11,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.replay.spec import (
-    ChosenRequests,
     MatchingRequests,
     OneUrl,
     OwnTargets,
-    ReplaySource,
     ReplaySpec,
     replay_errors,
 )
 from app.core.rules import FieldError
-from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.text import count_of
 from app.ui.replay.replay_form import URL, ReplayForm
@@ -38,13 +33,9 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox
 
-if TYPE_CHECKING:
-    from app.db.store import Store
-
 WIDTH = 680
 COUNT_AFTER_MS = 150
 """Typing a time counts once."""
-_NO_LIMIT = 2**31
 
 
 class ReplayManyDialog(SubmitDialog):
@@ -151,7 +142,7 @@ class ReplayManyDialog(SubmitDialog):
     async def _read_count(self, spec: ReplaySpec) -> None:
         problem, count = "", None
         try:
-            count = await count_requests(spec.source, self._services.store)
+            count = await self._services.replays.count(spec.source)
         except QueryError as error:
             problem = str(error)
         self._count, self._count_problem = count, problem
@@ -220,26 +211,3 @@ class ReplayManyDialog(SubmitDialog):
     def show_failure(self, error: HooklineError) -> None:
         self._failure = self.form.refuse(error.errors) if isinstance(error, InvalidFieldsError) else str(error)
         self.refresh(show_all=True)
-
-
-async def count_requests(source: ReplaySource, store: Store) -> int:
-    """How many requests `source` has now.
-
-    The store counts on its own threads. Raises QueryError or StorageUnavailableError.
-    """
-    if isinstance(source, ChosenRequests):
-        return len(source.ids)
-    after, before = source.received_after, source.received_before
-    if not source.query.strip():
-        if after is None and before is None:
-            ids = [one.id for one in store.endpoints.all()] if source.endpoint_id is None else [source.endpoint_id]
-            return sum(store.captures.counts(endpoint_id).total for endpoint_id in ids)
-        bars = await store.activity.bars(source.endpoint_id, [after or 0, before if before is not None else 2**62])
-        return sum(bar.total for bar in bars)
-    count = 0
-    async with aclosing(store.captures.search(parse(source.query), source.endpoint_id, limit=_NO_LIMIT)) as batches:
-        async for batch in batches:
-            count += sum((after or 0) <= row.received_at < (before or 2**62) for row in batch)
-            if batch and batch[-1].received_at < (after or 0):
-                break
-    return count

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.replay.spec import ChosenRequests, MatchingRequests, Replay, ReplayProgress, ReplaySpec, ReplayState
-from app.ui.replay.replay_many_dialog import count_requests
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import settle, until
@@ -76,10 +74,7 @@ async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -
             await desk.capture(endpoint, received_at=now - ago * 1_000_000, method="PUT" if ago == 30 else "POST")
         await desk.capture(other)
 
-        async def count(source: Any) -> int | None:
-            store = desk.store
-            return await count_requests(source, store)
-
+        count = desk.services.replays.count
         early = now - 25 * 1_000_000
         assert await count(ChosenRequests(ids=("a", "b"))) == 2
         assert await count(MatchingRequests()) == 4
