@@ -61,25 +61,41 @@ LINES_MAX = 1_000
 product of their lengths."""
 
 
+def line_blocks(first: list[str], second: list[str]) -> Iterator[tuple[bool, slice, slice]]:
+    """Whether these lines are the same, and where each has them, in their order. If there are too many to align, all
+    that differ are one block."""
+    shorter = min(len(first), len(second))
+    begin = next((number for number in range(shorter) if first[number] != second[number]), shorter)
+    same_end = 0
+    while same_end < shorter - begin and first[-1 - same_end] == second[-1 - same_end]:
+        same_end += 1
+    here, there = slice(begin, len(first) - same_end), slice(begin, len(second) - same_end)
+    yield True, slice(begin), slice(begin)
+    if _are_many(first[here], second[there]):
+        yield False, here, there
+    else:
+        from difflib import SequenceMatcher  # start-up time
+
+        for kind, low, high, other_low, other_high in SequenceMatcher(None, first[here], second[there]).get_opcodes():
+            yield kind == "equal", slice(begin + low, begin + high), slice(begin + other_low, begin + other_high)
+    yield True, slice(here.stop, None), slice(there.stop, None)
+
+
+def _are_many(some: list[str], others: list[str]) -> bool:
+    return bool(some and others) and max(len(some), len(others)) > LINES_MAX
+
+
 def text_differences(first: str, second: str) -> Iterator[Difference]:
     """Changed, added and removed lines in their order; if there are too many, only where the first difference is."""
     some, others = first.split("\n"), second.split("\n")
-    shorter = min(len(some), len(others))
-    begin = next((number for number in range(shorter) if some[number] != others[number]), shorter)
-    same_end = 0
-    while same_end < shorter - begin and some[-1 - same_end] == others[-1 - same_end]:
-        same_end += 1
-    some, others = some[begin : len(some) - same_end], others[begin : len(others) - same_end]
-    if some and others and max(len(some), len(others)) > LINES_MAX:
-        column = _first_difference(some[0], others[0])
-        old, new = (_quoted_lines(lines, column) for lines in (some, others))
-        yield difference("body", _lines(begin, 1), old, new, f"Differs from line {begin + 1:,} on")
-        return
-    from difflib import SequenceMatcher  # start-up time
-
-    for kind, low, high, other_low, other_high in SequenceMatcher(None, some, others).get_opcodes():
-        if kind != "equal":
-            yield _replaced(some[low:high], others[other_low:other_high], begin + low, begin + other_low)
+    for same, here, there in line_blocks(some, others):
+        old, new = some[here], others[there]
+        if not same and _are_many(old, new):
+            column, label = _first_difference(old[0], new[0]), f"Differs from line {here.start + 1:,} on"
+            where = _lines(here.start, 1)
+            yield difference("body", where, _quoted_lines(old, column), _quoted_lines(new, column), label)
+        elif not same:
+            yield _replaced(old, new, here.start, there.start)
 
 
 def _replaced(some: list[str], others: list[str], at: int, other_at: int) -> Difference:

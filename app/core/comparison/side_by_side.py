@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import islice, zip_longest
 from typing import Any
 
 from app.core.bodies.escape import escape_beginning
 from app.core.comparison.body_comparison import (
-    LINES_MAX,
     MISSING,
     ComparedBody,
     aligned,
@@ -19,6 +17,7 @@ from app.core.comparison.body_comparison import (
     child_keys,
     compared_body,
     json_value,
+    line_blocks,
     same_value,
     text_of,
 )
@@ -156,18 +155,8 @@ def _body_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: Ignore
 
 
 def _text_rows(first: list[str], second: list[str]) -> Iterator[AlignedRow]:
-    begin = 0
-    shorter = min(len(first), len(second))
-    while begin < shorter and first[begin] == second[begin]:
-        yield _row(first[begin], second[begin])
-        begin += 1
-    some, others = first[begin:], second[begin:]
-    if max(len(some), len(others)) > LINES_MAX:
-        yield from (_row(old, new) for old, new in zip_longest(some, others))
-        return
-    for kind, low, high, other_low, other_high in SequenceMatcher(None, some, others).get_opcodes():
-        pairs = zip_longest(some[low:high], others[other_low:other_high])
-        yield from (_row(old, new) if kind != "equal" else _row(old, old) for old, new in pairs)
+    for _, here, there in line_blocks(first, second):
+        yield from (_row(old, new) for old, new in zip_longest(first[here], second[there]))
 
 
 def _row(first: str | None, second: str | None, kind: RowKind | None = None, field: str = "") -> AlignedRow:

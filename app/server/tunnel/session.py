@@ -218,7 +218,6 @@ class Session:
         self._current, self._timing, self._probe_key, self._persistent = current, timing, probe_key, persistent
         self._run: TunnelRun | None = None
         self._was_up = False
-        self._up_s = 0.0
         self._failed_probes = 0
         self._patient_until = 0.0
         """On the monotonic clock: the URL is new, and may need until then to work."""
@@ -259,11 +258,10 @@ class Session:
     async def _run_repeatedly(self) -> Failure:
         failures = 0
         while True:
-            self._up_s = 0.0
-            end = await self._run_once()
+            end, up_s = await self._run_once()
             if not end.retry or not (self._was_up or self._persistent):
                 return end
-            failures = 1 if self._up_s >= STEADY_S else failures + 1
+            failures = 1 if up_s >= STEADY_S else failures + 1
             delay = restart_delay_s(failures) * self._timing.unit
             self._current.change(
                 state=TunnelState.RESTARTING,
@@ -274,16 +272,17 @@ class Session:
             await asyncio.sleep(delay)
             self._current.change(state=TunnelState.STARTING, restart_at=None, started_at=now_us())
 
-    async def _run_once(self) -> Failure:
+    async def _run_once(self) -> tuple[Failure, float]:
+        """How it ended, and for how many seconds it was up."""
         name = self.launch.name
         self._failed_probes = 0
         address = self._addresses.listening
         if address is None:
-            return Failure(message="Hookline's capture port is closed.", retry=True)
+            return Failure(message="Hookline's capture port is closed.", retry=True), 0.0
         try:
             started = await self._started(address)
         except OSError as error:
-            return Failure(message=f"{name} could not be started: {error.strerror or error}.")
+            return Failure(message=f"{name} could not be started: {error.strerror or error}."), 0.0
         run = self._run = TunnelRun(
             self.launch,
             started,
@@ -296,13 +295,12 @@ class Session:
             if end is None:
                 up_at = time.monotonic()
                 end = await self._while_up(run)
-            return end
         finally:
             await run.stop(self.grace_s)
             self._run = None
             if up_at is not None:
-                self._up_s = time.monotonic() - up_at
                 await self._current.went_down()
+        return end, 0.0 if up_at is None else time.monotonic() - up_at
 
     async def _started(self, address: tuple[str, int]) -> Started:
         starting = asyncio.get_running_loop().run_in_executor(None, self.launch.start, address)
