@@ -16,7 +16,6 @@ from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, s
 from app.core.errors import NotAllowedError
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
-from app.core.replay.plan import PlannedSend, plan
 from app.core.replay.spec import (
     BackToBack,
     ChosenRequests,
@@ -25,10 +24,12 @@ from app.core.replay.spec import (
     OneUrl,
     OtherEndpoint,
     OwnTargets,
+    PlannedSend,
     Replay,
     ReplayProgress,
     ReplaySource,
     TargetProgress,
+    plan,
 )
 from app.core.replay.summary import Histogram
 from app.core.retry import after

@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.replay.plan import PlannedSend, plan
-from app.core.replay.spec import BackToBack, ChosenRequests, Faults, FixedRate, OriginalGaps, ReplaySpec
+from app.core.replay.spec import (
+    BackToBack,
+    ChosenRequests,
+    Faults,
+    FixedRate,
+    OriginalGaps,
+    PlannedSend,
+    ReplaySpec,
+    plan,
+)
 
 START = 1_800_000_000_000_000
 MANY = 20_000
