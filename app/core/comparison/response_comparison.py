@@ -1,15 +1,36 @@
-"""Compares the responses of two targets to one request: status, headers and body; and those to many requests."""
+"""Compares the responses of two targets to one request: status, headers and body; those to many requests; and lays two
+out side by side: headers aligned by name, JSON by its members, other text by its lines."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
+from typing import Any
 
-from app.core.comparison.body_comparison import Difference, aligned, body_differences, compared_body, difference, quoted
+from app.core.bodies.escape import escape_beginning
+from app.core.comparison.body_comparison import (
+    MISSING,
+    ComparedBody,
+    Difference,
+    aligned,
+    body_differences,
+    child,
+    child_keys,
+    compared_body,
+    difference,
+    json_value,
+    line_blocks,
+    quoted,
+    same_value,
+    text_of,
+)
+from app.core.comparison.json_path import Key, PathMatcher, path_text
 from app.core.model import PageKey, Summary
 from app.core.record import Headers, Record
+from app.core.text import count_of
 
 DIFFERENCES_MAX = 200
 IGNORED_HEADERS = (
@@ -20,6 +41,15 @@ IGNORED_HEADERS = (
 )
 """Headers that differ between two responses of the same program: times, ids of the request, and framing and digests
 of the body, which is compared itself and can differ only in what is ignored."""
+ROWS_MAX = 3_000
+"""Lines of a body that are shown."""
+CONTEXT = 3
+"""Lines shown around a difference in a longer body."""
+EXAMINED_MAX = 200_000
+"""Lines that are aligned."""
+WIDTH_MAX = 2_000
+"""Characters of a line that are shown."""
+_INDENT = "  "
 
 
 class ComparedResponse(Record, frozen=True):
@@ -65,16 +95,14 @@ def compare_responses(
     """At most `DIFFERENCES_MAX` differences: the status, then headers, then the body."""
     if first.status is None or second.status is None:
         return ResponseComparison(differences=tuple(_status_differences(first, second)))
-    bodies = [compared_body(each.headers, each.body, complete=each.complete) for each in (first, second)]
+    bodies = _bodies(first, second)
     notes = [
         f"{which} response: {body.problem} Both bodies are compared as sent."
         for which, body in zip(("First", "Second"), bodies, strict=True)
         if body.problem
     ]
     if notes:
-        bodies = [
-            compared_body(each.headers, each.body, complete=each.complete, decode=False) for each in (first, second)
-        ]
+        bodies = _bodies(first, second, decode=False)
     if not all(body.complete for body in bodies):
         notes.append("Only the beginning of the bodies is compared.")
     found = chain(
@@ -84,6 +112,10 @@ def compare_responses(
     )
     shown = tuple(islice(found, DIFFERENCES_MAX))
     return ResponseComparison(differences=shown, more=next(found, None) is not None, notes=tuple(notes))
+
+
+def _bodies(*responses: ComparedResponse, decode: bool = True) -> list[ComparedBody]:
+    return [compared_body(one.headers, one.body, complete=one.complete, decode=decode) for one in responses]
 
 
 def _status_differences(first: ComparedResponse, second: ComparedResponse) -> Iterator[Difference]:
@@ -113,6 +145,9 @@ def _by_name(headers: Headers, skipped: set[str]) -> dict[str, list[str]]:
 
 def _values_text(values: list[str]) -> str | None:
     return ", ".join(map(quoted, values)) or None
+
+
+# -- many requests ----------------------------------------------------------------------------------------------------
 
 
 class ResponsePair(Record, frozen=True):
@@ -182,3 +217,200 @@ def compare_pairs(pairs: Iterable[ResponsePair], ignored: IgnoredFields) -> list
         )
         for pair in pairs
     ]
+
+
+# -- side by side -----------------------------------------------------------------------------------------------------
+
+
+class RowKind(StrEnum):
+    """FIRST and SECOND: only in that response. IGNORED: it may differ."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    FIRST = "first"
+    SECOND = "second"
+    IGNORED = "ignored"
+
+    @property
+    def differs(self) -> bool:
+        return self in (RowKind.CHANGED, RowKind.FIRST, RowKind.SECOND)
+
+
+class AlignedRow(Record, frozen=True):
+    """A header or a line, None where that response has none; unprintable characters are escaped.
+
+    `field` is what can be ignored: the header's name, or the JSON path of the line's value; empty for other lines.
+    """
+
+    kind: RowKind
+    first: str | None
+    second: str | None
+    field: str = ""
+
+
+class SideBySide(Record, frozen=True):
+    """`notes` are sentences on what is not shown."""
+
+    headers: tuple[AlignedRow, ...]
+    body: tuple[AlignedRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+def side_by_side(first: ComparedResponse, second: ComparedResponse, ignored: IgnoredFields) -> SideBySide:
+    """Takes up to a second for large bodies: call it on a thread."""
+    bodies = aligned(*_bodies(first, second))
+    texts = [text_of(body) for body in bodies]
+    notes = [
+        f"{which} response: {body.problem}"
+        if body.problem
+        else f"{which} response: {count_of(len(body.data), 'byte')} that are not text."
+        for which, body, text in zip(("First", "Second"), bodies, texts, strict=True)
+        if text is None
+    ]
+    rows: list[AlignedRow] = []
+    if not notes:
+        rows = _all_rows(bodies, [text or "" for text in texts], ignored)
+        if len(rows) > EXAMINED_MAX:
+            notes.append(f"Only the first {EXAMINED_MAX:,} lines are shown side by side.")
+        if len(rows) > ROWS_MAX:
+            notes.append(f"The bodies are long: only differences are shown, at most {ROWS_MAX:,} lines.")
+            rows = list(islice(_condensed(rows[:EXAMINED_MAX]), ROWS_MAX))
+    return SideBySide(headers=header_rows(first.headers, second.headers, ignored), body=tuple(rows), notes=tuple(notes))
+
+
+def header_rows(first: Headers, second: Headers, ignored: IgnoredFields) -> tuple[AlignedRow, ...]:
+    """By name without case, in the order of the first response; the values of a repeated name in their order."""
+    skipped = {name.lower() for name in ignored.headers}
+    names = {name.lower(): name for name, _ in (*second, *first)}
+    rows = []
+    for name in dict.fromkeys(name.lower() for name, _ in (*first, *second)):
+        values = ([value for each, value in headers if each.lower() == name] for headers in (first, second))
+        for old, new in zip_longest(*values):
+            kind = _kind(old, new)
+            if name in skipped and kind.differs:
+                kind = RowKind.IGNORED
+            rows.append(AlignedRow(kind=kind, first=_shown(old), second=_shown(new), field=names[name]))
+    return tuple(rows)
+
+
+def _kind(first: str | None, second: str | None) -> RowKind:
+    if first is None or second is None:
+        return RowKind.SECOND if first is None else RowKind.FIRST
+    return RowKind.SAME if first == second else RowKind.CHANGED
+
+
+def _shown(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return escape_beginning(text, WIDTH_MAX)
+
+
+def _all_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> list[AlignedRow]:
+    """At most one more than `EXAMINED_MAX`."""
+    try:
+        return list(islice(_body_rows(bodies, texts, ignored), EXAMINED_MAX + 1))
+    except RecursionError:
+        return list(islice(_text_rows(*(text.split("\n") for text in texts)), EXAMINED_MAX + 1))
+
+
+def _condensed(rows: list[AlignedRow]) -> Iterator[AlignedRow]:
+    """The rows that differ with some around them; a row that counts those left out in between."""
+    kept = sorted(
+        {near for at, row in enumerate(rows) if row.kind.differs for near in range(at - CONTEXT, at + CONTEXT + 1)}
+    )
+    end = 0
+    for at in (*(at for at in kept if 0 <= at < len(rows)), len(rows)):
+        if at > end:
+            text = f"… {count_of(at - end, 'line')} without a difference"
+            yield AlignedRow(kind=RowKind.SAME, first=text, second=text)
+        if at < len(rows):
+            yield rows[at]
+        end = at + 1
+
+
+def _body_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> Iterator[AlignedRow]:
+    if not any(texts):
+        return iter(())
+    try:
+        values = [json_value(text, body) for text, body in zip(texts, bodies, strict=True)]
+    except ValueError:
+        return _text_rows(*(text.split("\n") if text else [] for text in texts))
+    matcher = PathMatcher(ignored.json_paths)
+    return _json_rows((), (values[0], values[1]), ("", ""), ("", ""), matcher.start, matcher=matcher)
+
+
+def _text_rows(first: list[str], second: list[str]) -> Iterator[AlignedRow]:
+    for _, here, there in line_blocks(first, second):
+        yield from (_row(old, new) for old, new in zip_longest(first[here], second[there]))
+
+
+def _row(first: str | None, second: str | None, kind: RowKind | None = None, field: str = "") -> AlignedRow:
+    return AlignedRow(kind=kind or _kind(first, second), first=_shown(first), second=_shown(second), field=field)
+
+
+def _json_rows(
+    keys: tuple[Key, ...],
+    values: tuple[Any, Any],
+    before: tuple[str, str],
+    after: tuple[str, str],
+    states: frozenset[tuple[int, int]] | None,
+    *,
+    matcher: PathMatcher,
+) -> Iterator[AlignedRow]:
+    """Both values laid out alike, so that a line has the same member on both sides. `before` and `after` are what each
+    side has around the value; `states` None: it is ignored."""
+    field, first, second = path_text(keys), *values
+    children = child_keys(first, second) if states is not None else None
+    if children is None or states is None:
+        kind = RowKind.IGNORED if states is None else None
+        if MISSING not in values and same_value(first, second):
+            kind = RowKind.SAME
+        lines = [
+            [None] if value is MISSING else list(_lines(value, begin, end, len(keys)))
+            for value, begin, end in zip(values, before, after, strict=True)
+        ]
+        for old, new in zip_longest(*lines):
+            yield _row(old, new, kind, field)
+        return
+    opening, closing = ("{", "}") if isinstance(first, dict) else ("[", "]")
+    if not children:
+        yield _row(f"{before[0]}{opening}{closing}{after[0]}", f"{before[1]}{opening}{closing}{after[1]}", RowKind.SAME)
+        return
+    yield _row(before[0] + opening, before[1] + opening, RowKind.SAME, field if keys else "")
+    lasts = [_last(value) for value in values]
+    for key in children:
+        pair = child(first, key), child(second, key)
+        indent = _INDENT * (len(keys) + 1)
+        name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
+        commas = ("" if lasts[0] == key else ",", "" if lasts[1] == key else ",")
+        below = matcher.below(states, key)
+        yield from _json_rows((*keys, key), pair, (name, name), commas, below, matcher=matcher)
+    indent = _INDENT * len(keys)
+    yield _row(indent + closing + after[0], indent + closing + after[1], RowKind.SAME)
+
+
+def _last(value: Any) -> Key | None:
+    if isinstance(value, dict):
+        return next(reversed(value), None)
+    return len(value) - 1
+
+
+def _lines(value: Any, before: str, after: str, depth: int) -> Iterator[str]:
+    """A value laid out on lines, at `depth` levels of indentation."""
+    if not isinstance(value, dict | list) or not value:
+        yield before + _scalar(value) + after
+        return
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    yield before + opening
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    for number, key in enumerate(keys, 1):
+        indent = _INDENT * (depth + 1)
+        name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
+        yield from _lines(value[key], name, "," if number < len(value) else "", depth + 1)
+    yield _INDENT * depth + closing + after
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str | bool | dict | list) or value is None:
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)

@@ -18,9 +18,10 @@ from app.core.comparison.response_comparison import (
     IgnoredFields,
     ResponsePair,
     ResponsePairs,
+    SideBySide,
     compare_pairs,
+    side_by_side,
 )
-from app.core.comparison.side_by_side import SideBySide, side_by_side
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, Endpoint, PageKey
 from app.core.rules import compare_refusal

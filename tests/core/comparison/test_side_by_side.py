@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields
-from app.core.comparison.side_by_side import ROWS_MAX, AlignedRow, side_by_side
+from app.core.comparison.response_comparison import ROWS_MAX, AlignedRow, ComparedResponse, IgnoredFields, side_by_side
 
 JSON = (("Content-Type", "application/json"),)
 Row = tuple[str, str | None, str | None, str]
