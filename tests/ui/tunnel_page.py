@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from app.core.tunnel.program import FoundProgram
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.page import TunnelPage
-from app.ui.tunnel.program_pane import OptionField, ProgramPane
+from app.ui.tunnel.programs_view import OptionField, ProgramPane
 from tests.ui.desk import Desk, open_desk
 from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle, until

@@ -17,8 +17,7 @@ from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, read_folder
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
-from app.ui.tunnel.program_pane import REMOVED, SAVED
-from app.ui.tunnel.programs_view import NOT_INSTALLED, READY
+from app.ui.tunnel.programs_view import NOT_INSTALLED, READY, REMOVED, SAVED
 from app.ui.widgets.fit_screen import FormScroll
 from tests.ui.desk import Desk
 from tests.ui.opened_urls import opened_urls
@@ -32,7 +31,7 @@ class TestChoosing:
         programs = (found("zrok", installed=False), found("ssh", name="SSH"), found("bore"))
         async with page_of(tmp_path, *programs) as (_, page):
             rows = page.programs.list.rows
-            titles = [rows.record(place).title for place in range(rows.rowCount())]
+            titles = [row if isinstance(row, str) else row.program.name for row in rows.records()]
             assert titles == [READY, "SSH", "bore", NOT_INSTALLED, "zrok"]
             assert page.programs.list.current_id() == "ssh"
             texts = [rows.index(place, 0).data() for place in range(1, rows.rowCount())]
@@ -105,7 +104,7 @@ class TestChoosing:
             pane = pane_of(page, "zrok")
             assert pane.install.isVisible()
             assert not pane.start.isVisible()
-            pane.install.copy.click()
+            pane.copy.click()
             assert QGuiApplication.clipboard().text() == "brew install zrok2"
             desk.tunnels.found[1] = found("zrok", install=install)
             pane.search.click()
