@@ -10,6 +10,7 @@ from contextlib import aclosing
 
 from app.cli.mcp.serializers import BodyShape
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
+from app.core.bodies.media_types import content_type_of
 from app.core.redaction.body import AFTER_BYTES, redacted_body
 
 REDACTED_MAX = 1024 * 1024
@@ -46,7 +47,7 @@ async def part_without_secrets(
     cut_off = _cut_off(part)
     end = min(end, len(data)) - (cut_off or 0)
     # On a thread: a tool that waits goes on meanwhile.
-    shown, note = await asyncio.to_thread(redacted_body, data, content_type(headers), offset, max(offset, end))
+    shown, note = await asyncio.to_thread(redacted_body, data, content_type_of(headers), offset, max(offset, end))
     more = (bool(part) or not limit) and end < len(data)
     notes = [
         problem,
@@ -57,11 +58,6 @@ async def part_without_secrets(
     rest = end if more and end < REDACTED_MAX and (shown or not note) else None
     told = " ".join(filter(None, notes)) or None
     return _shape(shown, is_text=cut_off is not None, size=size, offset=offset, next_offset=rest, note=told)
-
-
-def content_type(headers: Headers) -> str:
-    """Empty without one."""
-    return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
 async def _read(

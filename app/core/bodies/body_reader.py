@@ -234,4 +234,4 @@ def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> t
     if stream.error and not plain:
         plain = data
     charset = detect(content_type, plain, stream.needs_input)
-    return charset.decoder().decode(plain[charset.skip :], True), stream.needs_input
+    return charset.decode(plain), stream.needs_input

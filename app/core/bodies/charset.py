@@ -41,6 +41,11 @@ class Charset(NamedTuple):
         """Replaces invalid bytes by U+FFFD."""
         return codecs.getincrementaldecoder(self.name)("replace")
 
+    def decode(self, data: bytes, complete: bool = True) -> str:
+        """The text that begins with `data`, without its byte order mark; unless `complete`, `data` can end within a
+        character, which is left out then."""
+        return self.decoder().decode(data[self.skip :], complete)
+
 
 BYTES = Charset("latin-1")
 """For formats that are not text."""
@@ -89,7 +94,7 @@ def in_single_bytes(charset: Charset, head: bytes) -> bytes:
     """`head` in UTF-8 if the charset uses two or four bytes for each character: its zeros would look binary."""
     if not charset.name.startswith(("utf-16", "utf-32")):
         return head
-    text = charset.decoder().decode(head[charset.skip :])
+    text = charset.decode(head, complete=False)
     return head if "\ufffd" in text else text.removeprefix("\ufeff").encode()
 
 

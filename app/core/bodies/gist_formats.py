@@ -154,7 +154,7 @@ def _in_utf8(content_type: str, data: bytes, *, complete: bool) -> bytes | None:
         if _is_text(words):
             return data
     charset = detect(content_type, start, complete and len(data) <= TEXT_MAX)
-    words = charset.decoder().decode(start[charset.skip :])
+    words = charset.decode(start, complete=False)
     if charset.source == "guessed" and _ODD.search(words, 0, HEAD):
         return None  # Latin-1 decodes any bytes; characters that are rare in text reveal binary data
     return words.encode("utf-8", "replace") if _is_text(words) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Iterable
 from email.message import Message
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -62,6 +63,11 @@ GENERIC_BINARY = frozenset({"", "application/octet-stream", "binary/octet-stream
 
 _MSGPACK_TYPES = frozenset({f"application/{name}" for name in ("msgpack", "x-msgpack", "vnd.msgpack", "messagepack")})
 _PROTOBUF_TYPES = frozenset({f"application/{name}" for name in _PROTOBUF})
+
+
+def content_type_of(headers: Iterable[tuple[str, str]]) -> str:
+    """The first one declared; empty without one."""
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
 def media_type(content_type: str) -> str:

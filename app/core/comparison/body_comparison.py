@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.escape import escape
-from app.core.bodies.media_types import is_json, media_type
+from app.core.bodies.media_types import content_type_of, is_json, media_type
 from app.core.comparison.json_path import Key, PathMatcher, path_text
 from app.core.record import Headers, Record
 from app.core.text import count_of
@@ -220,7 +220,6 @@ class ComparedBody(Record, frozen=True):
 
 def compared_body(headers: Headers, body: bytes, *, complete: bool, decode: bool = True) -> ComparedBody:
     """At most `DECODED_MAX` bytes; `complete`: `body` is all of it, as sent."""
-    content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
     names = codings(headers) if decode else ()
     problem = unsupported_reason(names)
     stream = Decompressor(() if problem else names)
@@ -228,7 +227,7 @@ def compared_body(headers: Headers, body: bytes, *, complete: bool, decode: bool
     whole = complete and len(plain) <= DECODED_MAX
     problem = problem or (stream.finish() if whole else stream.error)
     data = body if problem else plain
-    return ComparedBody(data=data[:DECODED_MAX], content_type=content_type, complete=whole, problem=problem)
+    return ComparedBody(data=data[:DECODED_MAX], content_type=content_type_of(headers), complete=whole, problem=problem)
 
 
 def aligned(first: ComparedBody, second: ComparedBody) -> tuple[ComparedBody, ComparedBody]:
@@ -265,7 +264,7 @@ def text_of(body: ComparedBody) -> str | None:
     charset = detect(body.content_type, body.data, body.complete)
     if body.problem or _BINARY.search(in_single_bytes(charset, body.data[:_HEAD])):
         return None
-    return charset.decoder().decode(body.data[charset.skip :], final=True)
+    return charset.decode(body.data)
 
 
 def json_value(text: str | None, body: ComparedBody) -> object:

@@ -174,7 +174,7 @@ def body_text(content_type: str, plain: bytes) -> DecodedBody:
         return DecodedBody(plain.decode())
     except UnicodeDecodeError:
         charset = detect(content_type, plain, complete=False)
-        return DecodedBody(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
+        return DecodedBody(charset.decode(plain), charset.name)
 
 
 JSON_NAMES = {True: "true", False: "false", None: "null"}

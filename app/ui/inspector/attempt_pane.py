@@ -279,8 +279,7 @@ async def _body_text(source: BodySource) -> str:
     """The body, as far as it is copied; a binary one is only named."""
     data = await read_plain(source, TEXT_MAX)
     part = data[:TEXT_MAX]
-    charset = detect(source.content_type, part, False)  # It may be cut within a character.
-    text = charset.decoder().decode(part[charset.skip :])
+    text = detect(source.content_type, part, False).decode(part, complete=False)  # It may be cut within a character.
     if is_binary(text):
         return f"({size_text(source.size)} of binary data)"
     return text if len(data) <= TEXT_MAX else f"{text}\n(cut after {size_text(TEXT_MAX)})"

@@ -209,8 +209,7 @@ def content_lines(part: Part, data: bytes, size: int, ranked: Ranked, *, complet
     """The beginning `data` of a content of this size in the best view of its type; for data that no view shows, a few
     rows of hex."""
     kind = type_of(media_type(part.content_type), part.file_name)
-    charset = detect(part.content_type, data, complete)
-    text = charset.decoder().decode(data[charset.skip :], complete)
+    text = detect(part.content_type, data, complete).decode(data, complete)
     for view in ranked(kind, data):
         if view.write is None:
             break
