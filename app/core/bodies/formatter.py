@@ -1,5 +1,5 @@
-"""The interface of a format: a function writes a body as lines of styled text, whose length their builder bounds, and a
-view says how well it fits one."""
+"""The interface of a format: a function writes a body as lines of styled text, of bounded length, and a view says how
+well it fits one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ Kind = Literal["text", "key", "string", "number", "literal", "punctuation", "con
 
 Span = tuple[int, int, Kind]
 """Start, end (in characters of the line) and kind; plain text has no span."""
+
+Position = tuple[int, int]
+"""Line and column of a text, both from 1."""
 
 _HIDDEN = re.compile(r"\\[^\\]+")
 INDENT = 2
@@ -63,11 +66,14 @@ def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
     return len(lines) - 1, len(lines[-1].text)
 
 
-class LineBuilder:
-    """Collects runs into lines, escaping what is hidden and folding what is too long."""
+class Formatted:
+    """Collects runs into lines, escaping what is hidden and folding what is too long.
 
-    def __init__(self, width: int = WIDTH) -> None:
-        self._width = width
+    `error` says why the body does not match the format, in a sentence, and `notes` are further remarks, which do not
+    make another view the better one. `position` is that of the error, or else of the first note.
+    """
+
+    def __init__(self) -> None:
         self._ready: list[Line] = []
         self._texts: list[str] = []
         self._spans: list[Span] = []
@@ -75,6 +81,9 @@ class LineBuilder:
         self._folded = False
         # Most lines are alike, so that equal spans are stored once.
         self._known: dict[tuple[Span, ...], tuple[Span, ...]] = {}
+        self.error: str | None = None
+        self.notes: list[str] = []
+        self.position: Position | None = None
 
     def __len__(self) -> int:
         """Finished lines not read yet."""
@@ -84,6 +93,12 @@ class LineBuilder:
     def empty(self) -> bool:
         """Whether the current line has no text yet."""
         return not self._length and not self._folded
+
+    @property
+    def located_error(self) -> tuple[str, Position] | None:
+        """The error or first note, and its position if it has one."""
+        found = [self.error] if self.error else self.notes[:1]
+        return (found[0], self.position) if found and self.position else None
 
     def add(self, kind: Kind, text: str) -> None:
         """`text` contains no line breaks."""
@@ -109,7 +124,7 @@ class LineBuilder:
         self._append_folded("text", indent_of(depth))
 
     def add_lines(self, lines: Iterable[Line]) -> None:
-        """Append lines of another builder, after the current line, indented by one level; the last one goes on."""
+        """Append lines written elsewhere, after the current line, indented by one level; the last one goes on."""
         for line in lines:
             if not line.folded:
                 if not self.empty:
@@ -129,7 +144,7 @@ class LineBuilder:
 
     def _append_folded(self, kind: Kind, text: str) -> None:
         at = 0
-        while len(text) - at > (free := self._width - self._length):
+        while len(text) - at > (free := WIDTH - self._length):
             if free:
                 self._append(kind, text[at : at + free])
                 at += free
@@ -157,10 +172,6 @@ class LineBuilder:
 
 Group = Literal["parts", "pretty", "table", "tree", "text", "hex", "preview"]
 
-Position = tuple[int, int]
-"""Line and column of a text, both from 1."""
-
-
 HEAD = 4_096
 """Decompressed bytes that the views are ranked by."""
 UNFINISHED_MAX = 400
@@ -180,24 +191,6 @@ class Content:
     def is_cut(self, at: int) -> bool:
         """Whether an error at this character can be due to the end of a text that goes on."""
         return not self.complete and at >= len(self.text) - UNFINISHED_MAX
-
-
-class Formatted(LineBuilder):
-    """The lines written so far. `error` says why the body does not match the format, in a sentence, and `notes` are
-    further remarks, which do not make another view the better one. `position` is that of the error, or else of the
-    first note."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.error: str | None = None
-        self.notes: list[str] = []
-        self.position: Position | None = None
-
-    @property
-    def located_error(self) -> tuple[str, Position] | None:
-        """The error or first note, and its position if it has one."""
-        found = [self.error] if self.error else self.notes[:1]
-        return (found[0], self.position) if found and self.position else None
 
 
 Write = Callable[[Content, Formatted], Iterator[None]]

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tokens_in
-from app.core.bodies.formatter import Line, LineBuilder
+from app.core.bodies.formatter import Formatted, Line
 from app.core.model import Capture
 from app.core.raw_request import query_pairs
 from app.core.record import Headers
@@ -202,9 +202,8 @@ def _search(capture: Capture, data: bytes) -> tuple[int, list[Line]]:
 
 
 def _title(place: str, token: JwtToken) -> list[Line]:
-    builder = LineBuilder()
-    builder.add("key", place)
+    title = Formatted()
+    title.add("key", place)
     kind = "encrypted token" if token.encrypted else "token"
-    builder.add("text", f" \u00b7 {kind}, algorithm {token.algorithm}")
-    builder.end_line()
-    return builder.take()
+    title.add_line("text", f" \u00b7 {kind}, algorithm {token.algorithm}")
+    return title.take()

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from app.core.bodies.formatter import Line, LineBuilder, position_of_column
+from app.core.bodies.formatter import Formatted, Line, position_of_column
 from app.ui.inspector.tabs import INFO
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until, wait_for_widget
@@ -60,11 +60,11 @@ async def test_show_leads_far_down_in_the_text_as_sent(
     assert body.views.current() == "pretty"
 
 
-def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
-    builder = LineBuilder(10)
-    builder.add("text", "ab\x00\x01cd" + "e" * 10)
-    builder.end_line()
-    lines = builder.take()
+def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.core.bodies.formatter.WIDTH", 10)
+    out = Formatted()
+    out.add_line("text", "ab\x00\x01cd" + "e" * 10)
+    lines = out.take()
     shown = "".join(line.text for line in lines)
     places = [position_of_column(lines, column) for column in range(1, 18)]
     at = [sum(len(line.text) for line in lines[:fold]) + place for fold, place in places]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write, position_at
+from app.core.bodies.formatter import Content, Formatted, Kind, Write, position_at
 from app.core.bodies.media_types import is_xml
 from app.core.text import word_set
 
@@ -35,7 +35,7 @@ class _Open(NamedTuple):
 class _Flow:
     """Writes tags and text to `lines`, and keeps track of open elements."""
 
-    def __init__(self, lines: LineBuilder) -> None:
+    def __init__(self, lines: Formatted) -> None:
         self.lines = lines
         self._stack: list[_Open] = []
         self._counts: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from app.core.bodies.charset import decodes
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, sized, until_invalid
-from app.core.bodies.formatter import HEAD, Content, Formatted, Kind, LineBuilder, written
+from app.core.bodies.formatter import HEAD, Content, Formatted, Kind, written
 from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack, media_type
 from app.core.clock import EPOCH
 
@@ -26,7 +26,7 @@ _BAD = re.compile("[\udc80-\udcff]")
 class MessagePack:
     """A sequence of values. With `single`, only one value is allowed, a map or an array."""
 
-    def __init__(self, reader: ByteReader, lines: LineBuilder, *, single: bool = False) -> None:
+    def __init__(self, reader: ByteReader, lines: Formatted, *, single: bool = False) -> None:
         self._reader, self._lines, self._single = reader, lines, single
         # For each open container: whether it is a map, and how many parts (names and values) are missing.
         self._open: list[list[int]] = []

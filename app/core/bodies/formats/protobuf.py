@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from app.core.bodies.decompressor import decompress_message
 from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, sized, until_invalid
-from app.core.bodies.formatter import HEAD, Content, Formatted, LineBuilder
+from app.core.bodies.formatter import HEAD, Content, Formatted
 from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf, media_type
 
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
@@ -99,7 +99,7 @@ _PAST_END = "a field extends past the end of its message"
 class Protobuf:
     """A sequence of fields, or of gRPC frames: a byte of flags, four of length, and a message."""
 
-    def __init__(self, reader: ByteReader, lines: LineBuilder) -> None:
+    def __init__(self, reader: ByteReader, lines: Formatted) -> None:
         self._reader, self._lines = reader, lines
 
     def fields(self, end: int | None = None, depth: int = 0, messages: int = 0) -> Iterator[None]:

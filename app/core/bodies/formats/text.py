@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 
-from app.core.bodies.formatter import Content, Formatted, Kind, LineBuilder, Write
+from app.core.bodies.formatter import Content, Formatted, Kind, Write
 from app.core.bodies.media_types import FORM
 
 PIECE = 64 * 1024
@@ -18,7 +18,7 @@ def write(content: Content, out: Formatted) -> Iterator[None]:
     yield from add_text(content.text, out)
 
 
-def add_text(text: str, out: LineBuilder, at: int = 0) -> Iterator[None]:
+def add_text(text: str, out: Formatted, at: int = 0) -> Iterator[None]:
     """Write the text from the character `at` on unchanged, and finish its last line."""
     while at < len(text):
         stop = text.find("\n", at, at + PIECE)
@@ -80,7 +80,7 @@ def raw_writer(head: bytes) -> Write:
     return write_raw
 
 
-def _add(out: LineBuilder, kind: Kind, text: str) -> None:
+def _add(out: Formatted, kind: Kind, text: str) -> None:
     at = 0
     for match in _NO_TEXT.finditer(text):
         out.add(kind, text[at : match.start()])
