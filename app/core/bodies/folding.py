@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from app.core.bodies.formatter import Line
@@ -31,14 +31,12 @@ class Folds:
         self.folded: set[int] = set()
         self._open: list[list[int]] = []  # line, indent, indent of its items, number of items
         self._count = 0
-        # Of each outermost folded region the first line and its row, the last line, and how many lines are hidden up to
-        # there; these begin with 0.
-        self._starts: list[int] = []
-        self._rows: list[int] = []
-        self._ends: list[int] = []
-        self._hidden = [0]
+        self._visible: list[int] | None = None
+        """The visible lines, unless all are."""
 
-    def add(self, lines: Iterable[Line]) -> None:
+    def add(self, lines: Sequence[Line]) -> None:
+        if self._visible is not None:
+            self._visible.extend(range(self._count, self._count + len(lines)))
         for number, line in enumerate(lines, self._count):
             self._count = number + 1
             text = line.text.lstrip(" \t")
@@ -67,33 +65,25 @@ class Folds:
 
     def row_of(self, line: int) -> int:
         """The row of the line, or of the one it is folded under."""
-        count = bisect_right(self._starts, line)
-        if count and line <= self._ends[count - 1]:
-            return self._rows[count - 1]
-        return line - self._hidden[count]
+        return line if self._visible is None else bisect_right(self._visible, line) - 1
 
     def line_of(self, row: int) -> int:
-        return row + self._hidden[bisect_left(self._rows, row)]
+        return row if self._visible is None else self._visible[row]
 
     def hidden_by(self, line: int) -> int | None:
         """The outermost line it is folded under; None if it is visible."""
-        at = bisect_left(self._starts, line) - 1
-        return self._starts[at] if at >= 0 and line <= self._ends[at] else None
+        shown = self.line_of(self.row_of(line))
+        return shown if shown != line else None
 
-    def region_at(self, line: int) -> int | None:
-        """The innermost region that begins at the line or contains it."""
-        return max((start for start, region in self.regions.items() if start <= line <= region.end), default=None)
+    def foldable_at(self, line: int) -> int | None:
+        """The innermost region that begins at the line or contains it, and is not folded."""
+        around = (start for start, region in self.regions.items() if start <= line <= region.end)
+        return max((start for start in around if start not in self.folded), default=None)
 
-    def parent_region(self, start: int) -> int | None:
-        """The innermost region that contains the one beginning at this line."""
-        return max((one for one, region in self.regions.items() if one < start <= region.end), default=None)
-
-    def visible_lines(self, first: int, last: int) -> Iterator[int]:
-        """The lines from `first` to `last` that are not folded under one of them."""
-        line = first
-        while line <= last:
-            yield line
-            line = self.regions[line].end + 1 if line in self.folded else line + 1
+    def visible_lines(self, first: int, last: int) -> Sequence[int]:
+        """Of the lines from `first` to `last`."""
+        lines = range(self._count) if self._visible is None else self._visible
+        return lines[bisect_left(lines, first) : bisect_right(lines, last)]
 
     def inner_regions(self) -> list[int]:
         """All regions but the outermost."""
@@ -119,11 +109,9 @@ class Folds:
             self.regions[start] = Region(end, items, closed)
 
     def _settle(self) -> None:
-        self._starts, self._rows, self._ends, self._hidden = [], [], [], [0]
+        visible, line = list[int](), 0
         for start in sorted(self.folded):
-            if not self._ends or start > self._ends[-1]:
-                end = self.regions[start].end
-                self._starts.append(start)
-                self._rows.append(start - self._hidden[-1])
-                self._ends.append(end)
-                self._hidden.append(self._hidden[-1] + end - start)
+            if start >= line:
+                visible += range(line, start + 1)
+                line = self.regions[start].end + 1
+        self._visible = [*visible, *range(line, self._count)] if self.folded else None

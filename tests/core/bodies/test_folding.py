@@ -40,8 +40,11 @@ def test_objects_and_lists_fold_with_what_they_hold() -> None:
     assert "".join(folds.label(0, lines)) == " 4 keys }"
     (first,) = [start for start in folds.regions if lines[start].text == '  "a": {']
     assert lines[folds.regions[first].end].text == "  },"
-    assert folds.region_at(first + 2) == first
-    assert (folds.parent_region(first), folds.parent_region(0)) == (0, None)
+    assert folds.foldable_at(first + 2) == first
+    folds.fold([first])
+    assert folds.foldable_at(first) == 0
+    folds.fold([0])
+    assert folds.foldable_at(first) is None
     assert 0 not in folds.inner_regions()
 
 

@@ -316,10 +316,7 @@ class CodeFolds(QObject):
     @Slot()
     def fold_here(self) -> None:
         """Fold the region at the cursor."""
-        folds = self._rows.folds
-        start = folds.region_at(self._cursor_line())
-        while start is not None and start in folds.folded:
-            start = folds.parent_region(start)
+        start = self._rows.folds.foldable_at(self._cursor_line())
         if start is not None:
             self._fold(start)
             cursor = QTextCursor(self._rows.block_of(start))
