@@ -113,8 +113,8 @@ class HexWidget(QAbstractScrollArea):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin to select rows."""
         if event.button() == Qt.MouseButton.LeftButton and self._source.size:
-            row = self._row_at(event)
-            self._selection = (self._selection[0] if self._extends(event) and self._selection else row, row)
+            row, extends = self._row_at(event), event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            self._selection = (self._selection[0] if extends and self._selection else row, row)
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -201,9 +201,6 @@ class HexWidget(QAbstractScrollArea):
         row = self.verticalScrollBar().value() + (int(event.position().y()) - metrics.SPACE_2) // self._row
         return max(0, min(row, row_count(self._source.size, self.columns) - 1))
 
-    def _extends(self, event: QMouseEvent) -> bool:
-        return bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-
     def _visible_rows(self) -> int:
         return max(1, (self.viewport().height() - 2 * metrics.SPACE_2) // self._row)
 
@@ -220,25 +217,19 @@ class HexWidget(QAbstractScrollArea):
 
     def _set_columns(self) -> None:
         """The first byte in view stays there, and the rows that are selected stay so."""
-        room = self.viewport().width() - metrics.SPACE_3
-        columns = next((one for one in COLUMNS if self._width(one) <= room), COLUMNS[-1])
-        before, top = self.columns, self.verticalScrollBar().value() * self.columns
+        bar, side, width = self.verticalScrollBar(), self.horizontalScrollBar(), self.viewport().width()
+        columns = next((one for one in COLUMNS if self._width(one) <= width - metrics.SPACE_3), COLUMNS[-1])
+        before, top = self.columns, bar.value() * self.columns
         self.columns = columns
         if self._selection is not None and columns != before:
             first, last = sorted(self._selection)
             self._selection = first * before // columns, ((last + 1) * before - 1) // columns
-        self._set_ranges()
-        if columns != before:
-            self.verticalScrollBar().setValue(top // columns)
-
-    def _set_ranges(self) -> None:
-        rows = row_count(self._source.size, self.columns)
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, rows - self._visible_rows()))
+        bar.setRange(0, max(0, row_count(self._source.size, columns) - self._visible_rows()))
         bar.setPageStep(self._visible_rows())
-        side = self.horizontalScrollBar()
-        side.setRange(0, max(0, self._width(self.columns) + metrics.SPACE_3 - self.viewport().width()))
-        side.setPageStep(self.viewport().width())
+        side.setRange(0, max(0, self._width(columns) + metrics.SPACE_3 - width))
+        side.setPageStep(width)
+        if columns != before:
+            bar.setValue(top // columns)
 
     def _set_font(self, font: QFont) -> None:
         self._mono = font
