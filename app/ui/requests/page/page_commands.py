@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
 from PySide6.QtWidgets import QMenu, QWidget
@@ -20,6 +20,7 @@ from app.ui.commands.command import (
     Commands,
     menu_of,
 )
+from app.ui.inspector.body.code_rows import CodeFolds
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
@@ -30,9 +31,6 @@ from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_req
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Pause
-
-if TYPE_CHECKING:
-    from app.ui.inspector.body.code_rows import CodeFolds
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"
@@ -320,10 +318,13 @@ class ViewCommands(Commands):
         )
         for command in self.commands:
             command.add_to(page)
-        self.command("Fold in body", "fold", self._fold_here, self._no_folds, FOLD)
-        self.command("Unfold in body", "unfold", self._unfold_here, self._no_folds, UNFOLD)
-        self.command("Fold all in body", "fold", self._fold_all, self._no_folds, FOLD_ALL)
-        self.command("Unfold all in body", "unfold", self._unfold_all, self._no_folds, UNFOLD_ALL)
+        for text, icon, fold, key in (
+            ("Fold in body", "fold", CodeFolds.fold_here, FOLD),
+            ("Unfold in body", "unfold", CodeFolds.unfold_here, UNFOLD),
+            ("Fold all in body", "fold", CodeFolds.fold_all, FOLD_ALL),
+            ("Unfold all in body", "unfold", CodeFolds.unfold_all, UNFOLD_ALL),
+        ):
+            self.command(text, icon, partial(self._fold, fold), self._no_folds, key)
         toggle = self._toggle_chart
         self.command("Save body as…", "download", self._save_body, self._no_body, synonyms="export download")
         self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
@@ -351,24 +352,12 @@ class ViewCommands(Commands):
     def _no_folds(self) -> str | None:
         if (reason := self._none_open()) is not None:
             return reason
-        possible = self._folds.possible and self._detail.body.code.isVisible()
+        code = self._detail.body.code
+        possible = code.folds.possible and code.isVisible()
         return None if possible else "Nothing in this body can be folded."
 
-    @property
-    def _folds(self) -> CodeFolds:
-        return self._detail.body.code.folds
-
-    def _fold_here(self) -> None:
-        self._folds.fold_here()
-
-    def _unfold_here(self) -> None:
-        self._folds.unfold_here()
-
-    def _fold_all(self) -> None:
-        self._folds.fold_all()
-
-    def _unfold_all(self) -> None:
-        self._folds.unfold_all()
+    def _fold(self, fold: Callable[[CodeFolds], None]) -> None:
+        fold(self._detail.body.code.folds)
 
     def _save_body(self) -> None:
         self._detail.body.save.click()
