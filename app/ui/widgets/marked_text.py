@@ -130,6 +130,10 @@ class CellDelegate(QStyledItemDelegate):
         self._theme, self._view = theme, view
         self.pattern: re.Pattern[str] | None = None
 
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        self.pattern = pattern
+        self._view.viewport().update()
+
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:

@@ -136,7 +136,7 @@ async def test_a_large_body_is_formatted_in_part_and_goes_on_as_text(
 
 
 async def test_lines_that_no_view_can_hold_are_not_all_shown(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.inspector.body.body_loader.LINES_MAX", 10_000)
+    monkeypatch.setattr("app.ui.inspector.body.body_source.LINES_MAX", 10_000)
     await open_body(shown, b"[" + b"1," * 50_000 + b"1]", "application/json")
     body = shown.detail.body
     await until(body.rest.isVisible)

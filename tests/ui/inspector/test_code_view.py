@@ -316,36 +316,36 @@ def test_a_selection_over_a_fold_is_copied_with_all_it_hides(code: CodeView) -> 
 
 def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
     code.folds.fold_all()
-    matches = code.find_words(["needle"])[0]
-    code.show_match(matches, 3)
+    matches = code.searchable.find(["needle"])[0]
+    code.marks.show(matches, 3)
     assert code.textCursor().block().text() == '  "end": "needle"'
     assert len(code.extraSelections()) == 1
-    code.show_match(matches, 1)
+    code.marks.show(matches, 1)
     assert code.textCursor().block().text() == '      "needle": 1'
     assert [mark.cursor.selectedText() for mark in code.extraSelections()] == ["needle"] * 2
-    code.mark_place(3, 5, move=True)
+    code.marks.show_wrong(3, 5, move=True)
     assert code.textCursor().block().text().strip() == '"x": 1,'
 
 
 def test_a_match_or_an_error_out_of_view_is_centred_and_one_in_view_moves_nothing(code: CodeView) -> None:
     code.set_lines([Line("a needle" if n in (5, 100, 102) else "  " * (n % 9) + "word " * 20) for n in range(200)])
     code.grab()
-    matches, bar = code.find_words(["needle"])[0], code.verticalScrollBar()
+    matches, bar = code.searchable.find(["needle"])[0], code.verticalScrollBar()
 
     def is_centred() -> bool:
         return abs(code.cursorRect().center().y() - code.viewport().height() // 2) < 2 * 19
 
-    code.show_match(matches, 0)
+    code.marks.show(matches, 0)
     assert bar.value() == 0
-    code.show_match(matches, 1)
+    code.marks.show(matches, 1)
     code.grab()
     assert is_centred()
     top = bar.value()
-    code.show_match(matches, 2)
+    code.marks.show(matches, 2)
     code.grab()
     assert bar.value() == top
     code.clearFocus()
-    code.mark_place(151, 3, move=True)
+    code.marks.show_wrong(151, 3, move=True)
     code.grab()
     assert is_centred()
     assert code.textCursor().blockNumber() == 150
@@ -354,8 +354,8 @@ def test_a_match_or_an_error_out_of_view_is_centred_and_one_in_view_moves_nothin
 
 def test_matches_and_an_error_have_their_colours_in_each_theme(code: CodeView) -> None:
     code.set_lines([Line("a needle, a needle")])
-    code.mark_place(1, 3, move=False)
-    code.show_match(code.find_words(["needle"])[0], 1)
+    code.marks.show_wrong(1, 3, move=False)
+    code.marks.show(code.searchable.find(["needle"])[0], 1)
     for choice in ("light", "dark"):
         code._theme.set_choice(choice)
         tokens, marks = code._theme.tokens, code.extraSelections()
@@ -374,10 +374,10 @@ def test_matches_and_an_error_have_their_colours_in_each_theme(code: CodeView) -
 def test_a_match_at_the_end_of_what_is_loaded_is_found_once(code: CodeView) -> None:
     encoded = base64.b64encode(b"well, needle").decode()
     code.set_lines([Line("Content-Transfer-Encoding: base64"), Line(""), Line(encoded)])
-    found, searched = code.find_words(["needle"], ("mail",))
+    found, searched = code.searchable.find(["needle"], ("mail",))
     assert len(found) == 1
     code.add_lines([Line(""), Line("a needle")])
-    more, _ = code.find_words(["needle"], ("mail",), searched)
+    more, _ = code.searchable.find(["needle"], ("mail",), searched)
     assert len(more) == 1
     assert found[0] < more[0]
 

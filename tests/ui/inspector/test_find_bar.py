@@ -31,7 +31,7 @@ async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert bar.count.text() == "3 of 3"
-    start, end = code.find_words(["name"])[0][1]
+    start, end = code.searchable.find(["name"])[0][1]
     cursor = code.textCursor()
     cursor.setPosition(start)
     cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
@@ -177,7 +177,7 @@ def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None
     code.set_lines(lines)
     for _ in range(3):
         code.add_lines(lines)
-    assert code.length() > 512 * 1024
+    assert len(code.searchable) > 512 * 1024
     qapp.processEvents()
     assert code.horizontalScrollBar().maximum() == 0
     first = code.document().firstBlock()
@@ -190,7 +190,7 @@ def test_marks_follow_the_theme(qapp: QApplication) -> None:
     theme.set_choice("light")
     code = CodeView(theme, parent)
     code.set_lines([Line(text="a needle, a needle")])
-    code.show_match(code.find_words(["needle"])[0], 1)
+    code.marks.show(code.searchable.find(["needle"])[0], 1)
     before = [mark.format.background().color().name() for mark in code.extraSelections()]
     theme.set_choice("dark")
     after = [mark.format.background().color().name() for mark in code.extraSelections()]

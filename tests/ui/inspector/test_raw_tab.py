@@ -114,7 +114,7 @@ async def test_only_text_and_hex_are_offered_and_both_can_be_searched(shown: Pag
 @pytest.mark.slow
 async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
-    monkeypatch.setattr("app.ui.inspector.body.body_loader.READ", 100_000)
+    monkeypatch.setattr("app.ui.inspector.body.body_source.READ", 100_000)
     raw, captures = shown.detail.view.raw, shown.desk.store.captures
     body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
     await open_body(shown, body, "text/plain")

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
-from app.ui.inspector.body import body_tree
+from app.ui.inspector.body import tree_view
 from app.ui.inspector.body.body_source import BodySource
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
@@ -182,13 +182,13 @@ async def test_find_in_a_tree_passes_by_what_was_decoded(tmp_path: Path) -> None
 async def test_a_tree_that_is_still_read_is_not_said_to_have_no_match(
     shown: PageDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, go_on = body_tree.read_plain, asyncio.Event()
+    read, go_on = tree_view.read_plain, asyncio.Event()
 
     async def late(source: BodySource, limit: int) -> bytes:
         await go_on.wait()
         return await read(source, limit)
 
-    monkeypatch.setattr(body_tree, "read_plain", late)
+    monkeypatch.setattr(tree_view, "read_plain", late)
     await open_body(shown, b'{"needle": 1}', "application/json")
     pane = shown.detail.body
     shown.detail.open_find()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formatter import Position
 from app.core.text import size_text
-from app.ui.inspector.body.body_loader import BodyLoader
+from app.ui.inspector.body.body_source import BodyLoader
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -100,7 +100,7 @@ class BodyNotices(NoticesBar):
             return
         line, column = self._error[1]
         if self._code.line_count() > line or self._loader.ended:
-            self._code.mark_place(line, column, move=self._jumping)
+            self._code.marks.show_wrong(line, column, move=self._jumping)
             self._jumping = False
 
 

@@ -19,8 +19,7 @@ from app.core.search.body_search import pattern_of
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import BodyNotices, PartBar, body_toolbar
 from app.ui.inspector.body.body_export import BodyExport
-from app.ui.inspector.body.body_loader import BEFORE, BodyLoader
-from app.ui.inspector.body.body_source import BodySource, SourceView, of_bytes
+from app.ui.inspector.body.body_source import BEFORE, BodyLoader, BodySource, SourceView, of_bytes
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.find_bar import FindBar
 from app.ui.inspector.body.hex_widget import HexWidget

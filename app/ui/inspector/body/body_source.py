@@ -1,19 +1,23 @@
-"""A body to show, wherever it is stored: its metadata, functions that read and unpack it, and what the views have in
-common that read it themselves."""
+"""A body to show, wherever it is stored: its metadata; functions that read and unpack it; its lines, formatted off the
+GUI thread, the first ones first; and what the views have in common that read it themselves."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.core.bodies.body_reader import CHUNK
+from app.core.bodies.body_reader import CHUNK, LINES_MAX, BodyReader, split_character
 from app.core.bodies.decompressor import Decompressor, codings, for_headers
+from app.core.bodies.formatter import Group, Line
+from app.core.bodies.media_types import content_type_of
 from app.core.delivery import Attempt
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
@@ -21,6 +25,7 @@ from app.core.raw_request import head_bytes, is_chunked, trailer_bytes
 from app.core.record import Headers
 from app.core.text import size_text
 from app.ui.tasks import Latest, Tasks, in_thread
+from app.ui.widgets.marked_text import CellDelegate
 
 if TYPE_CHECKING:
     from app.db.captures import Captures
@@ -124,9 +129,8 @@ def of_attempt(attempt: Attempt, deliveries: Deliveries) -> BodySource:
     """The body of the response to an attempt, at most `PART_SIZE` of it; read once."""
     read = _read_once(lambda: deliveries.response_body(attempt.delivery_id, attempt.number))
     name = f"response-{attempt.delivery_id[:13]}-{attempt.number}"
-    return BodySource(
-        attempt.response_size, attempt.response_headers, _content_type(attempt.response_headers), name, read
-    )
+    headers = attempt.response_headers
+    return BodySource(attempt.response_size, headers, content_type_of(headers), name, read)
 
 
 def of_bytes(
@@ -137,7 +141,7 @@ def of_bytes(
     async def read(offset: int, length: int) -> bytes:
         return data[offset : offset + length]
 
-    return BodySource(len(data), headers, content_type or _content_type(headers), name, read, file_name)
+    return BodySource(len(data), headers, content_type or content_type_of(headers), name, read, file_name)
 
 
 def _read_once(whole: Callable[[], Awaitable[bytes]]) -> Read:
@@ -183,8 +187,142 @@ async def plain_pieces(
             drop = max(0, drop - len(piece))
 
 
-def _content_type(headers: Headers) -> str:
-    return next((value for name, value in headers if name.lower() == "content-type"), "")
+FIRST_LINES, LINES = 500, 5_000
+"""Lines of the first step, and of each further one."""
+LINES_AT_ONCE, CHARACTERS_AT_ONCE = 2_500, 128 * 1024
+"""Lines and characters that are inserted into the view in one turn of the loop, which takes about 20 ms."""
+SHOWN_MAX = 8 * 1024 * 1024
+"""Characters of formatted lines after which the rest is not shown. They are up to ten times what was sent."""
+BEFORE = 32 * 1024
+"""Bytes shown before the requested place."""
+
+
+class BodyLoader(QObject):
+    """Reads a body and formats it off the GUI thread; the newest request wins. `begun` carries the reader and the first
+    lines, `continued` more of them until all `ended`.
+    """
+
+    begun = Signal(object, object)
+    continued = Signal(object)
+    failed = Signal()
+
+    def __init__(self, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self, tasks, "body: load")
+        self._counted: tuple[BodySource | None, int, int] = (None, 0, 1)
+        """Of this body: an offset, and the number of the line there."""
+        self.source: BodySource | None = None
+        """The body being read."""
+        self.reader: BodyReader | None = None
+        """Converts the body to lines; None until the first ones are there."""
+        self.ended = False
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the lines are those of the whole body."""
+        reader = self.reader
+        return self.ended and reader is not None and reader.done and reader.complete and not reader.start_offset
+
+    def start(self, source: BodySource, group: Group | None) -> None:
+        """Read this body from its beginning, cancelling the read in progress."""
+        self._latest.run(partial(self._load, source, group))
+
+    def start_at(self, source: BodySource, place: int) -> None:
+        """Read its text from a little before the unpacked byte `place`."""
+        self._latest.run(partial(self._load, source, "text", place))
+
+    def start_next(self) -> None:
+        """Read the text after what is shown."""
+        if self.source is not None and self.reader is not None:
+            self._latest.run(partial(self._load, self.source, "text", part=self.reader.next_part))
+
+    def stop(self) -> None:
+        """Cancel reading."""
+        self._latest.stop()
+
+    async def _load(
+        self, source: BodySource, group: Group | None, place: int = 0, part: tuple[int, int, bool] | None = None
+    ) -> None:
+        self.source, self.reader, self.ended = source, None, False
+        reader = BodyReader(source.headers, source.content_type, group, raw_head=source.raw_head)
+        try:
+            elsewhere = part is not None or place > BEFORE
+            lines = await self._first_lines(source, reader, only_view=elsewhere)
+            if elsewhere:
+                reader.go_to(*(part or await self._line_before(source, reader, place - BEFORE)))
+                lines = await self._first_lines(source, reader)
+        except Exception:
+            self.failed.emit()
+            raise
+        await self._show(reader, lines)
+
+    async def _first_lines(self, source: BodySource, reader: BodyReader, *, only_view: bool = False) -> list[Line]:
+        """Or none, once the view and the charset are known, with `only_view`."""
+        lines = list[Line]()
+        offset = 0 if reader.codings else reader.start_offset
+        while not (lines or reader.done or (only_view and reader.view is not None)):
+            if reader.needs_input:
+                data = await source.read(offset, READ)
+                offset += len(data)
+                # A body that is shorter than its stated size has ended, too.
+                reader.feed(data, offset >= source.size or not data)
+            lines = await in_thread(reader.lines, FIRST_LINES)
+        return lines
+
+    async def _line_before(self, source: BodySource, reader: BodyReader, end: int) -> tuple[int, int, bool]:
+        """Where the line begins that contains the byte `end`, as `BodyReader.go_to` takes it; of a very long line, a
+        place within it."""
+        known, begin, line = self._counted
+        if known != source or begin > end - BEFORE:
+            begin, line = 0, 1
+        line_end = "\n".encode(reader.charset)
+        last = b""
+        async for data, _ in plain_pieces(source, Decompressor(reader.codings), begin):
+            piece = data[: end - begin]
+            line += piece.count(line_end)
+            begin += len(piece)
+            last = (last + piece)[-BEFORE:]
+            if begin >= end:
+                break
+        self._counted = source, begin, line
+        if len(line_end) > 1:
+            return begin - begin % 4, line, True
+        after = last.rfind(line_end) + 1
+        return (begin - len(last) + after, line, False) if after else (begin - split_character(last), line, True)
+
+    async def _show(self, reader: BodyReader, lines: list[Line]) -> None:
+        """In pieces, a turn of the loop after each."""
+        self.reader = reader
+        count = characters = 0
+        begun = False
+        while True:
+            for piece in _pieces(lines):
+                if begun:
+                    self.continued.emit(piece)
+                else:
+                    self.begun.emit(reader, piece)
+                begun = True
+                await asyncio.sleep(0)
+            count += len(lines)
+            characters += sum(len(line.text) for line in lines)
+            if reader.done or count >= LINES_MAX or characters >= SHOWN_MAX:
+                break
+            lines = await in_thread(reader.lines, LINES)
+        reader.end()
+        self.ended = True
+        self.continued.emit([])
+
+
+def _pieces(lines: list[Line]) -> Iterator[list[Line]]:
+    """At least one piece."""
+    begin = size = 0
+    for end, line in enumerate(lines, 1):
+        size += len(line.text)
+        if size > CHARACTERS_AT_ONCE or end - begin == LINES_AT_ONCE:
+            yield lines[begin:end]
+            begin, size = end, 0
+    if begin < len(lines) or not lines:
+        yield lines[begin:]
 
 
 LOADING = "Loading…"
@@ -192,6 +330,9 @@ LOADING = "Loading…"
 
 class SourceView(QWidget):
     """`show_source` shows a body. Subclasses `load` it, which ends early when another one is shown."""
+
+    cells: CellDelegate | None = None
+    """What paints the cells of a table, and marks matches in them."""
 
     def __init__(self, name: str, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -209,6 +350,8 @@ class SourceView(QWidget):
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark the matches of this pattern, in what is shown and in all later bodies; None marks nothing."""
+        if self.cells is not None:
+            self.cells.mark(pattern)
 
     async def load(self, source: BodySource) -> None:
         raise NotImplementedError

@@ -26,7 +26,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from app.core.bodies.formatter import Line, position_of_column
-from app.core.search.body_search import Encoding
 from app.ui.commands.command import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands, add_view_action
 from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
@@ -53,15 +52,17 @@ class CodeMarks(QObject):
         """Other lines are shown."""
         self.matches, self.current, self._wrong = (), 0, None
 
-    def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool) -> None:
-        """Highlight the matches around the current one (-1: none), and scroll to it if `move`."""
+    def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
+        """Highlight the matches around the current one (-1: none), and with `move` scroll to that, unfolding it; an
+        empty list clears.
+        """
         self.matches, self.current = matches, current
-        moves = bool(matches) and move and current >= 0
-        if moves:
-            self._folds.reveal(self._rows.line_at(matches[current][0]))
+        place = matches[current][0] if matches and move and current >= 0 else None
+        if place is not None:
+            self._folds.reveal(self._rows.line_at(place))
         self.refresh()
-        if moves:
-            self._bring_into_view(matches[current][0])
+        if place is not None:
+            self._go_to(self._cursor(place, place))
 
     def show_wrong(self, number: int, column: int, *, move: bool) -> None:
         """Highlight the position in the line of this number, if it is shown."""
@@ -75,16 +76,8 @@ class CodeMarks(QObject):
         if move:
             if self._wrong is not None:
                 self._folds.reveal(self._rows.line_at(self._wrong[0]))
-            view = self._rows.view
-            cursor = self._cursor(*self._wrong) if self._wrong else None
-            if cursor is None:
-                cursor = QTextCursor(view.document())
-                cursor.movePosition(QTextCursor.MoveOperation.End)
-            cursor.setPosition(cursor.selectionStart())
-            self._layout.lay_out_around(cursor.blockNumber())
-            view.setTextCursor(cursor)
-            view.centerCursor()
-            view.setFocus()
+            self._go_to(self._cursor(self._wrong[0], self._wrong[0]) if self._wrong is not None else None, centred=True)
+            self._rows.view.setFocus()
 
     @Slot()
     def refresh(self) -> None:
@@ -126,14 +119,16 @@ class CodeMarks(QObject):
         cursor.setPosition(position + end - start, QTextCursor.MoveMode.KeepAnchor)
         return cursor
 
-    def _bring_into_view(self, place: int) -> None:
-        cursor, view = self._cursor(place, place), self._rows.view
+    def _go_to(self, cursor: QTextCursor | None, *, centred: bool = False) -> None:
+        """Put the text cursor there, or at the end, and bring it into view."""
+        view = self._rows.view
         if cursor is None:
-            return
+            cursor = QTextCursor(view.document())
+            cursor.movePosition(QTextCursor.MoveOperation.End)
         self._layout.lay_out_around(cursor.blockNumber())
-        visible = view.viewport().rect().contains(view.cursorRect(cursor))
+        is_seen = view.viewport().rect().contains(view.cursorRect(cursor))
         view.setTextCursor(cursor)
-        if not visible:
+        if centred or not is_seen:
             view.centerCursor()
 
 
@@ -237,7 +232,7 @@ class CodeView(ReadOnlyText):
     def __init__(self, theme: Theme, parent: QWidget, name: str = "Body as text") -> None:
         super().__init__(parent)
         self._theme = theme
-        self._text = SearchableText()
+        self.searchable = SearchableText()
         self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
         self.setProperty("part", "code")
@@ -265,9 +260,9 @@ class CodeView(ReadOnlyText):
     def set_lines(self, lines: Sequence[Line], first: int = 1, *, folding: bool = False) -> None:
         """Show these lines; the first has this number. `folding`: indented lines can be folded."""
         self.rows.begin(lines, first, folding=folding)
-        self._text = SearchableText()
+        self.searchable = SearchableText()
         self.marks.forget()
-        self._text.add(lines)
+        self.searchable.add(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         if self.blockCount() == 1:
             # Qt has laid the text out by now; laid out again, it is without lines of the previous document.
@@ -279,46 +274,20 @@ class CodeView(ReadOnlyText):
         if not lines:
             return
         self.rows.add(lines)
-        self._text.add(lines)
+        self.searchable.add(lines)
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText("\n" + "\n".join(line.text for line in lines))
         self._fit_gutter()
-
-    @property
-    def lines(self) -> Sequence[Line]:
-        """The lines, including those folded; `rows` maps them to blocks."""
-        return self.rows.lines
 
     def end_lines(self) -> None:
         """There are no more lines: the last ones can be folded, too."""
         self.rows.folds.finish()
         self.gutter.update()
 
-    def length(self) -> int:
-        """The number of characters shown."""
-        return len(self._text)
-
     def line_count(self) -> int:
         """The number of the last line shown; a continued line counts once."""
         return self.rows.last_number() if self.rows.lines else 0
-
-    def find_words(
-        self, words: Sequence[str], written: Sequence[Encoding] = (), begin: int = 0
-    ) -> tuple[list[tuple[int, int]], int]:
-        """Places of any of the words from the character `begin` on, for `show_match`, and the end of the text;
-        `written` is its notation."""
-        return self._text.find(words, written, begin)
-
-    def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
-        """Mark the matches around the current one, and with `move` scroll to that one, unfolding it; an empty list
-        clears.
-        """
-        self.marks.show(matches, current, move=move)
-
-    def mark_place(self, line: int, column: int, *, move: bool) -> None:
-        """Underline the place of an error if it is shown, and with `move` scroll to it."""
-        self.marks.show_wrong(line, column, move=move)
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """The selected text, including folded lines."""

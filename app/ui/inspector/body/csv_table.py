@@ -142,8 +142,8 @@ class CsvView(QTableView):
         super().__init__(parent, wordWrap=False, showGrid=True, cornerButtonEnabled=False)
         self.rows = CsvModel(theme, self)
         self.setModel(self.rows)
-        self._delegate = CellDelegate(theme, self)
-        self.setItemDelegate(self._delegate)
+        self.cells = CellDelegate(theme, self)
+        self.setItemDelegate(self.cells)
         self.setFont(mono_font(SMALL))
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setProperty("frameless", True)
@@ -176,11 +176,6 @@ class CsvView(QTableView):
         self._fit_columns()
         self.setCurrentIndex(self.rows.index(0, 0))
         self.clearSelection()
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark matches of this pattern; None marks nothing."""
-        self._delegate.pattern = pattern
-        self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter shows the cell in full."""
@@ -272,15 +267,13 @@ class CsvTable(SourceView):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__("table", tasks, parent)
         self.view = CsvView(theme, self)
+        self.cells = self.view.cells
         self.summary = ElidedLabel("", "small", self)
         self.setFocusProxy(self.view)
         vbox((self.view, 1), view_footer(self.summary, self), inside=self, spacing=0, margins=0)
         self._state = ""
         self.view.rows.modelReset.connect(self._show_summary)
         self.view.refused.connect(Toast(theme, self).say)
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        self.view.mark(pattern)
 
     def show_nothing(self) -> None:
         self._state = ""

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.search.body_search import encodings_of
-from app.ui.inspector.body.body_loader import BodyLoader
-from app.ui.inspector.body.body_source import LOADING
+from app.ui.inspector.body.body_source import LOADING, BodyLoader
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.finders import (
     UNSEARCHABLE,

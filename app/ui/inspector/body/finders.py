@@ -15,8 +15,7 @@ from app.core.bodies.decompressor import Decompressor
 from app.core.bodies.formats.trees import JsonTree
 from app.core.search.body_search import BodySearch, Encoding, pattern_of
 from app.core.text import size_text
-from app.ui.inspector.body.body_loader import BodyLoader
-from app.ui.inspector.body.body_source import LOADING, BodySource, plain_pieces
+from app.ui.inspector.body.body_source import LOADING, BodyLoader, BodySource, plain_pieces
 from app.ui.inspector.body.code_rows import MATCHES_MAX
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.hex_widget import HexWidget
@@ -50,21 +49,21 @@ class FilterMarks:
     def mark(self, *, move: bool = True) -> None:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
         if self.active:
-            found, self._searched = self._view.find_words(self._words, self.written)
-            self._view.show_match(found, 0, move=move)
+            found, self._searched = self._view.searchable.find(self._words, self.written)
+            self._view.marks.show(found, 0, move=move)
 
     def mark_more(self) -> None:
         """More lines are shown; the view does not scroll."""
         if self.active and self._words:
-            more, self._searched = self._view.find_words(self._words, self.written, self._searched)
+            more, self._searched = self._view.searchable.find(self._words, self.written, self._searched)
             marks = self._view.marks
-            self._view.show_match([*marks.matches, *more][:MATCHES_MAX], marks.current, move=False)
+            self._view.marks.show([*marks.matches, *more][:MATCHES_MAX], marks.current, move=False)
 
     def move(self, step: int) -> None:
         """Go to the next or previous match, wrapping around."""
         marks = self._view.marks
         if self.active and marks.matches:
-            self._view.show_match(marks.matches, (marks.current + step) % len(marks.matches))
+            self._view.marks.show(marks.matches, (marks.current + step) % len(marks.matches))
 
 
 class Finder(QObject):
@@ -278,7 +277,7 @@ class LinesFinder(ScanningFinder):
         self._source = self._loader.source
         if self._loader.reader is None:
             self.await_body()
-        elif self._code.length() <= AT_ONCE_MAX:
+        elif len(self._code.searchable) <= AT_ONCE_MAX:
             self.progress = "Searching…"
             self._lines_searched(*self._find_from(0))
         else:
@@ -291,7 +290,7 @@ class LinesFinder(ScanningFinder):
     def clear(self) -> None:
         super().clear()
         self._matches, self._searched, self._target, self._marked = [], None, None, -1
-        self._code.show_match((), 0)
+        self._code.marks.show((), 0)
 
     def view_changed(self) -> None:
         """Another body, or another part of the same one, which keeps the places."""
@@ -321,14 +320,14 @@ class LinesFinder(ScanningFinder):
         self.extended()  # Meanwhile there may be more lines.
 
     def _find_from(self, begin: int) -> tuple[list[tuple[int, int]], int]:
-        return self._code.find_words([self.needle], self._marks.written, begin)
+        return self._code.searchable.find([self.needle], self._marks.written, begin)
 
     def _lines_searched(self, matches: list[tuple[int, int]], searched: int) -> None:
         first = not self.total and not self._matches
         self._matches, self._searched = matches, searched
         if first and matches:
             self._marked = 0
-        self._code.show_match(matches, self._marked, move=first)
+        self._code.marks.show(matches, self._marked, move=first)
         self.count()
         if not self._scans:
             self.busy = not self._loader.ended
@@ -365,7 +364,7 @@ class LinesFinder(ScanningFinder):
         match = self._target - self._before()
         if 0 <= match < len(self._matches):
             self._target, self._marked = None, match
-            self._code.show_match(self._matches, match)
+            self._code.marks.show(self._matches, match)
         elif self._loader.ended and self._target < len(self.places):
             place = self.places[self._target]
             if reader.view is not None and reader.view.group == "text" and place in reader.offsets:

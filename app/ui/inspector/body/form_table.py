@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Slot
@@ -16,7 +15,7 @@ from app.core.bodies.formats.trees import TOP, FormTree
 from app.core.bodies.values import Value, time_words
 from app.core.text import count_of, size_text
 from app.ui.commands.command import add_view_action
-from app.ui.inspector.body.body_tree import BodyTree, BodyTreeModel, BodyTreePane
+from app.ui.inspector.body.tree_view import BodyTree, BodyTreeModel, BodyTreePane
 from app.ui.inspector.body.value_decoder import CellValues
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -80,10 +79,7 @@ class FormTable(BodyTreePane):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         view = FormView(theme, parent)
         super().__init__(view, _read, tasks, parent, limit=BYTES_MAX, name="form")
-        self.view = view
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        self.view.mark(pattern)
+        self.view, self.cells = view, view.cells
 
 
 class FormView(BodyTree):
@@ -97,8 +93,8 @@ class FormView(BodyTree):
         add_view_action(self, "Copy name and value", self.copy_rows, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy as sent", self.copy_sent)
         self.setModel(self.fields)
-        self._delegate = CellDelegate(theme, self)
-        self.setItemDelegate(self._delegate)
+        self.cells = CellDelegate(theme, self)
+        self.setItemDelegate(self.cells)
         self.setFont(mono_font(SMALL))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setExpandsOnDoubleClick(False)
@@ -120,11 +116,6 @@ class FormView(BodyTree):
         self.clearSelection()
         self._resized = False
         self._fit_columns()
-
-    def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark matches of this pattern; None marks nothing."""
-        self._delegate.pattern = pattern
-        self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The columns fill the width until the user resizes them."""
@@ -215,8 +206,7 @@ def _read(content_type: str, data: bytes) -> FormTree | str:
     """The fields, or the reason why they cannot be shown as a table."""
     if len(data) > BYTES_MAX:
         return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Use Pretty instead."
-    charset = detect(content_type, data, True)
-    found = fields(charset.decoder().decode(data[charset.skip :], True), content_type)
+    found = fields(detect(content_type, data, True).decode(data), content_type)
     if len(found) > FIELDS_MAX:
         return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Use Pretty instead."
     return FormTree(found)

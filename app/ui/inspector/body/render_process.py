@@ -230,8 +230,7 @@ class _Document(QTextDocument):
 
 
 def _page(data: bytes, content_type: str, width: int, ratio: float) -> DecodedImage:
-    charset = detect(content_type, data, True)
-    page = html_sanitizer.sanitize(charset.decoder().decode(data[charset.skip :], True))
+    page = html_sanitizer.sanitize(detect(content_type, data, True).decode(data))
     document = _Document()
     document.setDocumentMargin(MARGIN)
     document.setHtml(page.text)

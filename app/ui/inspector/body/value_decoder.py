@@ -187,7 +187,6 @@ class ValueDecoder(QObject):
         self.panel: ValuePanel | None = None
         """None until a value was shown."""
         self._origin: QWidget = code
-        self._menu_target: tuple[CodeView, QTextCursor] | None = None
         self._watch(code)
 
     def forget(self) -> None:
@@ -241,22 +240,16 @@ class ValueDecoder(QObject):
 
     @Slot(object, object, object)
     def _add_to_menu(self, code: CodeView, menu: QMenu, cursor: QTextCursor) -> None:
-        self._menu_target = (code, cursor)
         value = _value(code, cursor)
         action = QAction("Decode value", menu)
         action.setShortcut(QKeySequence(KEY))
         action.setEnabled(value is not None and may_decode(value.text))
-        action.triggered.connect(self._decode_at_menu)
+        action.triggered.connect(partial(self._decode, code, cursor))
         first = menu.actions()[0]
         menu.insertAction(first, action)
         menu.insertSeparator(first)
 
-    @Slot()
-    def _decode_at_menu(self) -> None:
-        if self._menu_target is not None:
-            self._decode(*self._menu_target)
-
-    def _decode(self, code: CodeView, cursor: QTextCursor) -> None:
+    def _decode(self, code: CodeView, cursor: QTextCursor, checked: bool = False) -> None:
         value = _value(code, cursor)
         inner = self.panel is not None and code is self.panel.code
         if value is None:
@@ -286,14 +279,14 @@ def _at(code: CodeView, cursor: QTextCursor) -> Value | None:
     block = cursor.block()
     line = code.rows.line_of(block.blockNumber())
     column = characters(block.text(), cursor.positionInBlock())
-    if code.folds.is_folded(line) and column > len(code.lines[line].text):
+    if code.folds.is_folded(line) and column > len(code.rows.lines[line].text):
         return None  # The cursor is on the label of folded lines.
-    return value_at(code.lines, line, column)
+    return value_at(code.rows.lines, line, column)
 
 
 def _time_at(code: CodeView, cursor: QTextCursor) -> str:
     number = code.rows.line_of(cursor.blockNumber())
-    if any(line.folded for line in code.lines[number : number + 2]):
+    if any(line.folded for line in code.rows.lines[number : number + 2]):
         return ""  # Too long to search whenever the pointer moves.
     value = _at(code, cursor)
     return time_words(value.text, value.name, quoted=value.quoted) if value is not None else ""
