@@ -13,11 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.format_registry import ranked
+from app.core.bodies.format_registry import HEX_MAX, multipart_writer, ranked
 from app.core.bodies.formats import multipart
 from app.core.bodies.formats.multipart import (
     HEAD_MAX,
-    HEX_MAX,
     PADDING_MAX,
     SHOWN_MAX,
     PartFinder,
@@ -25,13 +24,12 @@ from app.core.bodies.formats.multipart import (
     declared_boundary,
     decode,
     split,
-    writer,
 )
 from app.core.bodies.formatter import WIDTH
 from tests.core.bodies.format_lines import formatted_bytes, read
 
 TYPE = "multipart/form-data; boundary=b"
-WRITE = writer(ranked)
+WRITE = multipart_writer(1)
 
 
 def disposition(rest: str) -> str:
