@@ -33,7 +33,7 @@ from app.ui.widgets.layout import Space, hbox
 
 class FindBar(QFrame):
     """Drives the `finder` of the view shown. Enter goes to the next match, Shift+Enter to the previous one, Esc stops a
-    search, then closes. While the bar is closed, `words` are marked.
+    search, then closes. While the bar is closed, a filter's words are marked.
 
     Call `view_changed` once a view shows a body, or another part of it, and `extended` once it shows more lines.
     """
@@ -47,8 +47,8 @@ class FindBar(QFrame):
     ) -> None:
         super().__init__(parent)
         self._loader, self._tasks = loader, tasks
-        self.words = FilterMarks(code)
-        self._lines = LinesFinder(code, loader, self.words, tasks, self)
+        self.marks = FilterMarks(code)
+        self._lines = LinesFinder(code, loader, self.marks, tasks, self)
         self._finders: dict[QWidget, Finder] = {code: self._lines}
         self.finder: Finder | None = self._lines
         self.setProperty("part", "header")
@@ -83,7 +83,9 @@ class FindBar(QFrame):
     def set_words(self, words: Sequence[str]) -> None:
         """Mark these words in every body from now on, while no search is open."""
         self.words_changed.emit(words)
-        self.words.set_words(words)
+        self.marks.words = words
+        if self.isHidden():
+            self.marks.mark(move=False)
 
     def can_search(self, page: QWidget | None) -> bool:
         """Whether this view can be searched now."""
@@ -95,8 +97,9 @@ class FindBar(QFrame):
         """This view is shown, with the output of `reader`."""
         finder = self._finder(page)
         if finder is self._lines:
-            self.words.written = encodings_of(content_type, (view.name for view in reader.views))
-            self.words.mark(move=not reader.start_offset)
+            self.marks.written = encodings_of(content_type, (view.name for view in reader.views))
+            if self.isHidden():
+                self.marks.mark(move=not reader.start_offset)
         if finder is not None and finder is self.finder:
             if not self.isHidden():
                 finder.view_changed()
@@ -109,13 +112,13 @@ class FindBar(QFrame):
 
     def extended(self) -> None:
         """More lines are shown."""
-        self.words.mark_more()
-        if not self.isHidden():
+        if self.isHidden():
+            self.marks.mark_more()
+        else:
             self._lines.extended()
 
     def start(self) -> None:
         """Open, with the last search text selected."""
-        self.words.active = False
         self.show()
         self.field.setFocus()
         self.field.selectAll()
@@ -141,13 +144,12 @@ class FindBar(QFrame):
     def leave(self) -> None:
         """Close, and clear the marks."""
         self.dismiss()
-        self.words.mark(move=False)
+        self.marks.mark(move=False)
         self.closed.emit()
 
     def dismiss(self) -> None:
         """Close without emitting `closed`: another body is shown."""
         self.hide()
-        self.words.active = True
         if self.finder is not None:
             self.finder.clear()
 
@@ -192,6 +194,6 @@ class FindBar(QFrame):
 
     def _move(self, step: int) -> None:
         if self.isHidden():
-            self.words.move(step)
+            self.marks.move(step)
         elif self.finder is not None:
             self.finder.step(step)

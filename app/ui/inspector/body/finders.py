@@ -32,37 +32,30 @@ UNSEARCHABLE = "Cannot be searched"
 
 
 class FilterMarks:
-    """`active` is false while a search of the body marks its matches. `written`: the notation of the body."""
+    """They are asked for only while no search of the body marks its matches. `written`: the notation of the body."""
 
     def __init__(self, view: CodeView) -> None:
         self._view = view
-        self._words: Sequence[str] = ()
         self._searched = 0
+        self.words: Sequence[str] = ()
         self.written: Sequence[Encoding] = ()
-        self.active = True
-
-    def set_words(self, words: Sequence[str]) -> None:
-        """Highlight these words in every body from now on."""
-        self._words = words
-        self.mark(move=False)
 
     def mark(self, *, move: bool = True) -> None:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
-        if self.active:
-            found, self._searched = self._view.searchable.find(self._words, self.written)
-            self._view.marks.show(found, 0, move=move)
+        found, self._searched = self._view.searchable.find(self.words, self.written)
+        self._view.marks.show(found, 0, move=move)
 
     def mark_more(self) -> None:
         """More lines are shown; the view does not scroll."""
-        if self.active and self._words:
-            more, self._searched = self._view.searchable.find(self._words, self.written, self._searched)
+        if self.words:
+            more, self._searched = self._view.searchable.find(self.words, self.written, self._searched)
             marks = self._view.marks
             self._view.marks.show([*marks.matches, *more][:MATCHES_MAX], marks.current, move=False)
 
     def move(self, step: int) -> None:
         """Go to the next or previous match, wrapping around."""
         marks = self._view.marks
-        if self.active and marks.matches:
+        if marks.matches:
             self._view.marks.show(marks.matches, (marks.current + step) % len(marks.matches))
 
 
