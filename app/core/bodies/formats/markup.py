@@ -23,7 +23,8 @@ _INK = re.compile(f"[^{_SPACE}]")
 _ENTITY = re.compile(r"(&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z_:][\w:.-]{0,63});)")
 
 _Last = Literal["open", "text", "block"]
-"""Written last: a start tag, text (or an inline element), or a block that fills its line."""
+"""Written last: a start tag, text (or an inline element), or what the next item is not on the line of: a block, or text
+that ended with a line break."""
 
 
 class _Open(NamedTuple):
@@ -42,9 +43,6 @@ class _Flow:
         self._verbatim = 0
         self._last: _Last = "block"
         self._row = 0
-        self._blank = True
-        # The text ended with a line break, which is written before the next item.
-        self._broken = False
 
     @property
     def depth(self) -> int:
@@ -59,14 +57,9 @@ class _Flow:
         """At any depth."""
         return self._counts[name] > 0
 
-    def write(self, kind: Kind, text: str) -> None:
-        if text:
-            self.lines.add(kind, text)
-            self._blank = False
-
     def begin(self, *, inline: bool) -> None:
         """Before a start tag, comment or similar; an `inline` one can stay on the line of the text."""
-        if not inline or self._last == "block" or self._broken:
+        if not inline or self._last == "block":
             self._new_line()
 
     def opened(self, name: str, *, verbatim: bool) -> None:
@@ -89,7 +82,7 @@ class _Flow:
         element = self._stack[-1]
         verbatim = self._verbatim > 0
         self.drop()
-        if not verbatim and (self._row != element.row or self._last == "block" or self._broken):
+        if not verbatim and (self._row != element.row or self._last == "block"):
             self._new_line()
         return unclosed
 
@@ -108,26 +101,26 @@ class _Flow:
         several = "\n" in piece
         if not several and not piece.strip(_SPACE):
             if self._last == "text" or (fills and self._last == "open"):
-                self.write("text", piece)
+                self.lines.add("text", piece)
             return
-        self._broken = self._broken or self._last == "block" or (several and self._last == "open")
-        at = 0
+        breaks, at = self._last == "block" or (several and self._last == "open"), 0
         while ink := _INK.search(piece, at):
-            self._broken = self._broken or (several and piece.rfind("\n", at, ink.start()) >= 0)
-            begin = ink.start() if self._broken else at
+            breaks = breaks or (several and piece.rfind("\n", at, ink.start()) >= 0)
+            begin = ink.start() if breaks else at
             at = piece.find("\n", ink.start()) if several else -1
-            if self._broken:
+            if breaks:
                 self._new_line()
             self._put("text", piece[begin:at].rstrip(_SPACE) if at >= 0 else piece[begin:])
-            self._last = "text"
+            self._last, breaks = "text", False
             if at < 0:
                 return
             yield
-        self._broken = self._broken or piece.find("\n", at) >= 0
+        if breaks or piece.find("\n", at) >= 0:
+            self._last = "block"
 
     def verbatim(self, kind: Kind, piece: str, *, entities: bool = True) -> Iterator[None]:
         """Text whose line breaks are kept."""
-        put, at = self._put if entities else self.write, 0
+        put, at = self._put if entities else self.lines.add, 0
         while (end := piece.find("\n", at)) >= 0:
             put(kind, piece[at:end].removesuffix("\r"))
             self.new_row()
@@ -140,19 +133,13 @@ class _Flow:
         """Always begins a new line."""
         self.lines.end_line(depth)
         self._row += 1
-        self._blank = True
-
-    def finish(self) -> None:
-        if not self._blank:
-            self.lines.end_line()
 
     def _put(self, kind: Kind, text: str) -> None:
         for number, part in enumerate(_ENTITY.split(text) if kind == "text" and "&" in text else (text,)):
-            self.write("literal" if number % 2 else kind, part)
+            self.lines.add("literal" if number % 2 else kind, part)
 
     def _new_line(self) -> None:
-        self._broken = False
-        if not self._verbatim and not (self._blank and self._row == 0):
+        if not self._verbatim and not (self._row == 0 and self.lines.empty):
             self.new_row(self.depth)
 
 
@@ -161,6 +148,13 @@ _IN_TAG = re.compile(rf"([{_SPACE}]*)(/?>|[^{_SPACE}=>\"'/<]+|[^{_SPACE}])")
 _AFTER_EQUALS = re.compile(rf"([{_SPACE}]*)(/?>|=|\"[^\"]*\"?|'[^']*'?|[^{_SPACE}>]+)")
 """White space, and the end of a tag or the next piece of an attribute."""
 _BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
+_SPANS: tuple[tuple[str, str, Kind, str], ...] = (
+    ("<!--", "-->", "punctuation", "a comment"),
+    ("<![CDATA[", "]]>", "text", "a CDATA section"),
+    ("<!", ">", "literal", "a declaration"),
+    ("<?", "?>", "literal", "an instruction"),
+)
+"""Beginning and end, kind and name of what is shown as it is; an instruction of HTML ends without the question mark."""
 _OUTSIDE = re.compile(r"[\[>]")
 _SUBSET = re.compile(r"[\"'\]>]|<!--")
 
@@ -200,15 +194,21 @@ class _Markup:
                 yield from self._markup()
             else:
                 yield from self._content()
-        if self._dialect.strict and not self._ends_within:
+        if not self._ends_within:
             if self._flow.top is not None:
                 self._report(f"the text ends before </{self._flow.top[:40]}>", self._at)
             elif not self._has_root:
                 self._report("there are no elements", self._at)
-        self._flow.finish()
+        if not self._out.empty:
+            self._out.end_line()
         yield
 
     def _report(self, why: str, at: int) -> None:
+        """Note that XML is not well-formed at the character `at`."""
+        if self._dialect.strict:
+            self._note(why, at)
+
+    def _note(self, why: str, at: int) -> None:
         """Note an error at the character `at`, unless the text is only cut there."""
         if self._is_cut(at):
             return
@@ -221,7 +221,7 @@ class _Markup:
 
     def _report_end(self, within: str) -> None:
         self._ends_within = True
-        self._report(f"the text ends within {within}", len(self._text))
+        self._note(f"the text ends within {within}", len(self._text))
 
     def _content(self) -> Iterator[None]:
         """Text up to the next <."""
@@ -240,21 +240,14 @@ class _Markup:
     def _markup(self) -> Iterator[None]:
         """A tag, comment, declaration or instruction."""
         text, at = self._text, self._at
-        if text.startswith("<!--", at):
-            yield from self._span("<!--", "-->", "punctuation", "a comment")
-        elif text.startswith("<![CDATA[", at):
-            yield from self._span("<![CDATA[", "]]>", "text", "a CDATA section", inline=True)
+        if name := _NAME.match(text, at + 2 if text.startswith("</", at) else at + 1):
+            yield from self._tag(name.group())
         elif self._dialect.strict and text[at : at + 9].upper() == "<!DOCTYPE":
             yield from self._doctype()
-        elif text.startswith("<!", at):
-            yield from self._span("<!", ">", "literal", "a declaration")
-        elif text.startswith("<?", at):
-            yield from self._span("<?", "?>" if self._dialect.strict else ">", "literal", "an instruction")
-        elif name := _NAME.match(text, at + 2 if text.startswith("</", at) else at + 1):
-            yield from self._tag(name.group())
+        elif span := next((span for span in _SPANS if text.startswith(span[0], at)), None):
+            yield from self._span(*span)
         else:
-            if self._dialect.strict:
-                self._report("a < that does not begin a tag", at)
+            self._report("a < that does not begin a tag", at)
             self._at += 1
             yield from self._flow.text("<")
 
@@ -264,7 +257,7 @@ class _Markup:
         closing = self._text.startswith("</", begin)
         self._begin_tag(name, written, closing)
         end = self._attributes()
-        flow.write("punctuation", end)
+        self._out.add("punctuation", end)
         if closing or end.endswith("/>") or name in dialect.void:
             flow.ended(inline=name in dialect.inline)
         else:
@@ -277,55 +270,55 @@ class _Markup:
         dialect, flow = self._dialect, self._flow
         kind: Kind = "key"
         if closing and flow.is_open(name):
-            if flow.begin_end(name) and dialect.strict:
+            if flow.begin_end(name):
                 self._report(f"</{name[:40]}> does not close the innermost element", self._at)
         elif closing:
             flow.begin(inline=True)
-            if dialect.strict:
-                self._report(f"</{name[:40]}> closes nothing", self._at)
-                kind = "control"
+            self._report(f"</{name[:40]}> closes nothing", self._at)
+            kind = "control" if dialect.strict else "key"
         else:
             while flow.top in dialect.closes.get(name, ()):
                 flow.drop()
-            if dialect.strict and not flow.depth and self._has_root:
+            if not flow.depth and self._has_root:
                 self._report("a second root element", self._at)
             self._has_root = True
             flow.begin(inline=name in dialect.inline)
         opening = "</" if closing else "<"
-        flow.write("punctuation", opening)
-        flow.write(kind, written)
+        self._out.add("punctuation", opening)
+        self._out.add(kind, written)
         self._at += len(opening + written)
 
     def _attributes(self) -> str:
         """Write what is between the name of a tag and its end; returns the end, with the space before it."""
-        text, strict, flow = self._text, self._dialect.strict, self._flow
+        text = self._text
         space = equals = bare = False
         """`equals`: a value follows; `bare`: the attribute before has none."""
         while match := (_AFTER_EQUALS if equals else _IN_TAG).match(text, self._at):
             spaces, piece = match.groups()
             at, self._at = self._at + len(spaces), match.end()
             space = space or bool(spaces)
-            if strict and piece[0] == "<":
+            if self._dialect.strict and piece[0] == "<":
                 self._report("a < within a tag", at)
                 piece, self._at = "", at
             if piece in ("", ">", "/>"):
-                if strict and bare:
+                if bare:
                     self._report("an attribute without a value", at)
                 return f" {piece}" if space and piece == "/>" else piece
             if piece == "=":
-                flow.write("punctuation", "=")
+                self._out.add("punctuation", "=")
                 equals, bare, space = True, False, False
             elif equals and piece[0] in "\"'":
-                flow.write("string", piece)
+                self._out.add("string", piece)
                 if piece[0] not in piece[1:]:
                     self._report_end("an attribute's value")
                     return ""
                 equals = False
             else:
-                if strict and (equals or bare):
+                if equals or bare:
                     self._report("a value without quotes" if equals else "an attribute without a value", at)
-                flow.write("text", " " if space else "")
-                flow.write("string" if equals else "number", piece)
+                if space:
+                    self._out.add("text", " ")
+                self._out.add("string" if equals else "number", piece)
                 bare, equals, space = not equals, False, False
         self._at = len(text)
         self._report_end("a tag")
@@ -340,17 +333,19 @@ class _Markup:
         if not close:
             self._report_end(f"<{name}>")
 
-    def _span(self, opening: str, until: str, kind: Kind, name: str, *, inline: bool = False) -> Iterator[None]:
+    def _span(self, opening: str, until: str, kind: Kind, name: str) -> Iterator[None]:
         """A comment, CDATA section, instruction or declaration."""
-        mark: Kind = "punctuation" if kind == "text" else kind
+        inline = kind == "text"
+        mark: Kind = "punctuation" if inline else kind
+        until = until if self._dialect.strict else until.removeprefix("?")
         self._flow.begin(inline=inline)
-        self._flow.write(mark, opening)
+        self._out.add(mark, opening)
         begin = self._at + len(opening)
         end = self._text.find(until, begin)
         self._at = end + len(until) if end >= 0 else len(self._text)
         yield from self._flow.verbatim(kind, self._text[begin : end if end >= 0 else self._at], entities=False)
         if end >= 0:
-            self._flow.write(mark, until)
+            self._out.add(mark, until)
             self._flow.ended(inline=inline)
         else:
             self._report_end(name)
