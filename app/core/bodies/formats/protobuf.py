@@ -109,8 +109,8 @@ class Protobuf:
             level = depth + len(groups)
             number, wire, size = self._head(end)
             if wire == START and not messages:
-                self._write_label(number, "group {", level)
-                self._lines.end_line()
+                self._write_label(number, "group", level, "")
+                self._lines.add_line("punctuation", " {")
                 groups.append(number)
                 if len(groups) > DEEPEST * 10:
                     raise InvalidError("its groups are nested too deeply")
@@ -126,8 +126,8 @@ class Protobuf:
             else:
                 value = size if wire == VARINT else self._reader.read(size)
                 if wire == LENGTH and _is_nested(value, messages):
-                    self._write_label(number, "message {", level, sized(size))
-                    self._lines.end_line()
+                    self._write_label(number, "message", level, f", {sized(size)}")
+                    self._lines.add_line("punctuation", " {")
                     self._reader.at -= size
                     yield from self.fields(self._reader.at + size, level + 1, messages + 1)
                     self._close(level)
@@ -225,19 +225,18 @@ class Protobuf:
             self._write_label(number, sized(len(data)), depth)
             self._write_hex(data)
             return
-        self._write_label(number, "text" if data else "empty", depth)
-        if data:
+        if not data:
+            self._write_label(number, "empty", depth, "")
+        else:
+            self._write_label(number, "text", depth)
             self._lines.add("string", '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
 
-    def _write_label(self, number: int, label: str, depth: int, size: str = "") -> None:
+    def _write_label(self, number: int, label: str, depth: int, after: str = " ") -> None:
         self._lines.indent(depth)
         self._lines.add("key", str(number))
         self._lines.add("punctuation", ": ")
-        brace = label.endswith("{")
-        self._lines.add("literal", label.removesuffix(" {"))
-        if size:
-            self._lines.add("text", f", {size}")
-        self._lines.add("punctuation" if brace else "text", " {" if brace else " " if label != "empty" else "")
+        self._lines.add("literal", label)
+        self._lines.add("text", after)
 
     def _write_hex(self, data: bytes) -> None:
         self._lines.add("string", data[:HEX_MAX].hex(" "))
@@ -247,10 +246,9 @@ class Protobuf:
 
 def write(content: Content, out: Formatted) -> Iterator[None]:
     kind, reader = media_type(content.content_type), ByteReader(content.data)
-    body = Protobuf(reader, out)
-    if kind in GRPC:
-        return until_invalid(body.frames(), "gRPC", reader, out, complete=content.complete, sure=True)
-    return until_invalid(body.fields(), "protobuf", reader, out, complete=content.complete, sure=is_protobuf(kind))
+    body, framed = Protobuf(reader, out), kind in GRPC
+    steps, name = (body.frames(), "gRPC") if framed else (body.fields(), "protobuf")
+    return until_invalid(steps, name, reader, out, complete=content.complete, sure=framed or is_protobuf(kind))
 
 
 def fit(kind: str, start: bytes) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from html import escape
 from xml.parsers import expat
 
@@ -222,28 +223,18 @@ class _SvgSanitizer:
 
     def _count_shapes(self) -> int:
         """The number of elements drawn. `use` elements may form a cycle, which is an error."""
-        counts, finished = {0: 1}, set[int]()
-        path = [(0, self._parts_of(0))]
-        while path:
-            node, parts = path[-1]
-            if not parts:
-                finished.add(node)
-                path.pop()
-            elif parts[-1] in finished:
-                counts[node] += counts[parts.pop()]
+        parts = dict(enumerate(self._children))
+        for node, name in self._used.items():
+            parts[node] = [*parts[node], *([self._ids[name]] if name in self._ids else [])]
+        counts: dict[int, int] = {}
+        try:
+            for node in TopologicalSorter(parts).static_order():
+                counts[node] = 1 + sum(counts[part] for part in parts[node])
                 if counts[node] > SHAPES_MAX:
                     raise _too_many()
-            elif parts[-1] in counts:
-                raise DrawingError("This SVG refers to itself endlessly.")
-            else:
-                counts[parts[-1]] = 1
-                path.append((parts[-1], self._parts_of(parts[-1])))
+        except CycleError:
+            raise DrawingError("This SVG refers to itself endlessly.") from None
         return counts[0]
-
-    def _parts_of(self, node: int) -> list[int]:
-        """What is drawn within it, last first."""
-        used = self._ids.get(self._used.get(node, ""))
-        return [*([] if used is None else [used]), *reversed(self._children[node])]
 
 
 def _too_many() -> DrawingError:
