@@ -34,8 +34,8 @@ WINDOW_LOG = 23
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
 _ZSTD_MAGIC = b"\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
-# Each of thousands of tiny members or frames copies what follows it.
 _STEP = 16 * 1024
+"""Bytes unpacked at once: each of thousands of tiny members or frames copies what follows it."""
 
 
 class Engine(Protocol):
@@ -93,6 +93,7 @@ class Stage(ABC):
 
     first_least = next_least = 2
     """Bytes that show whether the first member begins, or another."""
+    step = _STEP
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
@@ -141,7 +142,7 @@ class Stage(ABC):
             else:
                 self._begin()
             return b""
-        data = self._pending[self._at : self._at + _STEP] if engine.needs_input else b""
+        data = self._pending[self._at : self._at + self.step] if engine.needs_input else b""
         try:
             output = engine.decompress(data, limit)
         except (zlib.error, zstd.ZstdError, brotli.error) as error:
@@ -238,6 +239,8 @@ class BrotliStage(Stage):
     """
 
     first_least = next_least = 1
+    step = 4 * 1024
+    """The library drops what it made of the bytes among which damage is."""
 
     def __init__(self, at_once: int | None = None) -> None:
         super().__init__()

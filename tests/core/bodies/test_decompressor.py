@@ -89,6 +89,14 @@ def test_nothing_follows_the_end_of_brotli_however_it_comes() -> None:
         assert "not Brotli" in error
 
 
+def test_what_comes_before_the_damage_of_brotli_is_given() -> None:
+    text = b"".join(b"%d " % number for number in range(40_000))
+    given, error = unpacked(brotli.compress(text) + b"x", ("br",), 1 << 20, 65_536)
+    assert text.startswith(given)
+    assert len(given) > len(text) * 0.9
+    assert error is not None
+
+
 def test_frames_follow_each_other_and_what_is_none_is_left_alone() -> None:
     skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
     packed = packed_zstd(b"one ") + skippable + packed_zstd(b"two")
