@@ -24,7 +24,7 @@ from app.server.capture.head import Head
 from app.server.capture.reader import AnyBody, Incoming
 from app.ui.desktop.notifications import NotifyMenu
 from app.ui.inspector.body.body_source import LOADING
-from app.ui.inspector.tabs import BODY, DELIVERIES
+from app.ui.inspector.request_view import BODY, DELIVERIES
 from app.ui.theme.theme import Choice
 from docs import picture_data
 

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 
 from app.core.model import Endpoint
 from app.ui.inspector.body.parts_view import PartsView
-from app.ui.inspector.tabs import BODY, HEADERS, QUERY, TOKENS
+from app.ui.inspector.request_view import BODY, HEADERS, QUERY, TOKENS
 from docs.book import SIZES, Book
 from docs.book_samples import bodies
 from docs.picture_data import odd

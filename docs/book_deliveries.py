@@ -14,7 +14,7 @@ from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft
 from app.core.target import RetryRule, TargetDraft
 from app.db.store import Store
-from app.ui.inspector.tabs import BODY, DELIVERIES
+from app.ui.inspector.request_view import BODY, DELIVERIES
 from app.ui.shell.sidebar import ALL_DELIVERIES
 from docs.book import SIZES, Book
 

@@ -14,7 +14,7 @@ from app.core.target import RetryRule, TargetDraft
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
-from app.ui.inspector.tabs import BODY
+from app.ui.inspector.request_view import BODY
 from app.ui.messages import Message
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD

@@ -37,7 +37,7 @@ from app.core.model import Endpoint
 from app.gui import Ready, run_window
 from app.ui.dashboard import MEASURE_MS
 from app.ui.desktop.tray import SystemTray
-from app.ui.inspector.tabs import BODY, DELIVERIES, TABS
+from app.ui.inspector.request_view import BODY, DELIVERIES, TABS, TOKENS
 from app.ui.shell import main_window
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from docs import (
@@ -208,7 +208,7 @@ class Walk:
         await book.show(stripe)
         await book.open("POST")
         await book.save("request", SIZES)
-        for number, tab in enumerate(TABS[1:], 1):
+        for number, tab in enumerate(TABS[1:TOKENS], 1):
             tabs.setCurrentIndex(number)
             await book.save(f"request-{tab.lower()}")
         tabs.setCurrentIndex(BODY)

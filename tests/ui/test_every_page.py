@@ -20,7 +20,7 @@ from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
-from app.ui.inspector.tabs import INFO
+from app.ui.inspector.request_view import INFO
 from app.ui.messages import Message
 from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.inspector.tabs import BODY, HEADERS
+from app.ui.inspector.request_view import BODY, HEADERS
 from app.ui.shell.sidebar import REFUSED
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.fields import Switch

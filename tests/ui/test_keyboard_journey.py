@@ -10,7 +10,7 @@ from app.core.model import DeliveryState
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_actions import FIRST_NAME
 from app.ui.endpoints.targets_dialog import TargetsDialog
-from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, RAW
+from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, RAW
 from app.ui.settings.dialog import SettingsDialog
 from tests.server.forward.targets import Received, Target, target
 from tests.ui.keyboard import Keyboard, name_of, no_mouse

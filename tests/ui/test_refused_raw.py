@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
-from app.ui.inspector.tabs import HEADERS
+from app.ui.inspector.request_view import HEADERS
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk

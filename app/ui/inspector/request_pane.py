@@ -26,7 +26,6 @@ from app.core.events import (
 from app.core.model import Capture, DeliveryState, Summary
 from app.core.text import count_of
 from app.ui.deleting import DeleteChanged
-from app.ui.inspector.tabs import DELIVERIES, RequestTabs
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
@@ -37,7 +36,7 @@ from app.ui.widgets.layout import stack
 if TYPE_CHECKING:
     from app.ui.inspector.body.body_pane import BodyPane
     from app.ui.inspector.header import RequestHeader
-    from app.ui.inspector.request_view import RequestView
+    from app.ui.inspector.request_view import RequestTabs, RequestView
 
 BY_SOMEONE = "This request was deleted."
 WITH_ENDPOINT = "This request was deleted with its endpoint."
@@ -100,8 +99,8 @@ class RequestPane(QFrame):
         """Whether the request was opened again by the program, not by the user."""
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
-        self._tab_wanted: tuple[str, int] | None = None
-        """A request that opens with this tab next time."""
+        self._deliveries_of: str | None = None
+        """A request that opens with its deliveries next time."""
         self._words: Sequence[str] = ()
         self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
         self._latest = Latest(self, tasks, "detail: load")
@@ -180,15 +179,11 @@ class RequestPane(QFrame):
         self.capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
         self._latest.run(partial(self._load, capture_id, False))
 
-    def show_tab_of(self, capture_id: str, tab: int) -> None:
-        """Show this tab of a request, now or when it opens next."""
-        if self.capture is not None and self.capture.id == capture_id:
-            self.tabs.setCurrentIndex(tab)
-        self._tab_wanted = (capture_id, tab)
-
     def show_deliveries_next(self, capture_id: str) -> None:
-        """The same for the tab of its deliveries."""
-        self.show_tab_of(capture_id, DELIVERIES)
+        """Show the deliveries of a request, now or when it opens next."""
+        if self.capture is not None and self.capture.id == capture_id:
+            self.view.show_deliveries()
+        self._deliveries_of = capture_id
 
     def mark(self, words: Sequence[str], headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
         """Mark what a filter found: the words in the body, and these in the tabs of headers and query, of this request
@@ -266,10 +261,9 @@ class RequestPane(QFrame):
     def _show(self, capture: Capture) -> None:
         self.capture = capture
         self._say_deleted("")
-        wanted, self._tab_wanted = self._tab_wanted, None
-        tab = wanted[1] if wanted is not None and wanted[0] == capture.id else None
+        deliveries, self._deliveries_of = self._deliveries_of == capture.id, None
         self._stack.setCurrentWidget(self.view)
-        self.view.show_capture(capture, tab)
+        self.view.show_capture(capture, deliveries=deliveries)
         self._await_response(capture)
         self.opened.emit(capture.id)
         self._tell_changed()

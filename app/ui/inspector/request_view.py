@@ -1,4 +1,5 @@
-"""What is shown of an open request: its header, and a tab for each part of it."""
+"""What is shown of an open request: its header, and a tab for each part of it. Each tab keeps its position from request
+to request, whatever its count."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TypeVar
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QStackedWidget, QStyle, QStyleOptionTab, QStylePainter, QTabBar, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
@@ -22,14 +24,169 @@ from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.header import RequestHeader
 from app.ui.inspector.pairs_view import PairsView
 from app.ui.inspector.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
-from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs, takes_keys
 from app.ui.widgets.layout import hbox, vbox
+
+TABS = ("Body", "Headers", "Query", "Deliveries", "Raw", "Info", "Tokens")
+BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO, TOKENS = range(7)
+"""The last is shown only if the request contains tokens; being last, it does not move the others."""
+NO_QUERY = "This request has no query"
+ROOM = {HEADERS: "00", QUERY: "0", DELIVERIES: "0", TOKENS: "0"}
+"""Digits that a count has space for."""
+COUNT_MAX = 99
+COUNT_SIZE, COUNT_GAP = 11, 5
+# The style sheet's border and padding on each side, and the distance to the next tab.
+LEFT, RIGHT, APART, TOP = 7, 7, 3, 2
+MORE_APART = 8
+"""Further pixels between tabs where there is room: a long count would touch the next title."""
+_MIDDLE = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
+def tab_for(remembered: int | None, capture: Capture, *, query: bool) -> int:
+    """The tab to open a request with: the one `remembered` for its type, unless that would be empty.
+
+    Then the body, or the `query` where there is one and no body.
+    """
+    instead = QUERY if query and not capture.size else BODY
+    empty = {BODY: not capture.size, QUERY: not query, DELIVERIES: capture.delivery is DeliveryState.NONE}
+    return instead if remembered is None or empty.get(remembered, False) else remembered
+
+
+class RequestTabs(QTabBar):
+    """Space is reserved for the count beside each title, so that no title moves. `user_selected` carries a tab that
+    the user selected with mouse or keyboard, not one that the program selected.
+    """
+
+    user_selected = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent, expanding=False, drawBase=False, usesScrollButtons=True)
+        self._theme = theme
+        self._counts: dict[int, int] = {}
+        self._more_apart = 0
+        self._font, self._count_font = ui_font(BASE, QFont.Weight.Medium), ui_font(COUNT_SIZE, QFont.Weight.Medium)
+        for title in TABS:
+            self.addTab(title)
+        self.setTabVisible(TOKENS, False)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Parts of the request")
+        self.tabBarClicked.connect(self._clicked)
+        theme.changed.connect(self.update)
+
+    def set_count(self, tab: int, count: int) -> None:
+        """Set the number of items in the tab. 0 is shown too: without it there would be a gap to the next tab."""
+        self._counts[tab] = count
+        self.setTabText(tab, f"{TABS[tab]} {count}")
+
+    def show_request(self, tab: int, *, query: bool) -> None:
+        """Select `tab` directly, without another tab in between; the query tab is enabled only with a `query`."""
+        if query:
+            self.setTabEnabled(QUERY, True)
+            self.setTabToolTip(QUERY, "")
+        self.setCurrentIndex(tab)
+        if not query:
+            self.setTabEnabled(QUERY, False)
+            self.setTabToolTip(QUERY, NO_QUERY)
+
+    def tabSizeHint(self, index: int) -> QSize:
+        """Wide enough for the title and a typical count, whatever the count is now."""
+        return QSize(self._least_width(index) + self._more_apart, super().tabSizeHint(index).height())
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        """Titles are never cut."""
+        return self.tabSizeHint(index)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tabs are as far apart as all of them have room, shown or not."""
+        spare = self.width() - sum(map(self._least_width, range(self.count())))
+        self._more_apart = max(0, min(MORE_APART, spare // self.count()))
+        super().resizeEvent(event)
+
+    def _least_width(self, tab: int) -> int:
+        width = LEFT + QFontMetrics(self._font).horizontalAdvance(TABS[tab]) + RIGHT + APART
+        if tab in ROOM:
+            width += COUNT_GAP + QFontMetrics(self._count_font).horizontalAdvance(ROOM[tab])
+        return width
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the style's tabs, with title and count at fixed positions."""
+        painter = QStylePainter(self)
+        tokens = self._theme.tokens
+        option = QStyleOptionTab()
+        for tab in range(self.count()):
+            if not self.isTabVisible(tab):
+                continue
+            self.initStyleOption(option, tab)
+            option.text = ""
+            option.rect = self._used(tab)
+            painter.drawControl(QStyle.ControlElement.CE_TabBarTab, option)
+            state = QStyle.StateFlag
+            hovered = bool(option.state & state.State_MouseOver)
+            strong = tab == self.currentIndex() or hovered
+            enabled = self.isTabEnabled(tab)
+            # That there is no query is worth reading, so it is as strong as text has to be.
+            colour = tokens.text_faint if not enabled else tokens.text if strong else tokens.text_muted
+            space = self.tabRect(tab).adjusted(LEFT, TOP, 0, 0)
+            painter.setFont(self._font)
+            painter.setPen(QColor(colour))
+            painter.drawText(space, _MIDDLE, TABS[tab])
+            self._paint_count(painter, tab, space, tokens.text_faint)
+
+    def _used(self, tab: int) -> QRect:
+        """The tab without the space that its count does not use."""
+        place, spare = self.tabRect(tab), self._more_apart
+        if tab in self._counts:
+            fm = QFontMetrics(self._count_font)
+            spare += fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
+        place.setWidth(place.width() - max(0, spare))
+        return place
+
+    def _paint_count(self, painter: QStylePainter, tab: int, space: QRect, colour: str) -> None:
+        if tab not in self._counts:
+            return
+        painter.setFont(self._count_font)
+        painter.setPen(QColor(colour))
+        left = QFontMetrics(self._font).horizontalAdvance(TABS[tab]) + COUNT_GAP
+        flags = _MIDDLE | int(Qt.TextFlag.TextDontClip)  # A long count uses the distance to the next title.
+        painter.drawText(space.adjusted(left, 1, 0, 0), flags, _count_text(self._counts[tab]))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Qt reports a click with any button, but only the left one selects."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The arrow keys select like a click."""
+        before = self.currentIndex()
+        super().keyPressEvent(event)
+        self._emit_if_changed(before)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """The wheel selects, too."""
+        before = self.currentIndex()
+        super().wheelEvent(event)
+        self._emit_if_changed(before)
+
+    def _emit_if_changed(self, before: int) -> None:
+        if self.currentIndex() != before:
+            self.user_selected.emit(self.currentIndex())
+
+    @Slot(int)
+    def _clicked(self, tab: int) -> None:
+        if tab >= 0 and self.isTabEnabled(tab):
+            self.user_selected.emit(tab)
+
+
+def _count_text(count: int) -> str:
+    return str(count) if count <= COUNT_MAX else f"{COUNT_MAX}+"
+
 
 STILL_READABLE = "You can still read and copy it here."
 """Used after the request was deleted."""
@@ -99,8 +256,8 @@ class RequestView(QWidget):
     def headers(self) -> PairsView:
         return self.fields.headers
 
-    def show_capture(self, capture: Capture, wanted: int | None) -> None:
-        """With the tab that is `wanted`; None: the one that its content type had last."""
+    def show_capture(self, capture: Capture, *, deliveries: bool) -> None:
+        """With the tab that its content type had last, or with its `deliveries`."""
         self._damaged = False
         self._source = source = of_capture(capture, self._services.store.captures)
         self.empty()
@@ -113,7 +270,7 @@ class RequestView(QWidget):
         if capture.delivery is DeliveryState.NONE:
             self.tabs.set_count(DELIVERIES, 0)
         self.body.show_source(source)
-        tab = self._tab_of_request(capture, bool(query)) if wanted is None else wanted
+        tab = DELIVERIES if deliveries else self._tab_of_request(capture, bool(query))
         self.tabs.show_request(tab, query=bool(query))
         self._show_tab(self.tabs.currentIndex())
         self.tokens.show_tokens(capture, source)
@@ -171,6 +328,15 @@ class RequestView(QWidget):
         else:
             widget = self.deliveries.list if tab == DELIVERIES else self._pages.currentWidget()
         (widget if widget is not None and takes_keys(widget) else self.tabs).setFocus()
+
+    def show_deliveries(self) -> None:
+        self.tabs.setCurrentIndex(DELIVERIES)
+
+    def go_to_match(self, *, next_one: bool) -> None:
+        """The next match in the body, or the one before."""
+        self.tabs.setCurrentIndex(BODY)
+        find_bar = self.body.find_bar
+        (find_bar.next_match if next_one else find_bar.previous_match)()
 
     def open_find(self) -> None:
         """Search in the body, or in the raw request while that is shown."""

@@ -40,7 +40,7 @@ from app.ui.deliveries.table import (
     DeliveryTable,
 )
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
-from app.ui.inspector.tabs import DELIVERIES
+from app.ui.inspector.request_view import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.dialog import Question

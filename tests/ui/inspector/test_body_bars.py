@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect
 
 from app.core.errors import StorageUnavailableError
 from app.ui.inspector.body.body_source import BodySource
-from app.ui.inspector.tabs import RAW
+from app.ui.inspector.request_view import RAW
 from app.ui.theme.metrics import SPACE_3
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until

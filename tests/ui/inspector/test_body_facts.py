@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from app.core.bodies.formatter import Formatted, Line, position_of_column
-from app.ui.inspector.tabs import INFO
+from app.ui.inspector.request_view import INFO
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until, wait_for_widget
 

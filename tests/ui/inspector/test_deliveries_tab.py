@@ -31,7 +31,7 @@ from app.core.text import exact_time
 from app.ui.deliveries.words import INTERRUPTED_MEANS, paused_text
 from app.ui.inspector.attempt_list import AttemptRows, Attempts, row_words, rows_of
 from app.ui.inspector.deliveries_tab import DeliveriesTab
-from app.ui.inspector.tabs import DELIVERIES
+from app.ui.inspector.request_view import DELIVERIES
 from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import bring_into_view
@@ -51,7 +51,7 @@ async def opened(folder: Path, **fields: Any) -> AsyncIterator[tuple[PageDesk, D
     """A request of an endpoint with one target, its Deliveries tab, and its delivery, still queued."""
     async with open_page(folder, forward_url="http://127.0.0.1:9/hook?own=1") as shown:
         capture = await shown.desk.capture(shown.endpoint, **fields)
-        shown.detail.show_tab_of(capture.id, DELIVERIES)
+        shown.detail.show_deliveries_next(capture.id)
         shown.page.open_request(capture.id)
         tab = shown.detail.view.deliveries
         await until(lambda: words(tab))
@@ -532,7 +532,7 @@ async def test_deliveries_to_several_targets_and_replays_are_listed_apart(tmp_pa
         endpoint = store.endpoints.by_id(shown.endpoint.id)
         assert endpoint is not None
         capture = await shown.desk.capture(endpoint, target="/catch/x")
-        shown.detail.show_tab_of(capture.id, DELIVERIES)
+        shown.detail.show_deliveries_next(capture.id)
         shown.page.open_request(capture.id)
         tab = shown.detail.view.deliveries
         await until(lambda: len(words(tab)) == 4)
@@ -545,7 +545,7 @@ async def test_a_request_without_deliveries_says_why(tmp_path: Path, forwards: b
     url = "http://127.0.0.1:9/" if forwards else None
     async with open_page(tmp_path, forward_url=url) as shown:
         sent = await shown.add()
-        shown.detail.show_tab_of(sent.id, DELIVERIES)
+        shown.detail.show_deliveries_next(sent.id)
         shown.page.open_request(sent.id)
         empty = shown.detail.view.deliveries.empty
         await until(empty.isVisible)
@@ -562,7 +562,7 @@ async def test_nothing_of_a_request_is_shown_with_another(tmp_path: Path) -> Non
         second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
         visible: list[bool] = []
         shown.detail.opened.connect(lambda _: visible.append(tab.pane.isVisible()))
-        shown.detail.show_tab_of(second.id, DELIVERIES)
+        shown.detail.show_deliveries_next(second.id)
         shown.page.open_request(second.id)
         await until(lambda: visible and tab.pane.isVisible())
         assert visible == [False]

@@ -16,7 +16,7 @@ from app.core.search.body_search import BodySearch
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.inspector.body.finders import AT_ONCE_MAX
-from app.ui.inspector.tabs import BODY, RAW
+from app.ui.inspector.request_view import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 

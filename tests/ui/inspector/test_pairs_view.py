@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.ui.inspector.pairs_view import COPY_HEADER, SHOW_ALL, PairsView, ValueField, sent_part
-from app.ui.inspector.tabs import HEADERS, INFO, QUERY
+from app.ui.inspector.request_view import HEADERS, INFO, QUERY
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, settle
 

@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.ui.inspector.body.body_export import write_body
 from app.ui.inspector.body.body_source import of_capture, of_raw
-from app.ui.inspector.tabs import BODY, RAW
+from app.ui.inspector.request_view import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import notice, settle, until
 

@@ -25,7 +25,7 @@ from app.core.text import clock_time, day_text, full_time
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_bytes, of_capture
 from app.ui.inspector.request_pane import NOT_STORED
-from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY
+from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, QUERY
 from app.ui.replay.request_editors import load_request
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from tests import damage, factories

@@ -16,7 +16,7 @@ from app.core.clock import now_us
 from app.core.model import Capture, DeliveryState
 from app.core.text import to_midnight_ms
 from app.ui.inspector import header as head_module
-from app.ui.inspector.tabs import (
+from app.ui.inspector.request_view import (
     BODY,
     DELIVERIES,
     HEADERS,

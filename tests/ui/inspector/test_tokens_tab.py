@@ -6,7 +6,7 @@ import gzip
 import json
 
 from app.core.clock import now_us
-from app.ui.inspector.tabs import BODY, TOKENS
+from app.ui.inspector.request_view import BODY, TOKENS
 from tests.core.bodies.wire import token
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import until

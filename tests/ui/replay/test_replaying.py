@@ -14,7 +14,7 @@ from shiboken6 import isValid
 from app.core.errors import HooklineError
 from app.core.replay.spec import OtherEndpoint
 from app.core.target import TargetDraft
-from app.ui.inspector.tabs import DELIVERIES
+from app.ui.inspector.request_view import DELIVERIES
 from app.ui.replay import request_editors
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_form import ENDPOINT, RANGE, TARGETS

@@ -30,7 +30,7 @@ from app.core.replay.spec import (
 )
 from app.core.target import TargetDraft
 from app.core.worst_state import State
-from app.ui.inspector.tabs import DELIVERIES
+from app.ui.inspector.request_view import DELIVERIES
 from app.ui.replay import replay_failures
 from app.ui.replay.replay_area import (
     EDITED,

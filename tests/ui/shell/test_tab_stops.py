@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec
-from app.ui.inspector.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
+from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, TunnelRow
 from app.ui.widgets.focus import focus_first
@@ -107,9 +107,9 @@ async def test_of_each_tab_of_a_request(tmp_path: Path) -> None:
         page = window.requests
         for tab in (BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO):
             capture = await desk.capture(endpoint)
-            page.detail.show_tab_of(capture.id, tab)
             page.open_request(capture.id)
             await until(lambda capture=capture: page.detail.summary and page.detail.summary.id == capture.id)
+            page.detail.tabs.setCurrentIndex(tab)
             await settle(5)
             assert page.detail.tabs.currentIndex() == tab
             check(window)

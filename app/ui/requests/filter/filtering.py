@@ -11,7 +11,6 @@ from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, required
 from app.core.text import count_of, unexamined_text
 from app.ui.inspector.request_pane import RequestPane
-from app.ui.inspector.tabs import BODY
 from app.ui.messages import Message
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import ask_name
@@ -189,18 +188,6 @@ class PageFilter(QObject):
     def start(self) -> None:
         """Focus the filter."""
         self.bar.start()
-
-    @Slot()
-    def next_mark(self) -> None:
-        """Go to the next match in the body."""
-        self._detail.tabs.setCurrentIndex(BODY)
-        self._detail.body.find_bar.next_match()
-
-    @Slot()
-    def previous_mark(self) -> None:
-        """Go to the previous match in the body."""
-        self._detail.tabs.setCurrentIndex(BODY)
-        self._detail.body.find_bar.previous_match()
 
     @Slot(object)
     def _apply(self, query: Query | None) -> None:

@@ -309,7 +309,7 @@ class ViewCommands(Commands):
         self._detail, self._filter, self._activity, self._page = detail, page_filter, activity, page
         self._show_list = show_list
         find, of_list = detail.open_find, CommandGroup.LIST
-        next_match, previous_match = page_filter.next_mark, page_filter.previous_mark
+        next_match, previous_match = (partial(self._go_to_match, next_one=one) for one in (True, False))
         self.command("Find in body", "search", find, self._none_open, "Ctrl+F")
         self.command("Next match in body", "down", next_match, self._no_matches, "F3")
         self.command("Previous match in body", "up", previous_match, self._no_matches, "Shift+F3")
@@ -368,6 +368,9 @@ class ViewCommands(Commands):
         # The find bar of a body stays open while another tab is shown.
         searching = self._filter.active or not self._detail.body.find_bar.isHidden()
         return None if searching else "Filter the list or find in the body first."
+
+    def _go_to_match(self, *, next_one: bool) -> None:
+        self._detail.view.go_to_match(next_one=next_one)
 
     def _start_filter(self) -> None:
         self._show_list()

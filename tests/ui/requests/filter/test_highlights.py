@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.search.body_search import pattern_of
-from app.ui.inspector.tabs import BODY, HEADERS, QUERY
+from app.ui.inspector.request_view import BODY, HEADERS, QUERY
 from app.ui.requests.filter.line import FilterLine
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme

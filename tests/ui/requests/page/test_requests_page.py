@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QPushButton
 
 from app.core.model import DeliveryState
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.inspector.tabs import TABS
+from app.ui.inspector.request_view import TABS
 from app.ui.inspector.title import title_of
 from app.ui.requests.list.delegate import tooltip
 from app.ui.shell.main_window import MainWindow

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.ui.inspector.tabs import BODY, HEADERS
+from app.ui.inspector.request_view import BODY, HEADERS
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import notice
 
