@@ -27,8 +27,7 @@ from app.core.model import Capture, PageKey, Summary
 from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel
-from app.ui.requests.list.selection import Selection
+from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel, Selection
 from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import current_in_view
 

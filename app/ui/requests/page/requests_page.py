@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Slot
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
+from app.core.ids import first_id
 from app.core.model import Capture, Endpoint, Summary
 from app.core.replay.spec import MatchingRequests
 from app.core.tunnel.tunnel import TunnelState, url_mark
@@ -20,8 +22,8 @@ from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.pager import TimeRange
-from app.ui.requests.list.restore import ListRestorer
+from app.ui.requests.list.model import MAX_ROWS
+from app.ui.requests.list.pager import ListScope, TimeRange
 from app.ui.requests.list.row_updates import TargetResults
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
@@ -82,9 +84,6 @@ class RequestsPage(QWidget):
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
         actions.listed, actions.show_deliveries = self._listed, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
-        # It subscribes first: it remembers what was open before `_delete_changed` opens the next.
-        self._restoring = ListRestorer(self.list, self.feed, self.detail, self._subscriptions)
-        self._subscriptions.add(DeleteChanged, self._delete_changed)
         rows, detail = self.list, self.detail
         self.commands = PageCommands(actions, tasks, theme, pause, self.select_all, rows=rows, detail=detail, page=self)
         self.view_commands = ViewCommands(
@@ -122,6 +121,7 @@ class RequestsPage(QWidget):
         self._build_layout()
         self._connect(endpoint_actions)
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.follow_urls(self._show_header)
@@ -239,11 +239,9 @@ class RequestsPage(QWidget):
             commands.own_window_requested.connect(self.windows.open)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
-        if event.hides is not None:
-            self.opener.select_next(event.hides)
-            self._restoring.next_opened(event.number)
-        elif event.state == "undone":
+        if event.state == "undone":
             self.first.forget()  # what comes back into an empty list did not just arrive
+        self.opener.follow_deletion(event)
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
@@ -300,9 +298,26 @@ class RequestsPage(QWidget):
         self.list_area.refresh()
 
 
+@dataclass(frozen=True)
+class _Before:
+    """A list before a deletion. `rows` are newest first; `open_id` is the request that was open, `next_id` the one that
+    the deletion opened in its place."""
+
+    scope: ListScope
+    rows: list[Summary]
+    at_head: bool
+    at_tail: bool
+    selected: list[Summary]
+    current: Summary | None
+    place: ScrollPlace | None
+    open_id: str | None
+    next_id: str | None = None
+
+
 class _RequestOpener(QObject):
-    """Opens requests in the pane of `page`, and opens a list again where it was: `leave` and `come_back` close what is
-    open when another list is shown, and on the way back open it again and scroll to where the list was.
+    """Opens requests in the pane of `page`, and opens a list again where it was. `leave` and `come_back` close what is
+    open when another list is shown, and on the way back open it again and scroll to where the list was. When a deletion
+    is undone, the rows, the selection and the scroll position are as before; another list is read again.
     """
 
     def __init__(self, page: RequestsPage) -> None:
@@ -310,6 +325,8 @@ class _RequestOpener(QObject):
         self._page, self._list, self._detail, self._feed = page, page.list, page.detail, page.feed
         self._places: dict[int | None, tuple[str | None, ScrollPlace | None]] = {}
         """What was open, and where the list was, when the list of an endpoint, or of all (None), was left."""
+        self._before: dict[int, _Before] = {}
+        """What each deletion began with that can be undone."""
         self._reopened: str | None = None
         self._list.request_selected.connect(self._open_row)
         self._list.request_clicked.connect(self._open_clicked)
@@ -341,6 +358,20 @@ class _RequestOpener(QObject):
         if not self._list.select(capture_id):
             self._list.keep_one(None)
         self._detail.show_request(capture_id)
+
+    def follow_deletion(self, event: DeleteChanged) -> None:
+        if event.hides is not None:
+            before = self._now()
+            self.select_next(event.hides)
+            self._before[event.number] = replace(before, next_id=self._detail.capture_id)
+            return
+        before_it = self._before.pop(event.number, None)
+        if event.state != "undone":
+            return
+        if before_it is not None and before_it.scope == self._feed.scope:
+            self._restore(before_it)
+        elif self._feed.scope.touches(event.endpoint_ids):
+            self._reload()
 
     def select_next(self, hides: Callable[[int, str], bool]) -> None:
         """The user deletes requests: select the next one, and open it in place of a deleted one. If the open request is
@@ -391,3 +422,71 @@ class _RequestOpener(QObject):
         """An empty detail needs no focus: it goes to the list."""
         if self._detail.isAncestorOf(self._page.window().focusWidget()):
             self._page.take_focus()
+
+    def _rows(self) -> list[Summary]:
+        model = self._feed.model
+        return [model.summary(row) for row in range(model.rowCount())]
+
+    def _now(self) -> _Before:
+        model = self._feed.model
+        return _Before(
+            scope=self._feed.scope,
+            rows=self._rows(),
+            at_head=model.at_head and not self._feed.pager.jumping,
+            at_tail=model.at_tail,
+            selected=self._list.selected(),
+            current=self._list.selection.cursor,
+            place=self._list.scroll_place(),
+            open_id=self._detail.capture_id,
+        )
+
+    def _restore(self, before: _Before) -> None:
+        """Requests received since stay on top. Those deleted in the meantime by others are dropped once that is known.
+        A request that the user has opened since stays open.
+        """
+        moved_on = self._detail.capture_id not in (None, before.next_id)
+        selected, current = before.selected, before.current
+        if moved_on:
+            selected, current = self._list.selected(), self._list.selection.cursor
+        if self._is_contiguous(before):
+            self._restore_rows(before)
+        else:
+            self._reload()
+        self._list.selection.restore(selected, current)
+        if moved_on:
+            self._list.scrollTo(self._list.currentIndex())
+        self._feed.check()
+        if not moved_on and before.open_id not in (None, self._detail.capture_id):
+            self._detail.show_request(before.open_id, mark_read=False)  # it may have been marked unread
+
+    def _is_contiguous(self, before: _Before) -> bool:
+        """Whether no rows can be missing between those of then and now; after a flood there may be a gap."""
+        now, reading = {one.id for one in self._rows()}, self._feed.pager.jumping
+        if not now:
+            return bool(before.rows) or not reading
+        return not reading and any(one.id in now for one in before.rows)
+
+    def _restore_rows(self, before: _Before) -> None:
+        model, oldest = self._feed.model, before.rows[-1].id if before.rows else ""
+        of_both = [one for one in (*before.rows, *self._rows()) if before.at_tail or one.id >= oldest]
+        latest = {one.id: one for one in of_both}
+        rows = sorted(latest.values(), key=lambda one: one.id, reverse=True)
+        reading = self._feed.pager.jumping
+        self._feed.pager.give_up()
+        at_head = before.at_head and (model.at_head or len(rows) == len(before.rows))
+        model.reset(rows[:MAX_ROWS], at_head=at_head, at_tail=before.at_tail and len(rows) <= MAX_ROWS)
+        if before.place is not None:
+            self._list.jumps.put_at(before.place)
+        self._feed.loaded.emit()
+        if reading and before.at_head:
+            self._feed.pager.head()  # it may be about to find new requests
+
+    def _reload(self) -> None:
+        """Where it is, with what is back anywhere among the rows."""
+        if self._feed.pager.failed:
+            return  # it is read again anyway
+        place = self._list.scroll_place()
+        if place is not None:
+            self._list.jumps.scroll_to(place)
+        else:
+            self._feed.head(first_id(0))
