@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.core.activity import EMPTY_BAR, Axis, Bar, Span, axis_of
+from app.core.activity import EMPTY_BAR, Bar, Span, axis_of
 from app.core.clock import now_us
 from app.core.events import (
     Bus,
@@ -58,11 +58,11 @@ class ActivitySource(QObject):
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(DeliveryChanged, self._delivered)
-        self._subscriptions.add(DeliveriesQueued, self._queued)
+        self._subscriptions.add(DeliveriesQueued, lambda event: self._doubt(event.shown))
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(Purged, self._purged)
-        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self._subscriptions.add(DeleteChanged, self._delete_changed)
+        self._subscriptions.add(Purged, lambda event: self._begin() if event.report.deleted else None)
+        self._subscriptions.add(EndpointRemoved, lambda _: self._doubt_all() if self.endpoint_id is None else None)
+        self._subscriptions.add(DeleteChanged, lambda event: self._begin() if event.state == "undone" else None)
 
     @property
     def total(self) -> Bar:
@@ -97,59 +97,53 @@ class ActivitySource(QObject):
         self.endpoint_id, self.span = endpoint_id, span
         self._clear()
         self.changed.emit()
-        if self._watched:
-            self._begin()
+        self._begin()
 
     def _clear(self) -> None:
         self._oldest = None
         self.axis = axis_of(self.span, now_us())
         self.bars = [EMPTY_BAR] * self.axis.bars
 
-    def _begin(self) -> None:
-        self._counting = True
-        self._latest.run(self._count_all)
+    def _begin(self, bars: Sequence[int] | None = None) -> None:
+        """Count these bars, or all of an axis that begins with the oldest request."""
+        if self._watched:
+            self._counting = True
+            self._latest.run(partial(self._count, bars))
 
-    async def _count_all(self) -> None:
+    async def _count(self, bars: Sequence[int] | None) -> None:
+        """Events in these bars meanwhile make them doubtful again."""
         self._counting = True  # not yet when it is read again after it failed
         with unless_cancelled(self._counted):
-            self._oldest = await self._activity.oldest(self.endpoint_id)
-            self._doubtful.clear()
-            axis = axis_of(self.span, now_us(), self._oldest)
-            if axis != self.axis:
-                self.axis, self.bars = axis, [EMPTY_BAR] * axis.bars
-            await self._count(axis, range(axis.bars))
-
-    async def _count_some(self, bars: Iterable[int]) -> None:
-        self._counting = True  # as above
-        with unless_cancelled(self._counted):
-            await self._count(self.axis, bars)
+            if bars is None:
+                self._oldest = await self._activity.oldest(self.endpoint_id)
+                self._doubtful.clear()
+                axis = axis_of(self.span, now_us(), self._oldest)
+                if axis != self.axis:
+                    self.axis, self.bars = axis, [EMPTY_BAR] * axis.bars
+                bars = range(axis.bars)
+            found: dict[tuple[int, int], Bar] = {}
+            axis = self.axis
+            with self._recount.paced():
+                for group in _consecutive(bars):
+                    edges = axis.edges[group[0] : group[-1] + 2]
+                    counted = await self._activity.bars(self.endpoint_id, edges)
+                    found.update(zip(pairwise(edges), counted, strict=True))
+            places = pairwise(self.axis.edges)
+            self.bars = [found.get(place, bar) for place, bar in zip(places, self.bars, strict=True)]
+            self.changed.emit()
 
     def _counted(self) -> None:
         self._counting = False
         if self._doubtful:
             self._recount.call()
 
-    async def _count(self, axis: Axis, bars: Iterable[int]) -> None:
-        """Count these bars; events in them meanwhile make them doubtful again."""
-        found: dict[tuple[int, int], Bar] = {}
-        with self._recount.paced():
-            for group in _consecutive(bars):
-                edges = axis.edges[group[0] : group[-1] + 2]
-                counted = await self._activity.bars(self.endpoint_id, edges)
-                found.update(zip(pairwise(edges), counted, strict=True))
-        places = pairwise(self.axis.edges)
-        self.bars = [found.get(place, bar) for place, bar in zip(places, self.bars, strict=True)]
-        self.changed.emit()
-
     @Slot()
     def _count_doubtful(self) -> None:
-        if not self._watched or self._counting or not self._doubtful:
-            return
-        bars = {bar for at in self._doubtful if (bar := self.axis.bar_of(at)) is not None}
-        self._doubtful.clear()
-        if bars:
-            self._counting = True
-            self._latest.run(partial(self._count_some, sorted(bars)))
+        if not self._counting:
+            bars = {bar for at in self._doubtful if (bar := self.axis.bar_of(at)) is not None}
+            self._doubtful.clear()
+            if bars:
+                self._begin(sorted(bars))
 
     @Slot()
     def _advance(self) -> None:
@@ -182,42 +176,34 @@ class ActivitySource(QObject):
             if bar is not None:
                 self.bars[bar] += Bar(plain=plain[bar], incomplete=incomplete[bar])
                 if self._counting:
-                    self._mark_doubtful([self.axis.edges[bar]])
+                    self._doubtful.add(self.axis.edges[bar])
         self._paint.call()
 
     def _delivered(self, event: DeliveryChanged) -> None:
         if event.state is DeliveryState.QUEUED:
             return  # It waits for its next attempt, and was not counted as delivered or failed before either.
-        if self._watched and self.endpoint_id in (None, event.delivery.endpoint_id):
-            self._mark_doubtful([uuid7_ms(event.delivery.capture_id) * 1000])
-
-    def _queued(self, event: DeliveriesQueued) -> None:
-        if self._watched:
-            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.shown)
+        if self.endpoint_id in (None, event.delivery.endpoint_id):
+            self._doubt((event.delivery.capture_id,))
 
     def _removed(self, event: RequestsRemoved) -> None:
-        if not self._watched or self.endpoint_id not in (None, event.endpoint_id):
+        if self.endpoint_id not in (None, event.endpoint_id):
             return
         if event.ids is None:
-            self._mark_doubtful(self.axis.edges[:-1])
+            self._doubt_all()
         else:
-            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.ids)
+            self._doubt(event.ids)
 
-    def _purged(self, event: Purged) -> None:
-        if self._watched and event.report.deleted:
-            self._begin()
+    def _doubt(self, ids: Iterable[str]) -> None:
+        """These requests are to be counted otherwise, or no longer."""
+        if self._watched:
+            bars = (self.axis.bar_of(uuid7_ms(name) * 1000) for name in ids)
+            self._doubtful.update(self.axis.edges[bar] for bar in bars if bar is not None)
+            self._recount.call()
 
-    def _endpoint_removed(self, event: EndpointRemoved) -> None:
-        if self._watched and self.endpoint_id is None:
-            self._mark_doubtful(self.axis.edges[:-1])
-
-    def _delete_changed(self, event: DeleteChanged) -> None:
-        if self._watched and event.state == "undone":
-            self._begin()
-
-    def _mark_doubtful(self, times: Iterable[int]) -> None:
-        self._doubtful.update(self.axis.edges[bar] for at in times if (bar := self.axis.bar_of(at)) is not None)
-        self._recount.call()
+    def _doubt_all(self) -> None:
+        if self._watched:
+            self._doubtful.update(self.axis.edges[:-1])
+            self._recount.call()
 
 
 def _consecutive(numbers: Iterable[int]) -> list[list[int]]:
