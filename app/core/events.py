@@ -93,6 +93,11 @@ class DeliveryChanged(Event, frozen=True):
     state: DeliveryState
     failure: FailureKind | None = None
 
+    @property
+    def shown(self) -> Mapping[str, DeliveryState]:
+        """As `DeliveriesQueued` has it."""
+        return {self.delivery.capture_id: self.state}
+
 
 class AttemptsMade(Event, frozen=True):
     """This program has made attempts of a delivery, one or two: why each failed, "" if it did not."""

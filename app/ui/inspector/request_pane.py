@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from app.core.events import (
     RequestsUpdated,
     Subscriptions,
 )
-from app.core.model import Capture, DeliveryState, Summary
+from app.core.model import Capture, Summary
 from app.core.text import count_of
 from app.ui.deleting import DeleteChanged
 from app.ui.services import Services
@@ -114,10 +114,8 @@ class RequestPane(QFrame):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(RequestsUpdated, self._updated)
         self._subscriptions.add(EndpointRead, self._endpoint_read)
-        self._subscriptions.add(
-            DeliveryChanged, lambda event: self._delivered({event.delivery.capture_id: event.state})
-        )
-        self._subscriptions.add(DeliveriesQueued, lambda event: self._delivered(event.shown))
+        self._subscriptions.add(DeliveryChanged, self._delivered)
+        self._subscriptions.add(DeliveriesQueued, self._delivered)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(Purged, self._purged)
@@ -302,11 +300,10 @@ class RequestPane(QFrame):
         if self.capture != shown:
             self._tell_changed()
 
-    def _delivered(self, states: Mapping[str, DeliveryState]) -> None:
-        """These requests, by their ids, are shown so in lists now."""
-        self._outdate(states)
-        if self.capture is not None and self.capture.id in states:
-            self.capture = replace(self.capture, delivery=states[self.capture.id])
+    def _delivered(self, event: DeliveryChanged | DeliveriesQueued) -> None:
+        self._outdate(event.shown)
+        if self.capture is not None and self.capture.id in event.shown:
+            self.capture = replace(self.capture, delivery=event.shown[self.capture.id])
             self.view.show_state(self.capture)
 
     @Slot()

@@ -1,25 +1,40 @@
-"""Paints one request per row, with all text plain and escaped, at the same height for all."""
+"""Paints one request per row, with all text plain and escaped, at the same height for all; and what its tooltip says of
+each of its targets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip, QWidget
+from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QCursor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import Summary
+from app.core.delivery import Delivery
+from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions, TargetChanged
+from app.core.model import DeliveryState, Summary
 from app.core.providers import ProviderMark, monogram_of
-from app.core.text import ago_text, exact_time, size_text
-from app.core.worst_state import State
-from app.ui.deliveries.words import forwarding_words
+from app.core.text import ago_text, count_of, exact_time, size_text
+from app.core.worst_state import State, delivery_state
+from app.ui.deliveries.words import counted, forwarding_words
 from app.ui.inspector.title import Title, title_of
-from app.ui.requests.list.model import SUMMARY_ROLE, Index, row_text, without_targets
+from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel, row_text, without_targets
+from app.ui.services import Services
 from app.ui.state_look import LOOKS
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -410,3 +425,84 @@ def tooltip(summary: Summary, providers: Mapping[str, str], forwarding: str = ""
     if not summary.complete:
         lines.append("The sender disconnected before the end of the body.")
     return "\n".join(lines)
+
+
+KEPT = 500
+"""Requests whose results are remembered."""
+
+
+class TargetResults(QObject):
+    """Gives the list's rows their state, and their words about forwarding: of the worst target alone until the others
+    are known."""
+
+    def __init__(
+        self, rows: QListView, delegate: RequestDelegate, model: RequestModel, services: Services, tasks: Tasks
+    ) -> None:
+        super().__init__(rows)
+        self._rows, self._model, self._store = rows, model, services.store
+        self._texts: dict[str, str] = {}
+        self._reading: str | None = None
+        self._latest = Latest(self, tasks, "list: deliveries of a row")
+        delegate.state_of = self.state
+        delegate.target_words = self._texts
+        delegate.tooltip_shown.connect(self._ask)
+        rows.selectionModel().currentChanged.connect(self._moved)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(DeliveryChanged, self._changed)
+        self._subscriptions.add(DeliveriesQueued, self._changed)
+        self._subscriptions.add(TargetChanged, lambda event: rows.viewport().update())
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus, and stop reading."""
+        self._subscriptions.end()
+        self._latest.stop()
+
+    def state(self, summary: Summary) -> State:
+        endpoint = self._store.endpoints.by_id(summary.endpoint_id)
+        return delivery_state(summary.delivery, endpoint.targets if endpoint is not None else ())
+
+    @Slot(object)
+    def _ask(self, summary: Summary) -> None:
+        if summary.id not in self._texts and summary.delivery is not DeliveryState.NONE:
+            self._reading = summary.id
+            self._latest.run(partial(self._read, summary.id))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _moved(self, current: QModelIndex, _: QModelIndex) -> None:
+        if current.isValid():
+            self._ask(current.data(SUMMARY_ROLE))
+
+    def _changed(self, event: DeliveryChanged | DeliveriesQueued) -> None:
+        changed = event.shown.keys()
+        for name in changed & self._texts.keys():
+            del self._texts[name]
+        if self._reading in changed:
+            self._latest.stop()  # what it reads may be of before
+        current: Summary | None = self._rows.currentIndex().data(SUMMARY_ROLE)
+        if current is not None and current.id in changed:
+            self._ask(current)
+
+    async def _read(self, capture_id: str) -> None:
+        text = targets_text(await self._store.deliveries.of_capture(capture_id))
+        if len(self._texts) >= KEPT:
+            self._texts.clear()
+        self._texts[capture_id] = text
+        row = self._model.row_of(capture_id)
+        if not text or row is None:
+            return
+        index = self._model.index(row)
+        self._model.dataChanged.emit(index, index)
+        viewport = self._rows.viewport()
+        place = viewport.mapFromGlobal(QCursor.pos())
+        if QToolTip.isVisible() and self._rows.indexAt(place) == index:
+            QApplication.sendEvent(viewport, QHelpEvent(QHelpEvent.Type.ToolTip, place, QCursor.pos()))
+
+
+def targets_text(deliveries: Sequence[Delivery]) -> str:
+    """`1 of 2 targets failed, 1 delivered`; empty if all went alike. Replays do not count."""
+    counts = counted(one.state for one in deliveries if one.replay_id is None)
+    if len(counts) < 2:
+        return ""
+    (first, word), *others = counts
+    targets = count_of(sum(count for count, _ in counts), "target")
+    return f"{first} of {targets} {word}" + "".join(f", {count} {word}" for count, word in others)

@@ -3,7 +3,7 @@ what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from app.core.events import (
     Subscriptions,
 )
 from app.core.ids import first_id
-from app.core.model import DeliveryState, PageKey, Summary
+from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
@@ -125,10 +125,8 @@ class RequestFeed(QObject):
         self._subscriptions.add(RequestsUpdated, self._updated)
         self._subscriptions.add(EndpointRead, self._endpoint_read)
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(
-            DeliveryChanged, lambda event: self._set_delivery_states({event.delivery.capture_id: event.state})
-        )
-        self._subscriptions.add(DeliveriesQueued, lambda event: self._set_delivery_states(event.shown))
+        self._subscriptions.add(DeliveryChanged, self._delivered)
+        self._subscriptions.add(DeliveriesQueued, self._delivered)
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(
@@ -323,12 +321,12 @@ class RequestFeed(QObject):
         if changed and not event.created and mentions(self.query, "tag"):
             self.filter_by(self.query)
 
-    def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
-        for name, state in shown.items():
+    def _delivered(self, event: DeliveryChanged | DeliveriesQueued) -> None:
+        for name, state in event.shown.items():
             self.model.change(name, delivery=state)
         # The sender may get the target's response, and so its status.
         if mentions(self.query, "delivery", "status"):
-            self._search_for(shown)
+            self._search_for(event.shown)
 
     def _removed(self, event: RequestsRemoved) -> None:
         if event.ids is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
@@ -24,7 +25,7 @@ from app.ui.inspector.body.code_rows import CodeFolds
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
-from app.ui.requests.list.row_updates import StarClicks
+from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.request_actions import NONE_SELECTED, RequestActions, RequestCommands
 from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
@@ -38,6 +39,58 @@ SELECT_EVERY = "Select all, loaded or not"
 MENU_INSET = 84
 """Pixels from the left at which a menu opened by a key begins: where the titles do."""
 MERGE_MS = 50
+
+
+class StarClicks(QObject):
+    """`toggled` carries the request whose star was clicked; that click selects nothing.
+
+    A row shows a star if it is starred, and while it is selected or under the mouse. Elsewhere there is none to click:
+    touching that place selects the row.
+    """
+
+    toggled = Signal(object)
+
+    def __init__(self, rows: RequestList) -> None:
+        super().__init__(rows)
+        self._list = rows
+        self._pressed = False
+        self._mouse: QPoint | None = None
+        rows.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle mouse events on a star."""
+        kind = event.type()
+        if kind in (QEvent.Type.Leave, QEvent.Type.HoverLeave):
+            self._mouse = None
+        if not isinstance(event, QMouseEvent):
+            return super().eventFilter(watched, event)
+        if kind == QEvent.Type.MouseMove:
+            self._mouse = event.position().toPoint()
+        if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+            summary = self._starred_at(event)
+            self._pressed = summary is not None
+            if summary is not None:
+                self.toggled.emit(summary)
+            return self._pressed
+        if self._pressed:
+            self._pressed = kind != QEvent.Type.MouseButtonRelease
+            return True
+        return super().eventFilter(watched, event)
+
+    def _starred_at(self, event: QMouseEvent) -> Summary | None:
+        place = event.position().toPoint()
+        index = self._list.indexAt(place)
+        plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
+        if not plain or not index.isValid():
+            return None
+        star = self._list.request_delegate.star_rect(self._list.visualRect(index))
+        summary: Summary = index.data(SUMMARY_ROLE)
+        return summary if star.contains(place) and (summary.starred or self._is_offered(index)) else None
+
+    def _is_offered(self, index: QModelIndex) -> bool:
+        """Whether a row shows a star although it is not starred."""
+        under_mouse = self._mouse is not None and self._list.indexAt(self._mouse) == index
+        return under_mouse or self._list.selectionModel().isSelected(index)
 
 
 class PageCommands(Commands):

@@ -21,10 +21,10 @@ from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
+from app.ui.requests.list.delegate import TargetResults
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
 from app.ui.requests.list.pager import ListScope, TimeRange
-from app.ui.requests.list.row_updates import TargetResults
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -69,7 +69,7 @@ class RequestsPage(QWidget):
         self.activity = ActivityStrip(services.store.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
-        self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
+        self._target_results = TargetResults(self.list, self.list.request_delegate, self.feed.model, services, tasks)
         self._subscriptions = Subscriptions(services.bus)
         self.detail = RequestPane(services, theme, tasks, self)
         self._column = ListColumn(self.header, self.activity, self)

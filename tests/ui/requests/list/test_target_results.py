@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from app.core.delivery import Delivery
 from app.core.model import DeliveryState
 from app.core.target import TargetDraft
-from app.ui.requests.list.row_updates import targets_text
+from app.ui.requests.list.delegate import targets_text
 from tests.deliveries import NO_CONNECTION, finish
 from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_page
