@@ -271,37 +271,21 @@ class RequestCommands(Commands):
         super().__init__(theme, actions.say, parent, read_only=actions.read_only)
         self._requests, self._actions, self._tasks = requests, actions, tasks
         self._refreshing: SelectedRequests | None = None
-        self.replay = self.command(
-            "Replay", "replay", actions.replay, self._not_any, "R", changes=True, synonyms="resend send again"
-        )
-        self.edit_replay = self.command(
-            "Edit and replay…", "edit-replay", actions.edit_replay, self._not_any, "Shift+R", changes=True
-        )
+        change = partial(self.command, changes=True)
+        self.replay = change("Replay", "replay", actions.replay, self._not_any, "R", synonyms="resend send again")
+        self.edit_replay = change("Edit and replay…", "edit-replay", actions.edit_replay, self._not_any, "Shift+R")
         self.curl = self.command("Copy as curl", "code", actions.copy_curl, _not_one, "C", synonyms="export")
         self.link = self.command("Copy link", "link", actions.copy_link, _not_one, "L")
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
         self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
-        self.star = self.command(
-            "Star", "star", actions.toggle_star, self._not_any, "S", changes=True, fixed_name="Star or remove star"
-        )
-        self.note = self.command(
-            "Add note…", "note", self._edit_note, _not_one, "N", changes=True, fixed_name="Add or edit note…"
-        )
-        self.toggle_read = self.command(
-            "Mark as unread",
-            "unread",
-            actions.toggle_read,
-            self._not_any,
-            "U",
-            changes=True,
-            fixed_name="Mark as read or unread",
-        )
-        self.delete = self.command(
-            "Delete", "delete", actions.delete, self._not_any, "Del", changes=True, synonyms="remove"
-        )
+        self.star = change("Star", "star", actions.toggle_star, self._not_any, "S", fixed_name="Star or remove star")
+        self.note = change("Add note…", "note", self._edit_note, _not_one, "N", fixed_name="Add or edit note…")
+        toggle, both = actions.toggle_read, "Mark as read or unread"
+        self.toggle_read = change("Mark as unread", "unread", toggle, self._not_any, "U", fixed_name=both)
+        self.delete = change("Delete", "delete", actions.delete, self._not_any, "Del", synonyms="remove")
         mark_read, mark_unread = (partial(actions.set_read, read=read) for read in (True, False))
-        self.mark_read = self.command("Mark as read", "read", mark_read, self._none_unread, changes=True)
-        self.mark_unread = self.command("Mark as unread", "unread", mark_unread, self._none_read, changes=True)
+        self.mark_read = change("Mark as read", "read", mark_read, self._none_unread)
+        self.mark_unread = change("Mark as unread", "unread", mark_unread, self._none_read)
         self.refresh()
 
     def with_keys(self) -> list[Command]:
