@@ -14,6 +14,7 @@ from app.core.model import Endpoint
 from app.db.search import search
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.requests.filter.saved import NameDialog
+from app.ui.requests.list.pager import TimeRange
 from docs import picture_data
 from docs.book import SIZES, SMALL, Book
 
@@ -116,7 +117,7 @@ async def _chart(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     QToolTip.hideText()
     QApplication.sendEvent(book.page.activity.chart, QEvent(QEvent.Type.Leave))
     edges = strip.source.axis.edges
-    strip.chart.range_selected.emit(edges[len(edges) * 3 // 8], edges[len(edges) * 5 // 8])
+    strip.chart.range_selected.emit(TimeRange(start=edges[len(edges) * 3 // 8], end=edges[len(edges) * 5 // 8]))
     await asyncio.sleep(0.5)
     await book.open("POST")
     book.page.show_list()

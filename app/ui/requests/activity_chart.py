@@ -26,6 +26,7 @@ from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, Bar, Span, period_text,
 from app.core.clock import now_us
 from app.core.events import Bus
 from app.ui.requests.activity_source import ActivitySource
+from app.ui.requests.list.pager import TimeRange
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import ui_font
@@ -128,52 +129,20 @@ MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -BARS_MAX, Q
 APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
-class BarSelection:
-    """The range from the first bar to the current one; empty at first."""
-
-    def __init__(self) -> None:
-        self._anchor: int | None = None
-        self._cursor: int | None = None
-
-    def __bool__(self) -> bool:
-        return self._cursor is not None
-
-    def clear(self) -> None:
-        self._anchor = self._cursor = None
-
-    def put(self, axis: Axis, bar: int, *, extend: bool) -> None:
-        """Mark this bar, or with `extend` all bars from the first one on."""
-        self._cursor = axis.edges[bar]
-        if self._anchor is None or not extend:
-            self._anchor = self._cursor
-
-    def move(self, axis: Axis, step: int, *, extend: bool) -> None:
-        """Move by this many bars, within the chart; the first single step goes to the newest bar."""
-        last = axis.bars - 1
-        now = axis.bar_of(self._cursor) if self._cursor is not None else None
-        target = last if now is None and abs(step) == 1 else (last if now is None else now) + step
-        self.put(axis, max(0, min(last, target)), extend=extend)
-
-    def bars(self, axis: Axis) -> tuple[int, int] | None:
-        """The first and the last marked bar; None if nothing is marked, or if an end has moved out of the chart."""
-        ends = [axis.bar_of(at) for at in (self._anchor, self._cursor) if at is not None]
-        found = [bar for bar in ends if bar is not None]
-        return (min(found), max(found)) if len(found) == 2 else None
-
-
 class ActivityChart(QWidget):
-    """`range_selected` carries the start and end of a time range, `cleared` asks for all times."""
+    """`range_selected` carries a `TimeRange`, or None for all times."""
 
     accessible_role = QAccessible.Role.Chart
 
-    range_selected = Signal(object, object)
-    cleared = Signal()
+    range_selected = Signal(object)
 
     def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._source, self._theme = source, theme
-        self._times: tuple[int, int] | None = None
-        self._marks = BarSelection()
+        self._times: TimeRange | None = None
+        self._anchor: int | None = None
+        self._cursor: int | None = None
+        """Where the bars that are being selected begin and end: the start of the first one marked and the last."""
         self._hovered: int | None = None
         self._dragging = False
         self._by_keyboard = False
@@ -186,14 +155,17 @@ class ActivityChart(QWidget):
         source.changed.connect(self._follow)
         theme.changed.connect(self._follow)
 
-    def show_time_range(self, times: tuple[int, int] | None) -> None:
+    def show_time_range(self, times: TimeRange | None) -> None:
         """Show the selected time range."""
         self._times = times
         self._unmark()
 
     def marked(self) -> tuple[int, int] | None:
-        """The first and last of the bars being selected."""
-        return self._marks.bars(self._source.axis)
+        """The first and last of the bars being selected; None if there are none, or an end has moved out of the
+        chart."""
+        ends = [self._source.axis.bar_of(at) for at in (self._anchor, self._cursor) if at is not None]
+        found = [bar for bar in ends if bar is not None]
+        return (min(found), max(found)) if len(found) == 2 else None
 
     def text_of(self, first: int, last: int) -> str:
         """`12:04-12:05 · 37 requests, 2 with failed deliveries`."""
@@ -238,7 +210,7 @@ class ActivityChart(QWidget):
             slot = plot.width() / axis.bars
             ground = QRectF(plot.left() + self._hovered * slot, tall.top(), slot, tall.height())
             painter.fillRect(ground, QColor(tokens.pressed))
-        stretches = [] if self._times is None else [(axis.place(self._times[0]), axis.place(self._times[1]))]
+        stretches = [] if self._times is None else [(axis.place(self._times.start), axis.place(self._times.end))]
         if marked is not None:
             stretches.append((marked[0] / axis.bars, (marked[1] + 1) / axis.bars))
         for stretch in stretches:
@@ -254,13 +226,13 @@ class ActivityChart(QWidget):
         """A drag starts."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._dragging = True
-            self._mark(event, extend=False)
+            self._mark(self._bar_under(event), extend=False)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Show the counts under the pointer, or those of the range being selected."""
-        self._hovered = self._source.axis.bar_at(event.position().x(), self.width())
+        self._hovered = self._bar_under(event)
         if self._dragging:
-            self._mark(event, extend=True)
+            self._mark(self._hovered, extend=True)
         first, last = (self.marked() if self._dragging else None) or (self._hovered, self._hovered)
         QToolTip.showText(event.globalPosition().toPoint(), plain_tooltip(self.text_of(first, last)), self)
         self.update()
@@ -269,7 +241,7 @@ class ActivityChart(QWidget):
         """Select the range; a click selects one bar."""
         if event.button() == Qt.MouseButton.LeftButton and self._dragging:
             self._dragging = False
-            self._mark(event, extend=True)
+            self._mark(self._bar_under(event), extend=True)
             self._select_range()
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -279,20 +251,17 @@ class ActivityChart(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left and Right move over the bars and extend the range with Shift; Enter selects it, Esc clears it."""
-        key = Qt.Key(event.key())
-        pending = bool(self._marks)
+        key, pending = Qt.Key(event.key()), self._cursor is not None
         if key in MOVES:
             self._by_keyboard = True
-            extend = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._marks.move(self._source.axis, MOVES[key], extend=extend)
-            self._follow()
+            self._move(MOVES[key], extend=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         elif key in APPLIES and pending:
             self._select_range()
         elif key == Qt.Key.Key_Escape and pending:
             self._dragging = False
             self._unmark()
         elif key == Qt.Key.Key_Escape and self._times is not None:
-            self.cleared.emit()
+            self.range_selected.emit(None)
         else:
             super().keyPressEvent(event)
 
@@ -307,20 +276,33 @@ class ActivityChart(QWidget):
         if not self._dragging:
             self._unmark()
 
-    def _mark(self, event: QMouseEvent, *, extend: bool) -> None:
-        bar = self._source.axis.bar_at(event.position().x(), self.width())
-        self._marks.put(self._source.axis, bar, extend=extend)
+    def _bar_under(self, event: QMouseEvent) -> int:
+        return self._source.axis.bar_at(event.position().x(), self.width())
+
+    def _mark(self, bar: int, *, extend: bool) -> None:
+        """Mark this bar, or with `extend` all bars from the first one on."""
+        self._cursor = self._source.axis.edges[bar]
+        if self._anchor is None or not extend:
+            self._anchor = self._cursor
         self._follow()
+
+    def _move(self, step: int, *, extend: bool) -> None:
+        """Move by this many bars, within the chart; the first single step goes to the newest bar."""
+        axis = self._source.axis
+        last = axis.bars - 1
+        now = axis.bar_of(self._cursor) if self._cursor is not None else None
+        target = last if now is None and abs(step) == 1 else (last if now is None else now) + step
+        self._mark(max(0, min(last, target)), extend=extend)
 
     def _select_range(self) -> None:
         marked = self.marked()
         if marked is not None:
             start, end = self._source.axis.between(*marked)
-            self.range_selected.emit(start, end)
+            self.range_selected.emit(TimeRange(start=start, end=end))
         self._unmark()
 
     def _unmark(self) -> None:
-        self._marks.clear()
+        self._anchor = self._cursor = None
         self._follow()
 
     @Slot()
@@ -345,15 +327,15 @@ ROOMY = 380
 
 
 class ActivityStrip(QFrame):
-    """`range_selected` carries (start, end) in microseconds, or None for all times."""
+    """`range_selected` carries a `TimeRange`, or None for all times."""
 
     range_selected = Signal(object)
 
     def __init__(self, activity: Activity, bus: Bus, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "header")
-        self.times: tuple[int, int] | None = None
-        self._times_of: dict[int | None, tuple[int, int] | None] = {}
+        self.times: TimeRange | None = None
+        self._times_of: dict[int | None, TimeRange | None] = {}
         self.source = ActivitySource(activity, bus, tasks, self)
         self.chart = ActivityChart(self.source, theme, self)
         self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
@@ -370,7 +352,6 @@ class ActivityStrip(QFrame):
         self.fold.clicked.connect(self._toggle)
         self.chip.clicked.connect(self.clear)
         self.chart.range_selected.connect(self._select_range)
-        self.chart.cleared.connect(self.clear)
         self.spans.activated.connect(self._set_span)
         self.source.changed.connect(self._show_summary)
         self._show_summary()
@@ -410,19 +391,18 @@ class ActivityStrip(QFrame):
     def clear(self) -> None:
         """Clear the time range."""
         if self.times is not None:
-            self._show_times(None)
-            self.range_selected.emit(None)
+            self._select_range(None)
 
-    @Slot(object, object)
-    def _select_range(self, start: int, end: int) -> None:
-        self._show_times((start, end))
-        self.range_selected.emit((start, end))
+    @Slot(object)
+    def _select_range(self, times: TimeRange | None) -> None:
+        self._show_times(times)
+        self.range_selected.emit(times)
 
-    def _show_times(self, times: tuple[int, int] | None) -> None:
+    def _show_times(self, times: TimeRange | None) -> None:
         self.times = times
         self.chart.show_time_range(times)
         if times is not None:
-            text = period_text(*times, now_us())
+            text = period_text(times.start, times.end, now_us())
             self.chip.setText(text)
             self.chip.setAccessibleName(f"Showing {text} only. Show all times")
             self.chip.setToolTip("Show all times")

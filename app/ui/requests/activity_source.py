@@ -25,6 +25,7 @@ from app.core.events import (
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
 from app.ui.deleting import DeleteChanged
+from app.ui.requests.list.pager import TimeRange
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.throttle import Throttle
 
@@ -69,12 +70,12 @@ class ActivitySource(QObject):
         """The sum of all bars."""
         return sum(self.bars, EMPTY_BAR)
 
-    def total_of(self, times: tuple[int, int]) -> Bar | None:
+    def total_of(self, times: TimeRange) -> Bar | None:
         """The sum over a time range; None if it does not begin and end at bar boundaries."""
         edges = self.axis.edges
-        if times[0] not in edges or times[1] not in edges:
+        if times.start not in edges or times.end not in edges:
             return None
-        return sum(self.bars[edges.index(times[0]) : edges.index(times[1])], EMPTY_BAR)
+        return sum(self.bars[edges.index(times.start) : edges.index(times.end)], EMPTY_BAR)
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""

@@ -15,6 +15,7 @@ from app.ui.dashboard_row import DashboardRow
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.messages import Message
 from app.ui.requests.list.delegate import ROW
+from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
@@ -300,7 +301,7 @@ async def test_what_is_above_the_list_gives_way_to_it_in_a_fixed_order(desk: Des
         assert page.list.height() >= rows * ROW, size
         assert page.header.paused_notice.isVisible(), size
         assert page.header.height() >= page.header.sizeHint().height(), size
-    page.activity.chart.range_selected.emit(0, now_us())
+    page.activity.chart.range_selected.emit(TimeRange(start=0, end=now_us()))
     window.resize(911, 470)
     await settle(10)
     assert page.activity.isVisible(), "it filters the list"

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec
 from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
+from app.ui.requests.list.pager import TimeRange
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL, TunnelRow
 from app.ui.widgets.focus import focus_first
@@ -67,7 +68,7 @@ async def test_a_state_that_is_made_late_has_its_place(tmp_path: Path) -> None:
         found = stops(window)
         assert found.index(page.list_area.no_matches.button) == found.index(page.list_footer.button) - 1
         page.filter.bar.clear()
-        page.activity.range_selected.emit((1, 2))
+        page.activity.range_selected.emit(TimeRange(start=1, end=2))
         await until(page.list_area.empty_time_range.isVisible)
         found = stops(window)
         assert found.index(page.list_area.empty_time_range.button) == found.index(page.list_footer.button) - 1

@@ -24,7 +24,7 @@ from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.delegate import TargetResults
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
-from app.ui.requests.list.pager import ListScope, TimeRange
+from app.ui.requests.list.pager import ListScope
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -234,7 +234,7 @@ class RequestsPage(QWidget):
         empty.test.clicked.connect(self.endpoint_commands.send_test.trigger)
         empty.target.clicked.connect(self.endpoint_commands.targets.trigger)
         empty.tunnel.clicked.connect(endpoint_actions.tunnel_page_requested)
-        self.activity.range_selected.connect(self._narrow)
+        self.activity.range_selected.connect(self.feed.narrow)
         for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
 
@@ -242,10 +242,6 @@ class RequestsPage(QWidget):
         if event.state == "undone":
             self.first.forget()  # what comes back into an empty list did not just arrive
         self.opener.follow_deletion(event)
-
-    @Slot(object)
-    def _narrow(self, times: tuple[int, int] | None) -> None:
-        self.feed.narrow(TimeRange(start=times[0], end=times[1]) if times else None)
 
     @Slot()
     def _refreshed(self) -> None:

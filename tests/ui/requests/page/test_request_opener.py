@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 
 from app.core.search.query import Query
 from app.ui.requests.list.delegate import ROW
-from app.ui.requests.list.pager import PAGE
+from app.ui.requests.list.pager import PAGE, TimeRange
 from tests.ui.requests.page_desk import PageDesk, filled
 from tests.ui.waiting import settle, until
 
@@ -103,7 +103,7 @@ async def test_a_time_range_belongs_to_its_list_as_a_filter_does(shown: PageDesk
     await open_row(shown, 2)
     activity, bar = shown.page.activity, shown.page.filter.bar
     middle = shown.model.summary(1).received_at
-    activity._select_range(middle, middle + 1)
+    activity._select_range(TimeRange(start=middle, end=middle + 1))
     await until(lambda: shown.ids() == [ids[1]])
     await go_to_page(shown, None)
     assert activity.times is None
@@ -111,7 +111,7 @@ async def test_a_time_range_belongs_to_its_list_as_a_filter_does(shown: PageDesk
     assert len(shown.ids()) == 3
     bar.set_text("method:POST")
     await go_to_page(shown, shown.endpoint.id)
-    assert activity.times == (middle, middle + 1)
+    assert activity.times == TimeRange(start=middle, end=middle + 1)
     assert activity.chip.isVisible()
     assert shown.ids() == [ids[1]]
     assert shown.detail.capture_id == ids[2]
