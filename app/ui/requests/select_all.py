@@ -247,9 +247,7 @@ class SelectAll(QObject):
         """How many requests the list has; None with a filter or a time range: those are not counted."""
         if not self._feed.scope.whole:
             return None
-        shown = self._feed.endpoint_id
-        ids = [shown] if shown is not None else [endpoint.id for endpoint in self._services.store.endpoints.all()]
-        total = sum(self._services.store.captures.counts(number).total for number in ids)
+        total = sum(one.total for one in self._feed.counts().values())
         return total - (self._feed.new_count if self._feed.model.at_head else 0)
 
     @property

@@ -85,7 +85,7 @@ async def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(tmp_path
         window.endpoint_actions.announced.connect(said.append)
         texts: tuple[Callable[[], str], ...] = (
             window.requests.header.url.accessibleDescription,
-            window.requests.list_area.empty._state.text.text,
+            window.requests.list_area.empty.text.text,
             lambda: row.contents.mark,
             lambda: window.dashboard.about.text().lower(),
             form.url.accessibleDescription,

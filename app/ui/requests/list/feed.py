@@ -23,7 +23,7 @@ from app.core.events import (
     Subscriptions,
 )
 from app.core.ids import first_id
-from app.core.model import PageKey, Summary
+from app.core.model import Counts, PageKey, Summary
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
@@ -137,6 +137,12 @@ class RequestFeed(QObject):
     def new_count(self) -> int:
         """The number of requests newer than those shown."""
         return self._new_requests.count
+
+    def counts(self) -> dict[int, Counts]:
+        """Of the endpoints listed, by their IDs, whatever is filtered."""
+        shown = self.endpoint_id
+        ids = [shown] if shown is not None else [endpoint.id for endpoint in self._endpoints.all()]
+        return {number: self._captures.counts(number) for number in ids}
 
     @property
     def pager(self) -> Pager | SearchPager:

@@ -3,7 +3,7 @@ below it that counts all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
 
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.curl import ready_curl
-from app.core.model import Endpoint, Summary
+from app.core.model import Summary
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandButton
 from app.ui.inspector.request_pane import RequestPane
@@ -29,7 +29,6 @@ from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
-from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -118,17 +117,13 @@ TEXT_WIDTH = 520
 TILE_FROM = 360
 
 
-class EmptyList(QWidget):
-    """Updates itself; its owner hides it when the first request arrives."""
+class EmptyList(EmptyState):
+    """Its owner hides it when the first request arrives."""
 
     def __init__(self, theme: Theme, new: Command, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setProperty("part", "surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._state = EmptyState("hook", "", "", theme, self)
-        self._state.set_text_width(TEXT_WIDTH)
-        self._state.tile_from = TILE_FROM
-        self._state.body.setContentsMargins(metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5)
+        super().__init__("hook", "", "", theme, parent)
+        self.tile_from = TILE_FROM
+        self.body.setContentsMargins(metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5)
         self._box = QFrame(self)
         self._box.setProperty("part", "field")
         self.command = label("", "", self._box, wrap=True)
@@ -146,14 +141,13 @@ class EmptyList(QWidget):
         self.tunnel = Button("Set up a tunnel", theme, self, kind="link", icon="tunnel")
         self.target = Button("Add a target", theme, self, kind="link", icon="targets")
         centre = Qt.AlignmentFlag.AlignHCenter
-        place = self._state.body.count() - 1
-        self._state.body.insertSpacing(place, metrics.SPACE_2)
-        self._state.body.insertWidget(place + 1, self._box, 0, centre)
-        self._state.body.insertSpacing(place + 2, metrics.SPACE_2)
-        self._state.body.insertLayout(place + 3, hbox(Stretch(), self.test, self.new, Stretch(), spacing=0))
+        place = self.body.count() - 1
+        self.body.insertSpacing(place, metrics.SPACE_2)
+        self.body.insertWidget(place + 1, self._box, 0, centre)
+        self.body.insertSpacing(place + 2, metrics.SPACE_2)
+        self.body.insertLayout(place + 3, hbox(Stretch(), self.test, self.new, Stretch(), spacing=0))
         more = hbox(Stretch(), self.tunnel, self.target, Stretch(), spacing=metrics.SPACE_4)
-        self._state.body.insertLayout(place + 4, more)
-        vbox(self._state, inside=self, margins=0)
+        self.body.insertLayout(place + 4, more)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow list wraps the command earlier."""
@@ -163,7 +157,7 @@ class EmptyList(QWidget):
     def _fit_command(self) -> None:
         beside = metrics.SPACE_3 + self.copy.sizeHint().width() + 2 * metrics.SPACE_2
         wanted = self.command.fontMetrics().size(0, self.command.text()).width() + metrics.SPACE_2
-        width = max(LEAST.width(), min(wanted, self._state.text_room() - beside))
+        width = max(LEAST.width(), min(wanted, self.text_room() - beside))
         self.command.setFixedWidth(width)
         # A layout that centres its items does not ask a wrapped label how high it is: at least its minimum, it says.
         self.command.setMinimumHeight(0)
@@ -198,8 +192,8 @@ class EmptyList(QWidget):
 
     def _show(self, title: str, text: str, *controls: QWidget) -> None:
         """With these controls and no others."""
-        self._state.title.setText(title)
-        self._state.text.setText(text)
+        self.title.setText(title)
+        self.text.setText(text)
         for one in (self._box, self.test, self.new, self.tunnel, self.target):
             one.setVisible(one in controls)
 
@@ -211,7 +205,6 @@ class ListArea(QStackedWidget):
 
     def __init__(
         self,
-        services: Services,
         theme: Theme,
         pause: Pause,
         *,
@@ -224,11 +217,11 @@ class ListArea(QStackedWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._pause = services, theme, pause
+        self._theme, self._pause = theme, pause
         self._feed, self._list, self._activity, self._filter = feed, rows, activity, page_filter
         self._footer = footer
         self.empty = EmptyList(theme, new_endpoint, self)
-        self.addWidget(self.empty)
+        self._add(self.empty, TEXT_WIDTH)
         self.addWidget(rows)
         page_filter.changed.connect(self.refresh)
         feed.loaded.connect(self.refresh)
@@ -252,8 +245,8 @@ class ListArea(QStackedWidget):
         self._add(state)
         return state
 
-    def _add(self, state: EmptyState) -> None:
-        state.set_text_width(EMPTY_WIDTH)
+    def _add(self, state: EmptyState, text_width: int = EMPTY_WIDTH) -> None:
+        state.set_text_width(text_width)
         state.setProperty("part", "surface")
         state.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.addWidget(state)
@@ -261,11 +254,8 @@ class ListArea(QStackedWidget):
 
     @Slot()
     def refresh(self) -> None:
-        endpoint_id = self._feed.endpoint_id
-        endpoints = self._services.store.endpoints.all() if endpoint_id is None else ()
-        ids = [endpoint_id] if endpoint_id is not None else [endpoint.id for endpoint in endpoints]
-        counts = [self._services.store.captures.counts(number) for number in ids]
-        total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
+        counts = self._feed.counts()
+        total, unread = sum(one.total for one in counts.values()), sum(one.unread for one in counts.values())
         in_range, status = self._count_in_time_range(), self._filter.search_status
         count = f"{in_range} of {count_of(total, 'request')} in this range" if in_range else count_of(total, "request")
         unread_text = f" · {unread:,} unread" if unread and self._feed.scope.time_range is None else ""
@@ -279,7 +269,9 @@ class ListArea(QStackedWidget):
             self._footer.set_wordings(wordings if total else ("No requests yet",))
         self.setCurrentWidget(self._widget_for(total))
         self._filter.fit(total)
-        self._fit_names(endpoints)
+        # Endpoints without requests have no row that would show their names.
+        if self._list.request_delegate.fit_names({number for number, one in counts.items() if one.total}):
+            self._list.viewport().update()
         self.refreshed.emit()
 
     def _count_in_time_range(self) -> str | None:
@@ -304,12 +296,6 @@ class ListArea(QStackedWidget):
         feed = self._feed
         nothing = feed.scope.time_range is not None and not feed.pager.jumping and feed.model.at_tail
         return self.empty_time_range if nothing and not self._filter.active else self._list
-
-    def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:
-        """Endpoints without requests have no row that would show their names."""
-        counts = self._services.store.captures.counts
-        if self._list.request_delegate.fit_names({one.id for one in endpoints if counts(one.id).total}):
-            self._list.viewport().update()
 
 
 class NewRequestsPill(Button):

@@ -105,7 +105,6 @@ class RequestsPage(QWidget):
         self.list_footer = ListFooter(bar, pause, theme, self)
         self.footer = self.list_footer.text
         self.list_area = ListArea(
-            services,
             theme,
             pause,
             feed=self.feed,
