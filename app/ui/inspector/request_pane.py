@@ -43,8 +43,8 @@ WITH_ENDPOINT = "This request was deleted with its endpoint."
 FOR_SPACE = "This request was deleted to stay within a storage limit."
 
 
-FOUND_OUT = {"provider", "event", "gist"}
-"""The fields of a summary that change only as more is found out about a request than they tell."""
+FOUND_OUT = {"provider", "event", "gist", "delivery_id", "identified", "response_ms"}
+"""The fields that are read again once some of them are known: nobody tells of all."""
 RESPONSE_MS = 1_500
 """The time of a response is stored a second after it was sent."""
 RESPONSE_WITHIN_US = 60_000_000
@@ -240,21 +240,16 @@ class RequestPane(QFrame):
             self.view.open_find()
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
-        capture = await self._read(capture_id)
+        self._outdated = True
+        while self._outdated:
+            self._outdated = False
+            capture = await self._services.store.captures.get(capture_id)
         if capture is None:
             self.clear(lost=not self._reopened)
             return
         self._show(capture)
         if not capture.read and mark_read:
             self.mark_read()
-
-    async def _read(self, capture_id: str) -> Capture | None:
-        """As it is stored, and again if it changed meanwhile."""
-        self._outdated = True
-        while self._outdated:
-            self._outdated = False
-            capture = await self._services.store.captures.get(capture_id)
-        return capture
 
     def _show(self, capture: Capture) -> None:
         self.capture = capture
@@ -312,11 +307,12 @@ class RequestPane(QFrame):
             self._tasks.start(self._load_found(self.capture.id), "detail: what was found out", self)
 
     async def _load_found(self, capture_id: str) -> None:
-        capture = await self._read(capture_id)
-        if capture is not None and self.capture is not None and self.capture.id == capture_id:
-            self.capture = capture
-            self.view.show_found(capture)
-            self._await_response(capture)
+        found = await self._services.store.captures.get(capture_id)
+        if found is not None and self.capture is not None and self.capture.id == capture_id:
+            # Its marks may have changed since it was read.
+            self.capture = replace(self.capture, **{name: getattr(found, name) for name in FOUND_OUT})
+            self.view.show_found(self.capture)
+            self._await_response(self.capture)
 
     def _await_response(self, capture: Capture) -> None:
         """Look again for the time of the response, of which nothing tells."""
