@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from http import HTTPStatus
 
 from app.core.bodies.escape import escape
@@ -158,13 +158,6 @@ def full_time(at_us: int) -> str:
     local = _local(at_us)
     name = f" {local.tzname()}" if local.tzname() not in (None, "", "UTC") else ""
     return f"{time_text(at_us, None)}{name}\n{time_text(at_us)}"
-
-
-def to_midnight_ms(now_us: int) -> int:
-    """Milliseconds until the local day ends, rounded up."""
-    now = _local(now_us)
-    midnight = datetime.combine(now.date() + timedelta(days=1), time()).astimezone()
-    return max(1, int((midnight - now) / timedelta(milliseconds=1)) + 1)
 
 
 _AGO = ((_MINUTE, _SECOND, "s"), (_HOUR, _MINUTE, "m"), (DAY_US, _HOUR, "h"), (7 * DAY_US, DAY_US, "d"))

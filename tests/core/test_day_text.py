@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.core.text import ago_text, day_text, day_time, exact_time, full_time, time_text, to_midnight_ms
+from app.core.text import ago_text, day_text, day_time, exact_time, full_time, time_text
 
 
 def us(*parts: int) -> int:
@@ -54,13 +54,6 @@ def test_all_times_spell_the_offset_alike() -> None:
     local = time_text(at, None)
     assert exact_time(at) == local.replace("505123", "505")
     assert full_time(at).startswith(local)
-
-
-def test_midnight_comes_when_the_day_ends() -> None:
-    assert to_midnight_ms(us(2026, 11, 22, 23, 59, 59) + 400_000) == 601
-    late = us(2026, 11, 22, 23, 59, 59)
-    assert day_text(late, late + to_midnight_ms(late) * 1000) == "Yesterday"
-    assert to_midnight_ms(us(2026, 11, 22, 0, 0, 0)) > 3_600_000
 
 
 def test_months_do_not_follow_the_locale_that_qt_sets() -> None:

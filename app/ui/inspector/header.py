@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Iterable, Mapping
 
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 from shiboken6 import isValid
 
@@ -23,7 +23,6 @@ from app.core.text import (
     ms_text,
     size_text,
     source_text,
-    to_midnight_ms,
 )
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command
@@ -33,6 +32,7 @@ from app.ui.state_look import LOOKS
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyButton
@@ -41,7 +41,7 @@ from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import WrappedEdit
 
-DAY_CHECK_MS = 60_000
+DAY_CHECK_MS = 1_000
 FACTS_WIDTH = 84
 """Pixels kept for the facts, a time to the millisecond at least, while there are spare buttons."""
 LINES = 5
@@ -137,8 +137,8 @@ class RequestHeader(QFrame):
         top = hbox(self._badge, (self.target, 0), self._copy, Stretch(), signs, spacing=metrics.SPACE_2)
         self._theme = theme
         self._capture: Capture | None = None
-        self._day = QTimer(self, singleShot=True)
-        self._day.timeout.connect(self._show_facts)
+        self._lines: tuple[str, ...] = ()
+        self._clock = WhileShown(DAY_CHECK_MS, self, self._show_facts)
         self._below = FactsRow(self.facts, theme, self)
         vbox(
             top,
@@ -169,7 +169,7 @@ class RequestHeader(QFrame):
         self.response.setAccessibleName(f"{meaning}{time}")
         self.cut.setVisible(not capture.complete)
         self._show_title(capture, providers)
-        self._capture = capture
+        self._capture, self._lines = capture, ()
         self._show_facts()
 
     def show_state(self, state: State) -> None:
@@ -182,15 +182,6 @@ class RequestHeader(QFrame):
             self.state.setToolTip(meaning)
             self.state.setAccessibleName(meaning)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """The day may have changed while it was hidden."""
-        super().showEvent(event)
-        self._show_facts()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._day.stop()
-
     def _show_title(self, capture: Capture, providers: Mapping[str, str]) -> None:
         title = title_of(capture.summary(), providers)
         style(self.title, "kind", "strong" if title.is_event else "muted")
@@ -199,12 +190,10 @@ class RequestHeader(QFrame):
 
     @Slot()
     def _show_facts(self) -> None:
-        """Write the time again: after midnight, “Today” is no longer right."""
-        if self._capture is not None:
-            now = now_us()
-            self.facts.set_wordings(header_lines(self._capture, now), header_tooltip(self._capture))
-            # Midnight may come earlier than computed: the clock is set, or the computer sleeps.
-            self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))
+        """Write the time again if it reads otherwise now: after midnight, “Today” is no longer right."""
+        if self._capture is not None and (lines := header_lines(self._capture, now_us())) != self._lines:
+            self._lines = lines
+            self.facts.set_wordings(lines, header_tooltip(self._capture))
 
 
 def header_lines(capture: Capture, now: int) -> tuple[str, ...]:

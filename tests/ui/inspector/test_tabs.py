@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.clock import now_us
 from app.core.model import Capture, DeliveryState
-from app.core.text import to_midnight_ms
 from app.ui.inspector import header as head_module
 from app.ui.inspector.request_view import (
     BODY,
@@ -285,11 +285,11 @@ async def test_the_head_says_today_and_after_midnight_yesterday(
     monkeypatch.setattr(head_module, "now_us", lambda: now)
     shown.page.open_request(sent.id)
     await until(lambda: "Today" in head.facts.text())
-    midnight = now + to_midnight_ms(now) * 1000
+    tomorrow = datetime.fromtimestamp(now / 1e6, UTC).astimezone().date() + timedelta(days=1)
+    midnight = round(datetime.combine(tomorrow, time()).astimezone().timestamp() * 1e6)
     monkeypatch.setattr(head_module, "now_us", lambda: midnight - 20_000)
-    head._day.timeout.emit()
+    head._clock.timeout.emit()
     assert "Today" in head.facts.text()
-    assert head._day.remainingTime() <= 25  # looks again as the day ends
     monkeypatch.setattr(head_module, "now_us", lambda: midnight)
     await until(lambda: "Yesterday" in head.facts.text())
 

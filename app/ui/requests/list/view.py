@@ -29,6 +29,7 @@ from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel, Selection
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.focus import current_in_view
 
 
@@ -179,14 +180,12 @@ class RelativeTimes(QObject):
         super().__init__(rows)
         self._list, self._model = rows, model
         self.texts: dict[str, str] = {}
-        self._clock = QTimer(self, interval=TICK_MS)
-        self._clock.timeout.connect(self.tick)
-        self._clock.start()
+        self._clock = WhileShown(TICK_MS, rows, self.tick)
 
     @Slot()
     def tick(self) -> None:
         delegate = self._list.itemDelegate()
-        if not self._list.isVisible() or not isinstance(delegate, RequestDelegate):
+        if not isinstance(delegate, RequestDelegate):
             return
         viewport = self._list.viewport()
         first = self._list.indexAt(viewport.rect().topLeft())
