@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from app.db.queries import Activity
 
 PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
+FEW = 16
+"""So many bars are counted one by one; with more, all are."""
 
 
 class ActivitySource(QObject):
@@ -62,7 +64,7 @@ class ActivitySource(QObject):
         self._subscriptions.add(DeliveriesQueued, lambda event: self._doubt(event.shown))
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(Purged, lambda event: self._begin() if event.report.deleted else None)
-        self._subscriptions.add(EndpointRemoved, lambda _: self._doubt_all() if self.endpoint_id is None else None)
+        self._subscriptions.add(EndpointRemoved, lambda _: self._begin() if self.endpoint_id is None else None)
         self._subscriptions.add(DeleteChanged, lambda event: self._begin() if event.state == "undone" else None)
 
     @property
@@ -121,12 +123,10 @@ class ActivitySource(QObject):
                 axis = axis_of(self.span, now_us(), self._oldest)
                 if axis != self.axis:
                     self.axis, self.bars = axis, [EMPTY_BAR] * axis.bars
-                bars = range(axis.bars)
+            stretches = [self.axis.edges] if bars is None else [self.axis.edges[bar : bar + 2] for bar in bars]
             found: dict[tuple[int, int], Bar] = {}
-            axis = self.axis
             with self._recount.paced():
-                for group in _consecutive(bars):
-                    edges = axis.edges[group[0] : group[-1] + 2]
+                for edges in stretches:
                     counted = await self._activity.bars(self.endpoint_id, edges)
                     found.update(zip(pairwise(edges), counted, strict=True))
             places = pairwise(self.axis.edges)
@@ -144,7 +144,7 @@ class ActivitySource(QObject):
             bars = {bar for at in self._doubtful if (bar := self.axis.bar_of(at)) is not None}
             self._doubtful.clear()
             if bars:
-                self._begin(sorted(bars))
+                self._begin(sorted(bars) if len(bars) <= FEW else None)
 
     @Slot()
     def _advance(self) -> None:
@@ -190,7 +190,7 @@ class ActivitySource(QObject):
         if self.endpoint_id not in (None, event.endpoint_id):
             return
         if event.ids is None:
-            self._doubt_all()
+            self._begin()
         else:
             self._doubt(event.ids)
 
@@ -200,19 +200,3 @@ class ActivitySource(QObject):
             bars = (self.axis.bar_of(uuid7_ms(name) * 1000) for name in ids)
             self._doubtful.update(self.axis.edges[bar] for bar in bars if bar is not None)
             self._recount.call()
-
-    def _doubt_all(self) -> None:
-        if self._watched:
-            self._doubtful.update(self.axis.edges[:-1])
-            self._recount.call()
-
-
-def _consecutive(numbers: Iterable[int]) -> list[list[int]]:
-    """Groups neighbours: `1 2 3 7` becomes `[1 2 3] [7]`."""
-    groups: list[list[int]] = []
-    for number in numbers:
-        if groups and groups[-1][-1] == number - 1:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    return groups
