@@ -361,13 +361,12 @@ class ActivityStrip(QFrame):
         """Whether the chart is expanded."""
         return not self.chart.isHidden()
 
-    def show_endpoint(self, endpoint_id: int | None) -> None:
-        """Show the requests of an endpoint, or of all (None), in the time range last selected there."""
+    def show_endpoint(self, endpoint_id: int | None) -> TimeRange | None:
+        """Show the requests of an endpoint, or of all (None), and return the time range last selected there."""
         self._times_of[self.source.endpoint_id] = self.times
         self._show_times(self._times_of.get(endpoint_id))
         self.source.show(endpoint_id, self.source.span)
-        if self.times is not None:
-            self.range_selected.emit(self.times)
+        return self.times
 
     def set_open(self, on: bool) -> None:
         """Expand or collapse the chart."""

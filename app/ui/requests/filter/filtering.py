@@ -163,13 +163,13 @@ class PageFilter(QObject):
         """Whether the search is complete and found nothing."""
         return self.active and self._feed.search.done and not self._feed.model.rowCount()
 
-    def show_endpoint(self, endpoint_id: int | None) -> None:
-        """List the requests of an endpoint, or of all, with the filter last used in that list."""
+    def show_endpoint(self, endpoint_id: int | None) -> Query | None:
+        """Show the filter last used in the list of this endpoint, or of all, and return its query."""
         self._texts[self._feed.endpoint_id] = self.bar.line.text()
         query = self.bar.put(self._texts.get(endpoint_id, ""))
         self.bar.stored.show_endpoint(endpoint_id)
         self._mark(query)
-        self._feed.show(endpoint_id, query)
+        return query
 
     def make_room(self, capture: Capture) -> None:
         """Clear the filter if it excludes this request."""

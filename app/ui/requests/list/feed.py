@@ -163,9 +163,9 @@ class RequestFeed(QObject):
         """Unsubscribe from the bus."""
         self._subscriptions.end()
 
-    def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
-        """List the requests of an endpoint or of all (None), at all times; with a `query`, only its matches."""
-        self._list(ListScope(endpoint_id=endpoint_id, query=query))
+    def show(self, endpoint_id: int | None, query: Query | None = None, times: TimeRange | None = None) -> None:
+        """List the requests of an endpoint or of all (None); with a `query`, only its matches."""
+        self._list(ListScope(endpoint_id=endpoint_id, query=query, time_range=times))
 
     def filter_by(self, query: Query | None) -> None:
         """List only matches of this query, or everything (None)."""

@@ -148,8 +148,8 @@ class RequestsPage(QWidget):
         """
         self._endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.opener.leave(self.endpoint_id)
-        self.filter.show_endpoint(endpoint_id)
-        self.activity.show_endpoint(endpoint_id)
+        query, times = self.filter.show_endpoint(endpoint_id), self.activity.show_endpoint(endpoint_id)
+        self.feed.show(endpoint_id, query, times)
         self._show_header()
         self.list_area.refresh()
         self.opener.come_back(endpoint_id)
