@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
@@ -29,6 +30,7 @@ from app.ui.commands.command import ActionButton, Command
 from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import title_of
 from app.ui.state_look import LOOKS
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -119,7 +121,7 @@ class FactsRow(QWidget):
 class RequestHeader(QFrame):
     """Shows one capture's summary. `show_commands` gives it its buttons."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
         self._badge = MethodBadge("", theme, self)
@@ -132,7 +134,7 @@ class RequestHeader(QFrame):
         self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
         self.title = ElidedLabel("", "strong", self)
         self.facts = FittingLabel("small", self)
-        self.note = _NotePanel(theme, self)
+        self.note = _NotePanel(theme, tasks, self)
         signs = hbox(self.cut, self.state, self.response, spacing=metrics.SPACE_2)
         top = hbox(self._badge, (self.target, 0), self._copy, Stretch(), signs, spacing=metrics.SPACE_2)
         self._theme = theme
@@ -217,16 +219,17 @@ def header_tooltip(capture: Capture) -> str:
 
 
 class _NotePanel(QFrame):
-    """`show_note` shows a note; `start` edits it. `saved` carries the request's ID and the new text.
+    """`show_note` shows a note; `start` edits it; `store` is given the request's ID and the new text.
 
     Opening another request while editing saves the note; if the store cannot save it, the text is kept until the user
     returns. Nothing is saved after the request was deleted.
     """
 
-    saved = Signal(str, str)
+    store: Callable[[str, str], Coroutine[Any, Any, None]]
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
+        self._tasks = tasks
         self.setProperty("part", "note")
         self._capture_id: str | None = None
         self._note = self._stored = ""
@@ -278,12 +281,12 @@ class _NotePanel(QFrame):
             self.edit.setEnabled(not reason)
             self._check()
 
-    async def follow(self, saving: Awaitable[None], capture_id: str, text: str) -> None:
-        """Wait for `saving`, which handles a `saved` signal. If the store cannot save the note now, it can be saved
-        again later; if the request was deleted meanwhile, the text can be copied.
+    async def _save(self, capture_id: str, text: str) -> None:
+        """If the store cannot save the note now, it can be saved again later; if the request was deleted meanwhile, the
+        text can be copied.
         """
         try:
-            await saving
+            await self._tasks.complete(self.store(capture_id, text), self)
         except NotFoundError:
             if capture_id == self._capture_id:
                 self._restore_draft(capture_id, text)
@@ -390,7 +393,7 @@ class _NotePanel(QFrame):
         text = self.text.toPlainText().strip()
         if self._capture_id is not None and text != self._note and not self._unsaved_for:
             self._note = text
-            self.saved.emit(self._capture_id, text)
+            self._tasks.start(self._save(self._capture_id, text), "save a note")
 
     def _restore_draft(self, capture_id: str, text: str) -> None:
         if capture_id != self._capture_id:

@@ -208,7 +208,7 @@ class RequestView(QWidget):
         self._tab_of: dict[str, int] = {}
         self._latest_check = Latest(self, tasks, "detail: check")
         self._tasks = tasks
-        self.header = RequestHeader(theme, self)
+        self.header = RequestHeader(theme, tasks, self)
         self.header.note.read_only = services.read_only is not None
         self._damaged = False
         """Whether what is stored of the request is not what was received."""

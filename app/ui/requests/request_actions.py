@@ -295,9 +295,8 @@ class RequestCommands(Commands):
     def show_in(self, header: RequestHeader, offered: Sequence[Command]) -> None:
         """Offer these in the header of the one request they are about, where its note is written and saved, too."""
         header.show_commands(offered, [self.own_window, self.link])  # the last two have no button where space is short
-        self._note = header.note
         self.note_requested.connect(header.note.start)
-        header.note.saved.connect(self._save_note)
+        header.note.store = self._actions.set_note
 
     def add_to(self, widget: QWidget) -> None:
         """Make the keys work in `widget`."""
@@ -349,11 +348,6 @@ class RequestCommands(Commands):
 
     def _edit_note(self, requests: SelectedRequests) -> None:
         self.note_requested.emit()
-
-    @Slot(str, str)
-    def _save_note(self, capture_id: str, note: str) -> None:
-        saving = self._tasks.complete(self._actions.set_note(capture_id, note), self._note)
-        self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
 
 
 def _not_one(requests: SelectedRequests) -> str | None:
