@@ -28,8 +28,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle, WhileShown
 from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, Page, line
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.card import Card, EmptyState, Page, line
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs

@@ -26,8 +26,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, Page
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.card import Card, EmptyState, Page
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import stack, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place

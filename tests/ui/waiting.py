@@ -9,7 +9,7 @@ from typing import TypeVar
 from PySide6.QtWidgets import QWidget
 
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 from tests.support import until
 
 W = TypeVar("W", bound=QWidget)

@@ -41,9 +41,8 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.card import line
+from app.ui.widgets.card import EmptyState, line
 from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label

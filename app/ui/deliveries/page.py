@@ -22,8 +22,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import WhileShown
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, Page
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.card import Card, EmptyState, Page
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, stack, vbox

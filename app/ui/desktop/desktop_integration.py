@@ -15,8 +15,18 @@ from app.core.model import Endpoint
 from app.core.tunnel.tunnel import DOWN
 from app.core.worst_state import GOOD, State, worst
 from app.ui.desktop.notifications import Notifications, NotificationSettings, Notifier, WindowFocus
-from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
-from app.ui.desktop.tray import IS_MAC, SystemTray, TrayMenu, tray_icon, unread_requests
+from app.ui.desktop.tray import (
+    IS_MAC,
+    TUNNEL_KEY,
+    Notice,
+    SystemTray,
+    TrayMenu,
+    badge_text,
+    tooltip,
+    tray_icon,
+    unread_requests,
+    window_title,
+)
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, state_of

@@ -17,7 +17,7 @@ from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage
 from PySide6.QtGui import QGuiApplication
 
 from app.core.files import resource
-from app.ui.desktop.text import Notice
+from app.ui.desktop.tray import Notice
 
 log = logging.getLogger(__name__)
 

@@ -1,11 +1,11 @@
 """Which endpoints notify, and the menu that sets it; which requests and paused targets are notified, when, and how: by
-the system's service or as the tray's message.
+the system's service or as the tray's message. What senders wrote is shown plain, escaped and shortened.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +14,16 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
+from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.events import Captured, Subscriptions, TargetChanged
 from app.core.model import Endpoint, Summary
+from app.core.raw_request import below_slug
 from app.core.record import Record
 from app.core.target import PausedBy, Target
-from app.ui.desktop.text import Notice, notice_for, paused_notice
-from app.ui.desktop.tray import SystemTray
+from app.core.target_text import paused_text
+from app.core.text import count_of, sender_line, shortened
+from app.ui.desktop.tray import NAME_MAX, Notice, SystemTray
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.throttle import Pause
@@ -31,6 +34,27 @@ if TYPE_CHECKING:
 
 NONE_HERE = "Notifications are not available: this system has no tray."
 NONE_ON_LINUX = "Notifications are not available: this desktop has neither a notification service nor a tray."
+METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 20, 80, 60, 200
+"""Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
+
+
+def notice_for(endpoint: Endpoint, newest: Summary, count: int, providers: Mapping[str, str]) -> Notice:
+    """`POST /orders · invoice.paid · Stripe`, `POST · JSON · id, total`; for several `37 new requests`."""
+    name = shortened(escape(endpoint.name), NAME_MAX)
+    if count > 1:
+        return Notice(key=endpoint.slug, title=name, text=count_of(count, "new request"))
+    path = shortened(escape(below_slug(newest.target[: 4 * PATH_MAX])), PATH_MAX)
+    sender = sender_line(newest.provider, newest.event, providers) or escape(newest.gist)
+    method = shortened(escape(newest.method), METHOD_MAX)
+    line = method if path == "/" and sender else f"{method} {path}"
+    text = f"{line} · {shortened(sender, SENDER_MAX)}" if sender and sender != path else line
+    return Notice(key=endpoint.slug, title=name, text=text, capture_id=newest.id)
+
+
+def paused_notice(endpoint: Endpoint, target: Target) -> Notice:
+    """Failures have paused `target`."""
+    text = shortened(paused_text([target], None), PAUSED_MAX)
+    return Notice(key=endpoint.slug, title=shortened(escape(endpoint.name), NAME_MAX), text=text)
 
 
 class WindowFocus(QObject):

@@ -1,5 +1,5 @@
-"""The system tray: its icon with the number of unread requests, and the icon's menu. Many desktops have no tray, and it
-may appear or disappear while Hookline runs.
+"""The system tray: its icon with the number of unread requests, its tooltip and its menu; and what a notification says,
+which may be shown there. Many desktops have no tray, and it may appear or disappear while Hookline runs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,73 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 from app.core.bodies.escape import escape
 from app.core.files import resource
 from app.core.model import Endpoint
-from app.core.text import shortened
+from app.core.record import Record
+from app.core.text import capturing_text, shortened
+from app.core.tunnel.tunnel import TunnelState
 from app.ui.commands.command import menu_text
-from app.ui.desktop.text import NAME_MAX, badge_text
 from app.ui.theme.tokens import LIGHT
 from app.ui.throttle import Pause
 
 if TYPE_CHECKING:
     from app.db.store import Store
+
+NAME_MAX, WRONG_MAX = 60, 30
+"""Maximum characters of an endpoint's name, and of one in the tooltip."""
+TOOLTIP_MAX = 127
+"""Maximum characters that Windows shows of a tray icon's tooltip."""
+COUNT_MAX = 99
+TUNNEL_KEY = "the tunnel"
+"""Of notifications about the tunnel. Not a slug: other keys are those of endpoints."""
+
+
+class Notice(Record, frozen=True):
+    """A notification; a later one with the same `key` replaces it.
+
+    `capture_id` is the request it is about; None if it is about several, or about none.
+    """
+
+    key: str
+    title: str
+    text: str
+    capture_id: str | None = None
+
+
+def tooltip(
+    unread: int,
+    listening: str | None,
+    tunnel: TunnelState,
+    *,
+    paused: bool,
+    nodes: int | None = None,
+    wrong: tuple[Endpoint, str] | None = None,
+) -> str:
+    """`Hookline · 12 unread · paused · Stripe: failed · listening on 127.0.0.1:8787 · tunnel: up`. `nodes` is how many
+    capture where this machine does not, `wrong` the endpoint in the worst state, and its words."""
+    parts = ["Hookline"]
+    if unread:
+        parts.append(f"{unread:,} unread")
+    if paused:
+        parts.append("paused")
+    if wrong is not None:
+        parts.append(f"{shortened(escape(wrong[0].name), WRONG_MAX)}: {wrong[1].lower()}")
+    if nodes is not None:
+        parts.append(capturing_text(nodes))
+    else:
+        parts.append(f"listening on {listening}" if listening else "not listening")
+    if tunnel is not TunnelState.OFF:
+        parts.append(f"tunnel: {tunnel}")
+    return " · ".join(parts)[:TOOLTIP_MAX]
+
+
+def badge_text(unread: int) -> str:
+    """`12`, `99+`; empty for none."""
+    return "" if unread <= 0 else str(unread) if unread <= COUNT_MAX else f"{COUNT_MAX}+"
+
+
+def window_title(unread: int) -> str:
+    """`(12) Hookline`: for taskbars and window lists where there is neither a tray nor a badge."""
+    return f"({badge_text(unread)}) Hookline" if unread else "Hookline"
+
 
 Glyphs = dict[str, tuple[str, ...]]
 

@@ -30,8 +30,8 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.card import EmptyState
 from app.ui.widgets.dialog import SubmitDialog, ask
-from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label

@@ -23,7 +23,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label

@@ -29,7 +29,7 @@ from app.ui.deleting import DeleteChanged
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import stack
 

@@ -39,8 +39,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, NoticeBox, Page
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.card import Card, EmptyState, NoticeBox, Page
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label

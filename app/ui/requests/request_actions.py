@@ -29,7 +29,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import QuestionText, ask
-from app.ui.widgets.toast import Toast, ToastAction
+from app.ui.widgets.notices import Toast, ToastAction
 
 if TYPE_CHECKING:
     from app.ui.inspector.header import RequestHeader

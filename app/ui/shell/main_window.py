@@ -34,8 +34,7 @@ from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.notices import ErrorBar
-from app.ui.widgets.toast import Toast, ToastAction
+from app.ui.widgets.notices import ErrorBar, Toast, ToastAction
 
 if TYPE_CHECKING:
     from app.ui.dashboard import DashboardPage

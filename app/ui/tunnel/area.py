@@ -20,7 +20,7 @@ from app.core.team import NOT_CAPTURING
 from app.core.text import ago, count_of, shortened
 from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Tunnel, TunnelState, url_mark
 from app.ui.commands.command import Commands
-from app.ui.desktop.text import TUNNEL_KEY, Notice
+from app.ui.desktop.tray import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services

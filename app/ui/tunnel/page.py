@@ -33,9 +33,8 @@ from app.ui.tunnel.area import OutdatedCard, TunnelActions
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, NoticeBox, NoticeTone, Page, line
+from app.ui.widgets.card import Card, EmptyState, NoticeBox, NoticeTone, Page, line
 from app.ui.widgets.copy_field import CopyButton, CopyField
-from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view

@@ -20,8 +20,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.ui.desktop import freedesktop
 from app.ui.desktop.freedesktop import NAME, PATH, Freedesktop
-from app.ui.desktop.notifications import NONE_ON_LINUX, Notifier
-from app.ui.desktop.text import Notice
+from app.ui.desktop.notifications import NONE_ON_LINUX, Notice, Notifier
 from app.ui.messages import Messages
 from app.ui.tasks import Tasks
 from tests.ui.desktop.recording import RecordingTray

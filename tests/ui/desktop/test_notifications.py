@@ -16,13 +16,15 @@ from app.core.events import TargetChanged
 from app.core.model import Endpoint
 from app.core.target import PausedBy, TargetDraft
 from app.ui.desktop.notifications import (
+    PATH_MAX,
     NotificationBatch,
     NotificationSettings,
     NotificationTiming,
     NotifyMenu,
     NotifyWhen,
+    notice_for,
 )
-from app.ui.desktop.text import NAME_MAX, PATH_MAX, TUNNEL_KEY, Notice, notice_for
+from app.ui.desktop.tray import NAME_MAX, TUNNEL_KEY, Notice
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from app.core.errors import HooklineError
 from app.core.tunnel.tunnel import Probe, TunnelState
 from app.ui.desktop.desktop_integration import MISSES
-from app.ui.desktop.text import tooltip
+from app.ui.desktop.tray import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.dialog import ChoiceDialog

@@ -6,8 +6,7 @@ import pytest
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication
 
-from app.ui.desktop.text import badge_text
-from app.ui.desktop.tray import DIGITS, digits_height, digits_width, icon_pixmap, tray_icon
+from app.ui.desktop.tray import DIGITS, badge_text, digits_height, digits_width, icon_pixmap, tray_icon
 from app.ui.theme.tokens import LIGHT, contrast
 
 pytestmark = pytest.mark.usefixtures("qapp")

@@ -23,7 +23,7 @@ from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.dialog import FileDialog, Question
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.headers_field import NAME, TEXT, VALUE
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.header_typing import choose_view

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 
 from app.ui.requests import select_all as bulk_module
 from app.ui.widgets.dialog import Question
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import settle, until
 

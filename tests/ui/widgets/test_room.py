@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.layout import vbox
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.requests.page.footer import ListFooter
 from app.ui.theme.theme import Theme
-from app.ui.widgets.toast import BELOW, Toast, ToastAction
+from app.ui.widgets.notices import BELOW, Toast, ToastAction
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 

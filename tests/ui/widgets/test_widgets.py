@@ -25,7 +25,7 @@ from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
-from app.ui.widgets.toast import Toast, ToastAction
+from app.ui.widgets.notices import Toast, ToastAction
 from tests.ui.waiting import until, wait_for_widget
 
 MARKUP = '<b>bold</b> <img src="http://127.0.0.1:1/x.png"> & co'

@@ -27,7 +27,7 @@ from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.dialog import FileDialog
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 COPY_MAX = 8 * 1024 * 1024
 RAW_TYPE = "application/http"

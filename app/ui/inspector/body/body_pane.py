@@ -30,12 +30,12 @@ from app.ui.inspector.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.empty_state import EMPTY_WIDTH, EmptyState
+from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 VIEWS = (
     *(("parts", "Parts"), ("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),

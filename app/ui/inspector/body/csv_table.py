@@ -35,8 +35,8 @@ from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.notices import Toast
 from app.ui.widgets.rows import NO_INDEX, Index
-from app.ui.widgets.toast import Toast
 
 CELL_MAX = 500
 """Maximum characters shown of a cell."""

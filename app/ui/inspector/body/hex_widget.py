@@ -25,7 +25,7 @@ from app.ui.inspector.body.text_style import TextSize
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 PAGE = 64 * 1024
 PAGES_KEPT = 32

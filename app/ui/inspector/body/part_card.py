@@ -46,7 +46,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 HEAD = 44
 CLOSED_HEIGHT = HEAD + 2 * metrics.SPACE_1

@@ -24,7 +24,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 PACKED_MAX = 64 * 1024 * 1024
 """Bytes of a compressed body that are decompressed and kept."""

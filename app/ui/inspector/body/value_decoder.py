@@ -24,7 +24,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 HEIGHT = 220
 """Initial height in pixels."""

@@ -19,7 +19,7 @@ from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.card import EmptyState
 
 
 class SearchStatus:

@@ -21,7 +21,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.fit_screen import StoredGeometry
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 from app.ui.window_file import WindowFile
 
 SIZE, MINIMUM = (720, 640), (420, 320)

@@ -41,7 +41,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Pause
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.layout import hbox, vbox
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 
 
 class RequestsPage(QWidget):

@@ -18,7 +18,7 @@ from app.core.model import Endpoint
 from app.ui.requests.list import feed as feed_module
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import Question
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.notices import Toast
 from tests import factories
 from tests.ui.desk import Desk
 from tests.ui.desk import shown as shown_window
