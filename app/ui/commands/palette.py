@@ -199,58 +199,6 @@ PLACEHOLDER = "Search commands, endpoints and requests"
 LENGTH_MAX = 2_000
 _TEMPORARY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 """The focus comes back by itself, from another window or a menu."""
-
-
-class PaletteField(QLineEdit):
-    """The text field. Keys that move in a list go to the list below it; Tab does nothing."""
-
-    key_moved = Signal(object)
-    """Carries a key that moves in a list."""
-    entered = Signal()
-    cancelled = Signal()
-    """Esc."""
-    focus_lost = Signal()
-    """Another widget has the focus."""
-
-    _moving = {
-        Qt.Key.Key_Up,
-        Qt.Key.Key_Down,
-        Qt.Key.Key_PageUp,
-        Qt.Key.Key_PageDown,
-        Qt.Key.Key_Home,
-        Qt.Key.Key_End,
-    }
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setProperty("frameless", True)
-        self.setPlaceholderText(PLACEHOLDER)
-        self.setAccessibleName(PLACEHOLDER)
-        self.setMaxLength(LENGTH_MAX)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
-            super().keyPressEvent(event)
-        elif key in self._moving:
-            self.key_moved.emit(key)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.entered.emit()
-        elif key == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
-
-    def focusNextPrevChild(self, onward: bool) -> bool:
-        return True
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Report it, unless the focus comes back by itself."""
-        super().focusOutEvent(event)
-        if event.reason() not in _TEMPORARY:
-            self.focus_lost.emit()
-
-
 WIDTH, ROWS_MAX = 680, 10
 HEADER_HEIGHT = 50
 """Height of the text field with the line below it."""
@@ -277,16 +225,12 @@ class Palette(QWidget):
         self._recent_keys: Sequence[str] = ()
         self._previous_focus: QWidget | None = None
         self.panel = QFrame(self)
-        self.field = PaletteField(self.panel)
+        self.field = QLineEdit(self.panel, placeholderText=PLACEHOLDER, maxLength=LENGTH_MAX)
         self.rows = ResultList(theme, self.panel)
         self.model = self.rows.results
         self._search_icon = IconLabel(metrics.ICON, theme, self.panel, "search")
         self._build()
         self.field.textChanged.connect(self._search)
-        self.field.key_moved.connect(self._move)
-        self.field.entered.connect(self._run_entry)
-        self.field.cancelled.connect(self.dismiss)
-        self.field.focus_lost.connect(self.hide)
         self.rows.clicked.connect(self._run_entry)
         self.rows.selectionModel().currentChanged.connect(self._report_row)
         self.hide()
@@ -328,7 +272,7 @@ class Palette(QWidget):
         self.hide()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Watch for clicks beside it."""
+        """Watch for clicks beside it, and for the keys of its field."""
         super().showEvent(event)
         QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
@@ -344,6 +288,10 @@ class Palette(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the window's size. A click beside the panel only closes the palette; so does a dialog that opens."""
         kind = event.type()
+        if watched is self.field:
+            if isinstance(event, QFocusEvent) and event.lostFocus() and event.reason() not in _TEMPORARY:
+                self.hide()
+            return isinstance(event, QKeyEvent) and kind == QEvent.Type.KeyPress and self._take_key(event)
         if isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseButtonPress and self._beside(watched, event):
             self.dismiss()
             return True
@@ -381,13 +329,25 @@ class Palette(QWidget):
         self.rows.scrollToTop()
         self._place()
 
-    @Slot(object)
-    def _move(self, key: Qt.Key) -> None:
-        """Up and Down wrap around, the other keys stop at the ends."""
-        count, row = self.model.rowCount(), self.rows.current_row()
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Whether the key is not one for the field. Tab does nothing."""
+        key = Qt.Key(event.key())
+        if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            return True
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._run_entry()
+        elif key == Qt.Key.Key_Escape:
+            self.dismiss()
+        else:
+            return self._move(key)
+        return True
+
+    def _move(self, key: Qt.Key) -> bool:
+        """Up and Down wrap around, other keys that move in a list stop at the ends; whether it is one of them."""
+        count, row = max(1, self.model.rowCount()), self.rows.current_row()
         page = max(1, self.rows.viewport().height() // ROW - 1)
-        if not count:
-            return
         target = {
             Qt.Key.Key_Up: (row - 1) % count,
             Qt.Key.Key_Down: (row + 1) % count,
@@ -395,8 +355,10 @@ class Palette(QWidget):
             Qt.Key.Key_PageDown: min(count - 1, row + page),
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: count - 1,
-        }[key]
-        self.rows.select_row(target)
+        }.get(key)
+        if target is not None:
+            self.rows.select_row(target)
+        return target is not None
 
     @Slot()
     def _run_entry(self) -> None:
@@ -432,6 +394,8 @@ class Palette(QWidget):
 
     def _build(self) -> None:
         self.setAccessibleName("Command palette")
+        self.field.setProperty("frameless", True)
+        self.field.setAccessibleName(PLACEHOLDER)
         self.panel.setProperty("part", "popup")
         top_line = QWidget(self.panel)
         top_line.setFixedHeight(HEADER_HEIGHT - 3)
