@@ -27,6 +27,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page
+from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import stack, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
@@ -194,12 +195,9 @@ class RefusedTable(RowsView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A selected row in view stays there: the pane below takes room when it opens."""
-        current = self.currentIndex()
-        seen = current.isValid() and 0 <= self.visualRect(current).top() < event.oldSize().height()
-        super().resizeEvent(event)
-        self.share_room()
-        if seen:
-            self.scrollTo(current)
+        with current_in_view(self, event):
+            super().resizeEvent(event)
+            self.share_room()
 
 
 class RawPane(Card):
