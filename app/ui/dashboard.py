@@ -26,7 +26,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle, WhileShown
-from app.ui.widgets.badge import Meter
+from app.ui.widgets.badge import Meter, Painted
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page, line
 from app.ui.widgets.fields import SearchField
@@ -392,20 +392,16 @@ class DashboardRows(Card):
         return row
 
 
-class Heading(QWidget):
+class Heading(Painted):
     """The column titles above `rows`."""
 
     def __init__(self, rows: QWidget, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._rows, self._theme = rows, theme
+        super().__init__(QSize(400, _HEADING), theme, parent)
+        self._rows = rows
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:
-        return QSize(400, _HEADING)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._theme.tokens
+        tokens = self.theme.tokens
         columns = Columns.of(self._rows.width(), _HEADING)
         painter = QPainter(self)
         painter.setFont(ui_font(SMALL, QFont.Weight.Medium))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
+from app.ui.widgets.badge import Painted
 
 HEIGHT = 20
 _GAP, _PAD = 4, 6
@@ -64,21 +65,16 @@ def paint_key_caps(painter: QPainter, left: float, middle: float, key_names: Seq
     painter.restore()
 
 
-class KeyCaps(QWidget):
+class KeyCaps(Painted):
     """The keys to press together."""
 
     def __init__(self, key_names: KeyNames, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._key_names, self._theme = key_names, theme
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        super().__init__(QSize(key_caps_width(key_names), HEIGHT), theme, parent)
+        self._key_names = key_names
         self.setAccessibleName(spoken_keys([key_names]))
-        theme.changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:
-        return QSize(key_caps_width(self._key_names), HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_key_caps(QPainter(self), 0.0, self.height() / 2, self._key_names, self._theme.tokens)
+        paint_key_caps(QPainter(self), 0.0, self.height() / 2, self._key_names, self.theme.tokens)
 
 
 def spoken_keys(alternatives: Sequence[KeyNames]) -> str:

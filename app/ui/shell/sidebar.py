@@ -31,7 +31,7 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.tunnel.words import mark_of, sentence, short_text
-from app.ui.widgets.badge import Meter
+from app.ui.widgets.badge import Meter, Painted
 from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
@@ -359,27 +359,22 @@ class Frame(QSplitter):
             self.setSizes([width, max(1, self.window().width() - width)])
 
 
-class StatusDot(QWidget):
+class StatusDot(Painted):
     """Whether Hookline listens: filled and green if so, else a hollow red ring; told apart without colours, too."""
 
     accessible_role = QAccessible.Role.Graphic
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme, self._on = theme, False
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
+        super().__init__(QSize(8, 8), theme, parent)
+        self._on = False
 
     def set_on(self, on: bool) -> None:
         self._on = on
         self.setAccessibleName("Listening" if on else "Not listening")
         self.update()
 
-    def sizeHint(self) -> QSize:
-        return QSize(8, 8)
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        tokens = self._theme.tokens
+        tokens = self.theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._on:

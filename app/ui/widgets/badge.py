@@ -101,27 +101,33 @@ def count_text(count: int) -> str:
     return f"{count // 1000}k" if count < 1_000_000 else f"{count // 1_000_000}M"
 
 
-class MethodBadge(QWidget):
+class Painted(QWidget):
+    """Paints itself in this size, again when the theme changes."""
+
+    def __init__(self, size: QSize, theme: Theme, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._size, self.theme = size, theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return self._size
+
+
+class MethodBadge(Painted):
     accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, method: str, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._method, self._theme = method, theme
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(method)
-        theme.changed.connect(self.update)
+        super().__init__(METHOD_SIZE, theme, parent)
+        self.set_method(method)
 
     def set_method(self, method: str) -> None:
         self._method = method
         self.setAccessibleName(method)
         self.update()
 
-    def sizeHint(self) -> QSize:
-        """The common size of all badges."""
-        return METHOD_SIZE
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_method(QPainter(self), QRectF(self.rect()), self._method, self._theme.tokens)
+        paint_method(QPainter(self), QRectF(self.rect()), self._method, self.theme.tokens)
 
 
 class Pill(QLabel):
@@ -171,17 +177,15 @@ METER_LEAST = 24
 """Pixels; a shorter one would look like a dash behind the figure, and is not painted."""
 
 
-class Meter(QWidget):
+class Meter(Painted):
     """A thin bar, filled in proportion to use; amber when full, empty without a limit. `name` says what is used."""
 
     accessible_role = QAccessible.Role.ProgressBar
 
     def __init__(self, name: str, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._name, self._theme = name, theme
-        self._used, self._limit = 0, 0
+        super().__init__(QSize(80, 4), theme, parent)
+        self._name, self._used, self._limit = name, 0, 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
 
     def set_use(self, used: int, limit: int) -> None:
         """A `limit` of 0 means no limit."""
@@ -190,13 +194,10 @@ class Meter(QWidget):
         self.setAccessibleName(f"{self._name}: {share}")
         self.update()
 
-    def sizeHint(self) -> QSize:
-        return QSize(80, 4)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.width() < METER_LEAST:
             return
-        tokens = self._theme.tokens
+        tokens = self.theme.tokens
         painter, rect = QPainter(self), QRectF(self.rect())
         paint_box(painter, rect, 2, tokens.border_strong)
         if self._limit and self._used:
