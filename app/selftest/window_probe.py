@@ -15,7 +15,7 @@ from app.core.files import resource
 from app.ui.endpoints.qr_dialog import QrCode
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.fonts import can_write, ui_font
-from app.ui.theme.icons import NAMES, app_icon
+from app.ui.theme.icons import app_icon, characters
 from app.ui.theme.theme import Theme
 
 PATIENCE_S, LOOK_S = 10.0, 0.005
@@ -100,7 +100,7 @@ class WindowProbe(QObject):
         return body.facts.text() or "no body"
 
     def _look_at_icons(self) -> str:
-        icons = {name: self._theme.icon(name) for name in NAMES}
+        icons = {name: self._theme.icon(name) for name in characters()}
         icons["Hookline's own"] = app_icon()
         icons |= {name: QIcon(str(resource(f"icons/controls/{name}.svg"))) for name in CONTROLS}
         blank = [name for name, icon in icons.items() if _is_blank(icon.pixmap(ICON_SIZE).toImage())]

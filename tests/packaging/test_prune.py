@@ -12,11 +12,12 @@ from pathlib import Path
 
 import PySide6
 import pytest
+from PySide6.QtGui import QRawFont
+from PySide6.QtWidgets import QApplication
 
 import prune
 from app.core.files import resource
 from app.ui.theme import icons
-from app.ui.theme.icons import NAMES
 from components import parts_of
 
 pytestmark = pytest.mark.long
@@ -148,7 +149,7 @@ def test_data_stays_but_records_of_pip_and_translations() -> None:
         return (name, f"/built/{name}", "DATA")
 
     kept = [data("app/resources/icons/hookline.svg"), data("certifi/cacert.pem"), data("base_library.zip")]
-    kept += [data(f"app/resources/{icons.FONT}"), data(f"app/resources/{icons.CHARACTERS}")]
+    kept += [data(f"app/resources/{icons.FONT}"), data(f"app/resources/{icons.ICONS}")]
     kept += [data("httpx-0.28.1.dist-info/METADATA"), data("httpx-0.28.1.dist-info/licenses/LICENSE.md")]
     gone = [data("httpx-0.28.1.dist-info/RECORD"), data("httpx-0.28.1.dist-info/direct_url.json")]
     gone += [data(f"{QT}/translations/qtbase_de.qm")]
@@ -164,8 +165,9 @@ def test_every_plugin_that_is_named_is_there() -> None:
     assert named <= installed
 
 
-def test_the_icon_font_has_every_icon_and_one_known_licence() -> None:
-    assert set(NAMES.values()) <= set(icons.characters())
+def test_the_icon_font_has_every_icon_and_one_known_licence(qapp: QApplication) -> None:
+    font = QRawFont(str(resource(icons.FONT)), 16)
+    assert all(font.supportsCharacter(ord(character)) for character in icons.characters().values())
     assert [part.name for part in parts_of([resource(icons.FONT)])] == ["Phosphor Icons"]
 
 

@@ -110,8 +110,8 @@ class Command(_Action):
 
     `text` is for menus, `name` for lists of all commands, where the text would be ambiguous, `fixed_name` for the
     shortcuts dialog, where the first name would say only what it does at one moment. The palette also finds it by
-    `synonyms`; `icon` is one of `theme.icons.NAMES`. The keys work where `add_to` put them: in that widget and those
-    inside it, so that two lists may use the same keys.
+    `synonyms`; `icon` is one of `theme.icons.characters`. The keys work where `add_to` put them: in that widget and
+    those inside it, so that two lists may use the same keys.
     """
 
     def __init__(
@@ -373,7 +373,7 @@ class PaletteEntry:
     """`key` identifies it among the recently used ones; empty if its use is not remembered.
 
     A search also matches `detail`, `kind` and `synonyms`, but not `reason`, which says why it cannot be run now. The
-    texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
+    texts must be escaped. `icon` is one of `theme.icons.characters`.
     """
 
     key: str

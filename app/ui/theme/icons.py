@@ -1,4 +1,4 @@
-"""Icons by their meaning, drawn from the characters of the Phosphor font and coloured from the tokens."""
+"""Icons by their meaning, drawn from characters of the Phosphor font and coloured from the tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPai
 from app.core.files import resource
 from app.ui.theme.tokens import Tokens
 
-FONT, CHARACTERS = "fonts/phosphor-1.3.0.ttf", "fonts/phosphor-charmap-1.3.0.json"
+FONT, ICONS = "fonts/phosphor-1.3.0.ttf", "fonts/icons.json"
 SCALE = 0.875 * 1.14
 """The size of the character relative to the icon's height: a glyph has some padding."""
 
@@ -79,91 +79,10 @@ def family() -> str:
 
 @cache
 def characters() -> dict[str, str]:
-    """The character of each glyph by name."""
-    codes: dict[str, str] = json.loads(resource(CHARACTERS).read_text("utf-8"))
-    return {name: chr(int(code, 16)) for name, code in codes.items()}
+    """Of each icon by its meaning, which is all that widgets know of it; the file has its name in Phosphor, too."""
+    icons: dict[str, tuple[str, str]] = json.loads(resource(ICONS).read_text("utf-8"))
+    return {meaning: character for meaning, (_, character) in icons.items()}
 
-
-NAMES = {
-    "add": "plus",
-    "all": "tray",
-    "back": "arrow-left",
-    "body": "brackets-curly",
-    "chart": "chart-bar",
-    "check": "check",
-    "check-circle": "check-circle",
-    "close": "x",
-    "code": "code",
-    "collapse": "caret-down",
-    "command": "command",
-    "compare": "git-diff",
-    "copy": "copy",
-    "dashboard": "squares-four",
-    "damaged": "file-x",
-    "delete": "trash",
-    "download": "download-simple",
-    "down": "arrow-down",
-    "edit": "pencil-simple",
-    "expand": "caret-right",
-    "edit-replay": "note-pencil",
-    "failed": "x-circle",
-    "filter": "funnel",
-    "folder": "folder-open",
-    "hook": "anchor-simple",
-    "image": "image",
-    "info": "info",
-    "key": "key",
-    "keyboard": "keyboard",
-    "light": "sun",
-    "link": "link",
-    "forward": "arrow-bend-up-right",
-    "more": "dots-three-vertical-bold",
-    "notify": "bell",
-    "note": "note",
-    "not-sent": "prohibit",
-    "off": "circle-dashed",
-    "own-window": "arrow-square-out",
-    "pause": "pause",
-    "paused": "pause-circle",
-    "play": "play",
-    "qr": "qr-code",
-    "queued": "clock",
-    "quit": "sign-out",
-    "read": "envelope-open",
-    "retry": "arrow-clockwise",
-    "replay": "repeat",
-    "replay-many": "stack",
-    "replays": "clock-counter-clockwise",
-    "refused": "shield-warning",
-    "saved": "bookmark-simple",
-    "search": "magnifying-glass",
-    "send": "paper-plane-tilt",
-    "select-all": "selection-all",
-    "settings": "gear-six",
-    "swap": "arrows-left-right",
-    "system": "monitor",
-    "targets": "git-fork",
-    "star": "star",
-    "starred": "star-fill",
-    "starting": "hourglass-medium",
-    "stop": "stop",
-    "store": "database",
-    "terminal": "terminal-window",
-    "text": "text-align-left",
-    "theme": "moon",
-    "tunnel": "globe-simple",
-    "undo": "arrow-u-up-left",
-    "unread": "envelope-simple",
-    "up": "arrow-up",
-    "newest": "arrow-line-up",
-    "warning": "warning",
-    "wrap": "arrow-u-down-left",
-    "zoom-in": "magnifying-glass-plus",
-    "zoom-out": "magnifying-glass-minus",
-    "fold": "arrows-in-line-vertical",
-    "unfold": "arrows-out-line-vertical",
-}
-"""Maps meanings to glyphs of the font; widgets use the meanings only."""
 
 WINDOW_SIZES = (16, 24, 32, 48, 64, 128, 256)
 SMALL = 32
@@ -174,7 +93,7 @@ MARGIN = 12
 
 def themed_icon(name: str, current: CurrentTokens, colour: str, active: str) -> QIcon:
     """The icon `name` in the token `colour`, in `active` while hovered or selected."""
-    return QIcon(GlyphEngine(characters()[NAMES[name]], current, colour, active))
+    return QIcon(GlyphEngine(characters()[name], current, colour, active))
 
 
 def icon_pixmap(name: str, tokens: Tokens, colour: str, size: int, ratio: float) -> QPixmap:
@@ -183,7 +102,7 @@ def icon_pixmap(name: str, tokens: Tokens, colour: str, size: int, ratio: float)
     For what paints itself. An icon made for one painting crashed PySide 6.11 now and then, as it deleted its engine.
     """
     pixels = round(size * ratio)
-    pixmap = _glyph_pixmap(QSize(pixels, pixels), characters()[NAMES[name]], QColor(getattr(tokens, colour)))
+    pixmap = _glyph_pixmap(QSize(pixels, pixels), characters()[name], QColor(getattr(tokens, colour)))
     pixmap.setDevicePixelRatio(ratio)
     return pixmap
 

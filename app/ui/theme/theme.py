@@ -140,8 +140,8 @@ class Theme(QObject):
         self._refresh()
 
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
-        """The icon `name` (see `icons.NAMES`) in the token `colour`, or in `active` (default: the same) while hovered
-        or selected. It follows the theme by itself.
+        """The icon `name` (one of `icons.characters`) in the token `colour`, or in `active` (default: the same) while
+        hovered or selected. It follows the theme by itself.
         """
         key = name, colour, active or colour
         if key not in self._icons:

@@ -19,8 +19,8 @@ _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_
 
 
 class Button(QPushButton):
-    """A button with a label; `icon` is a name of `theme.icons.NAMES`, `name` what screen readers call it instead of its
-    label, `run` what a click does. A `compact` one fits in a line of text.
+    """A button with a label; `icon` is one of `theme.icons.characters`, `name` what screen readers call it instead of
+    its label, `run` what a click does. A `compact` one fits in a line of text.
     """
 
     accessible_role: QAccessible.Role | None = None

@@ -84,7 +84,7 @@ def style(widget: QWidget, name: str, value: object) -> None:
 
 
 class IconLabel(QLabel):
-    """An icon of `theme.icons.NAMES`, `size` pixels wide and high, in a token's colour, which follows the theme."""
+    """One of `theme.icons.characters`, `size` pixels wide and high, in a token's colour, which follows the theme."""
 
     def __init__(self, size: int, theme: Theme, parent: QWidget, icon: str = "", colour: str = "text_muted") -> None:
         super().__init__(parent)

@@ -16,7 +16,7 @@ from app.core.files import resource
 from app.core.model import METHODS
 from app.ui.commands.command import add_view_action
 from app.ui.requests.activity_chart import colours
-from app.ui.theme.icons import NAMES, app_icon, mark
+from app.ui.theme.icons import app_icon, characters, mark
 from app.ui.theme.theme import Theme, style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
@@ -185,7 +185,7 @@ def test_choosing_what_is_in_force_tells_nobody(qapp: QApplication, qtbot: QtBot
 
 def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
     theme = Theme()
-    for name in NAMES:
+    for name in characters():
         image = theme.icon(name).pixmap(16, 16).toImage()
         assert any(image.pixelColor(x, y).alpha() for x in range(16) for y in range(16)), name
 
