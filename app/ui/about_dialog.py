@@ -26,8 +26,9 @@ from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label, style
-from app.ui.widgets.layout import fill, hbox, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsList
 
 if TYPE_CHECKING:
@@ -112,7 +113,6 @@ class LicencesDialog(Dialog):
             spacing=metrics.SPACE_3,
             margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0),
         )
-        QWidget.setTabOrder(self.search, self.list)
         self.search.setFixedWidth(LIST_WIDTH)
         self.list.setFixedWidth(LIST_WIDTH)
         header = vbox(self.name, self.licence, spacing=2, margins=(metrics.SPACE_2, 0, 0, 0))
@@ -123,8 +123,8 @@ class LicencesDialog(Dialog):
             margins=(metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3, 0),
         )
         self.fill_columns(left, right)
-        self.footer.addStretch(1)
-        self.footer.addWidget(self.close_button)
+        fill(self.footer, Stretch(), self.close_button)
+        order_tabs(self)
 
 
 def _name(component: Component) -> str:
@@ -244,13 +244,7 @@ class AboutDialog(Dialog):
         fill(self.body, self._header(), line(self), self._rows())
         self.body.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_5)
         fill(self.footer, self.licences_button, self.copy_button, (self.status, 1), self.close_button)
-        for first, then in (
-            (self.folder.open_button, self.base_url),
-            (self.base_url, self.licences_button),
-            (self.licences_button, self.copy_button),
-            (self.copy_button, self.close_button),
-        ):
-            QWidget.setTabOrder(first, then)
+        order_tabs(self)
 
     def _header(self) -> QHBoxLayout:
         badge = QLabel(self)

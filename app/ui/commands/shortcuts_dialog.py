@@ -20,6 +20,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll, bounded
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
@@ -130,10 +131,8 @@ class ShortcutsDialog(Dialog):
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         fill(self.body, top, line(self), (scroll, 1))
-        self.footer.addStretch(1)
-        self.footer.addWidget(self.close_button)
-        QWidget.setTabOrder(self.search, scroll)
-        QWidget.setTabOrder(scroll, self.close_button)
+        fill(self.footer, Stretch(), self.close_button)
+        order_tabs(self)
 
 
 class GroupBlock(QWidget):
