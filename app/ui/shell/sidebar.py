@@ -58,7 +58,6 @@ class TunnelRow(SidebarRow):
     def __init__(self, tunnels: TunnelService, theme: Theme, qt_events: QtEvents, parent: QWidget) -> None:
         super().__init__("", theme, parent)
         self._tunnels = tunnels
-        self._mark = mark_of(tunnels.tunnel)
         self._timer = QTimer(self, interval=COUNTDOWN_MS)
         self._timer.timeout.connect(self.refresh)
         qt_events.tunnel_changed.connect(self.refresh)
@@ -67,11 +66,8 @@ class TunnelRow(SidebarRow):
     @Slot()
     def refresh(self) -> None:
         tunnel = self._tunnels.tunnel
-        text, mark = short_text(tunnel, now_us()), mark_of(tunnel)
-        if (text, mark) != (self.text(), self._mark):
-            self._mark = mark
-            self.setText(text)
-            self.update()
+        self.setText(short_text(tunnel, now_us()))
+        self.update()
         words = sentence(tunnel)
         if words != self.accessibleName():
             self.setAccessibleName(words)
@@ -83,10 +79,10 @@ class TunnelRow(SidebarRow):
 
     def emphasised(self) -> bool:
         """While it needs attention."""
-        return self._mark[1] in ("warning", "danger")
+        return mark_of(self._tunnels.tunnel)[1] in ("warning", "danger")
 
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        self.theme.icon(*self._mark).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
+        self.theme.icon(*mark_of(self._tunnels.tunnel)).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
 
 
 class Sidebar(QFrame):

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    Property,
     QCoreApplication,
     QEasingCurve,
     QEvent,
     QObject,
     QPoint,
-    QPropertyAnimation,
     QRectF,
     QSize,
     Qt,
+    QVariantAnimation,
     Signal,
     Slot,
 )
@@ -61,7 +60,6 @@ class LabeledField(QWidget):
     ) -> None:
         super().__init__(parent)
         self.control = control
-        self._help_text = help_text
         self.title = label(title, "strong", self)
         self.title.setBuddy(control)
         self._error = self.error_label()
@@ -86,7 +84,6 @@ class LabeledField(QWidget):
 
     def set_help(self, text: str, tooltip: str = "") -> None:
         """Replace the help text."""
-        self._help_text = text
         self._help.setText(text)
         self._help.setToolTip(plain_tooltip(tooltip))
         self._help.setVisible(bool(text) and (self.help_stays or not self.error()))
@@ -94,7 +91,7 @@ class LabeledField(QWidget):
 
     def help_text(self) -> str:
         """The help text, also while an error hides it."""
-        return self._help_text
+        return self._help.text()
 
     def set_title(self, title: str) -> None:
         """Replace the label."""
@@ -110,13 +107,13 @@ class LabeledField(QWidget):
         if (message or "") == self._error.text():
             return
         show_or_hide(self._error, message or "")
-        self._help.setVisible(bool(self._help_text) and (self.help_stays or not message))
+        self._help.setVisible(bool(self.help_text()) and (self.help_stays or not message))
         self._describe()
         style(self.control.focusProxy() or self.control, "invalid", bool(message))
 
     def _describe(self) -> None:
         """Let screen readers read the help text or error after the control's name."""
-        (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self._help_text)
+        (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self.help_text())
 
 
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
@@ -207,11 +204,11 @@ class Switch(CheckField):
         super().__init__("", parent)
         self._theme = theme
         self._track = QSize(26, 14) if mini else QSize(34, 18)
-        self._place = 0.0
         self._by_keyboard = False
-        self._glide = QPropertyAnimation(self, b"place", self)
-        self._glide.setDuration(120)
-        self._glide.setEasingCurve(QEasingCurve.Type.InOutCubic)
+        self._place = 0.0
+        """The knob's position: 0 off, 1 on."""
+        self._glide = QVariantAnimation(self, duration=120, easingCurve=QEasingCurve(QEasingCurve.Type.InOutCubic))
+        self._glide.valueChanged.connect(self._set_place)
         self.setAccessibleName(name)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -219,16 +216,6 @@ class Switch(CheckField):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.toggled.connect(self._start_glide)
         theme.changed.connect(self.update)
-
-    def _get_place(self) -> float:
-        return self._place
-
-    def _set_place(self, place: float) -> None:
-        self._place = place
-        self.update()
-
-    place = Property(float, _get_place, _set_place)
-    """The knob's position: 0 off, 1 on."""
 
     def set_now(self, on: bool) -> None:
         """Set the state without animation, and without a click."""
@@ -287,6 +274,10 @@ class Switch(CheckField):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(tokens.accent_text), 1.5))
             painter.drawRoundedRect(ring, radius + 2, radius + 2)
+
+    def _set_place(self, place: float) -> None:
+        self._place = place
+        self.update()
 
     @Slot(bool)
     def _start_glide(self, on: bool) -> None:
