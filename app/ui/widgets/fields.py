@@ -205,7 +205,7 @@ class Switch(CheckField):
         self._theme = theme
         self._track = QSize(26, 14) if mini else QSize(34, 18)
         self._by_keyboard = False
-        self._place = 0.0
+        self.place = 0.0
         """The knob's position: 0 off, 1 on."""
         self._glide = QVariantAnimation(self, duration=120, easingCurve=QEasingCurve(QEasingCurve.Type.InOutCubic))
         self._glide.valueChanged.connect(self._set_place)
@@ -263,10 +263,10 @@ class Switch(CheckField):
         on_colour = tokens.accent_hover if self.underMouse() else tokens.accent
         off_colour = tokens.text_faint if self.underMouse() else tokens.track
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(mix(on_colour, off_colour, self._place)))
+        painter.setBrush(QColor(mix(on_colour, off_colour, self.place)))
         painter.drawRoundedRect(track, radius, radius)
         knob = track.height() - 4
-        left = track.left() + 2 + self._place * (track.width() - knob - 4)
+        left = track.left() + 2 + self.place * (track.width() - knob - 4)
         painter.setBrush(QColor("#ffffff"))
         painter.drawEllipse(QRectF(left, track.top() + 2, knob, knob))
         if self.hasFocus() and self._by_keyboard:
@@ -276,7 +276,7 @@ class Switch(CheckField):
             painter.drawRoundedRect(ring, radius + 2, radius + 2)
 
     def _set_place(self, place: float) -> None:
-        self._place = place
+        self.place = place
         self.update()
 
     @Slot(bool)
@@ -285,7 +285,7 @@ class Switch(CheckField):
         if not self.isVisible():
             self._set_place(float(on))
             return
-        self._glide.setStartValue(self._place)
+        self._glide.setStartValue(self.place)
         self._glide.setEndValue(float(on))
         self._glide.start()
 

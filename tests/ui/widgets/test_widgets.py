@@ -124,14 +124,14 @@ class TestSwitch:
         with qtbot.assertNotEmitted(switch.clicked):
             switch.set_now(True)
         assert switch.isChecked()
-        assert switch.property("place") == 1.0
+        assert switch.place == 1.0
 
     def test_it_glides(self, theme: Theme, qtbot: QtBot) -> None:
         switch = Switch("x", theme)
         qtbot.addWidget(switch)
         switch.show()
         switch.click()
-        qtbot.waitUntil(lambda: switch.property("place") == 1.0, timeout=2000)
+        qtbot.waitUntil(lambda: switch.place == 1.0, timeout=2000)
 
     def test_screen_readers_hear_a_named_check_box(self, theme: Theme, qtbot: QtBot) -> None:
         switch = Switch("Stripe active", theme)
