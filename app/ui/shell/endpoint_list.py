@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
@@ -182,7 +182,6 @@ class EndpointList(ColumnScroll):
         row.set_tab_stop(False)
         row.focused.connect(self.offer_stop)
         row.dragged.connect(self._drag)
-        row.dropped.connect(self._drop)
         row.drag_ended.connect(self._end_drag)
         row.shifted.connect(self._shift)
         self.row_created.emit(row)
@@ -199,7 +198,7 @@ class EndpointList(ColumnScroll):
                 if successor is not None:
                     successor.setFocus(Qt.FocusReason.TabFocusReason)
             if row is self._dragged:
-                self._end_drag()
+                self._end_drag(False)
             if row is self._revealed:
                 self._revealed = None
             del self.rows[row.endpoint.id]
@@ -215,19 +214,10 @@ class EndpointList(ColumnScroll):
         self.none.setVisible(not found)
 
     def _offer_stop(self, focused: EndpointRow | None) -> None:
-        """The tab stop is the previous one, else the selected row, else the first."""
+        """The tab stop is the row with the focus, else the previous one, else the selected row, else the first."""
         visible = self.visible_rows()
-        tests: tuple[Callable[[EndpointRow], bool], ...] = (
-            lambda row: row is focused,
-            EndpointRow.is_tab_stop,
-            EndpointRow.isChecked,
-            lambda row: True,
-        )
-        for test in tests:
-            stop = next(filter(test, visible), None)
-            if stop is not None:
-                self.offer_stop(stop)
-                return
+        if visible:
+            self.offer_stop(max(visible, key=lambda row: (row is focused, row.is_tab_stop(), row.isChecked())))
 
     @Slot()
     def _reveal(self) -> None:
@@ -256,18 +246,13 @@ class EndpointList(ColumnScroll):
         self._show_target()
         self._scrolling.start()
 
-    @Slot()
-    def _drop(self) -> None:
-        target, row = self._target(), self._dragged
-        self._end_drag()
-        if target is not None and row is not None:
-            self._request_move(row, target[0])
-
-    @Slot()
-    def _end_drag(self) -> None:
-        self._dragged = None
+    @Slot(bool)
+    def _end_drag(self, dropped: bool) -> None:
+        target, row, self._dragged = self._target(), self._dragged, None
         self._scrolling.stop()
         self._line.hide()
+        if dropped and target is not None and row is not None:
+            self._request_move(row, target[0])
 
     @Slot()
     def _scroll_dragged(self) -> None:

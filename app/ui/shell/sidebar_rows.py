@@ -181,7 +181,8 @@ _KEYS_OF_ROW = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End,
 class EndpointRow(SidebarRow):
     """An endpoint: its switch, name and unread requests. Left moves the focus to the switch, Right back.
 
-    While dragged, `dragged` carries the row and the global pointer position; `dropped` or `drag_ended` follows.
+    While dragged, `dragged` carries the row and the global pointer position; `drag_ended` follows, with whether it was
+    dropped.
     `shifted` carries the row and -1 or 1, for up and down.
     """
 
@@ -189,8 +190,7 @@ class EndpointRow(SidebarRow):
     edit_requested = Signal(object)
     switched = Signal(object, bool)
     dragged = Signal(object, object)
-    dropped = Signal()
-    drag_ended = Signal()
+    drag_ended = Signal(bool)
     shifted = Signal(object, int)
     text_left = PAD + 32
     badge_tone: Tone = "accent"
@@ -241,7 +241,7 @@ class EndpointRow(SidebarRow):
         key, modifiers = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Escape and self._dragging:
             self._end_drag()
-            self.drag_ended.emit()
+            self.drag_ended.emit(False)
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and modifiers == Qt.KeyboardModifier.AltModifier:
             self.shifted.emit(self, -1 if key == Qt.Key.Key_Up else 1)
         elif key == Qt.Key.Key_Left and not modifiers:
@@ -289,7 +289,7 @@ class EndpointRow(SidebarRow):
         self._end_drag()
         super().mouseReleaseEvent(event)
         if dragging:
-            self.dropped.emit()
+            self.drag_ended.emit(True)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Faint while it is dragged."""
