@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -63,6 +63,13 @@ class Messages(QObject):
             return
         self._waiting[message.key] = message
         self.changed.emit()
+
+    def show_while(self, text: str | None, key: str, **about: Any) -> None:
+        """Show the message with this key while it has a text."""
+        if text is None:
+            self.withdraw(key)
+        else:
+            self.post(Message(text=text, key=key, **about))
 
     def has(self, key: str) -> bool:
         """Whether the message with this key is waiting."""

@@ -276,17 +276,12 @@ class QtEvents(QObject):
     def _storage(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason
         self.storage_changed.emit()
+        self._messages.show_while(event.reason, STORAGE_KEY, advice=self._storage_advice)
         if event.reason is None:
-            self._messages.withdraw(STORAGE_KEY)
             self._messages.withdraw(UNAVAILABLE_KEY)
-            return
-        self._messages.post(Message(text=event.reason, advice=self._storage_advice, key=STORAGE_KEY))
 
     def _file(self, event: FileTrouble) -> None:
-        if event.reason is None:
-            self._messages.withdraw(FILE_KEY)
-        else:
-            self._messages.post(Message(text=event.reason, advice=FILE_ADVICE, tone="warning", key=FILE_KEY))
+        self._messages.show_while(event.reason, FILE_KEY, advice=FILE_ADVICE, tone="warning")
 
     def _damage(self, event: DatabaseDamaged) -> None:
         self._messages.post(Message(text=event.reason, advice=DAMAGE_ADVICE, key=DAMAGE_KEY))

@@ -17,7 +17,7 @@ from app.core.events import RetentionWaiting
 from app.core.settings import store_error
 from app.core.team import ADDRESS_ADVICE, StoreChoice, where
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of, menu_text
-from app.ui.messages import Message, MessageAction
+from app.ui.messages import MessageAction
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -159,14 +159,7 @@ class StoreCommands(Commands):
 
 
 RESUME = "Resume deleting"
-_RETENTION, _ADDRESS = "retention", "address"
-"""The keys of the messages."""
-_UNKNOWN_ADDRESS = Message(
-    text="No node says at which address senders reach it, so capture URLs are shown without it.",
-    advice=ADDRESS_ADVICE,
-    tone="info",
-    key=_ADDRESS,
-)
+_UNKNOWN_ADDRESS = "No node says at which address senders reach it, so capture URLs are shown without it."
 
 
 class StoreNotices(QObject):
@@ -187,18 +180,14 @@ class StoreNotices(QObject):
 
     @Slot()
     def _show_address(self) -> None:
-        if self._services.is_elsewhere and self._services.store.nodes.others.base_url is None:
-            self._messages.post(_UNKNOWN_ADDRESS)
-        else:
-            self._messages.withdraw(_ADDRESS)
+        unknown = self._services.is_elsewhere and self._services.store.nodes.others.base_url is None
+        text = _UNKNOWN_ADDRESS if unknown else None
+        self._messages.show_while(text, "address", advice=ADDRESS_ADVICE, tone="info")
 
     def _show_retention(self, problem: ClockProblem | None) -> None:
-        if problem is None:
-            self._messages.withdraw(_RETENTION)
-            return
+        text, advice = (problem.reason, problem.advice) if problem is not None else (None, "")
         resume = MessageAction(label=RESUME, run=self._start_resuming)
-        message = Message(text=problem.reason, advice=problem.advice, tone="warning", actions=(resume,), key=_RETENTION)
-        self._messages.post(message)
+        self._messages.show_while(text, "retention", advice=advice, tone="warning", actions=(resume,))
 
     def _start_resuming(self) -> None:
         self._tasks.start(self._resume(), "resume retention")
