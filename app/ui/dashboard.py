@@ -33,7 +33,7 @@ from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
-from app.ui.widgets.layout import SideBySide, fill, hbox, stack, vbox
+from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, stack, vbox
 
 _CELLS = (
     ("received", "Received", "since start", "Requests that reached the capture port since this window opened"),
@@ -126,13 +126,9 @@ class Stats(SideBySide):
         return card
 
     def _figure_card(self, title: str, figure: QWidget, note: QWidget, meter: QWidget) -> Card:
-        card = Card(self, padding=0)
-        card.body.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
+        card = Card(self, padding=metrics.SPACE_3)
         card.body.setSpacing(metrics.SPACE_1)
-        card.body.addWidget(label(title, "small", card))
-        line_of_figure = hbox(figure, (meter, 1), spacing=metrics.SPACE_3)
-        card.body.addLayout(line_of_figure)
-        card.body.addWidget(note)
+        fill(card.body, label(title, "small", card), hbox(figure, (meter, 1), spacing=metrics.SPACE_3), note)
         return card
 
 
@@ -291,12 +287,10 @@ class DashboardRows(Card):
         self._more.timeout.connect(self._add_batch)
         self._container = QWidget()
         self._container.setProperty("transparent", True)
-        self._list = vbox(inside=self._container, spacing=0, margins=0)
         self._nothing = label("No endpoints match the filter.", "muted", self._container)
         self._nothing.setContentsMargins(16, 20, 16, 20)
         self._nothing.hide()
-        self._list.addWidget(self._nothing)
-        self._list.addStretch(1)
+        self._list = vbox(self._nothing, Stretch(), inside=self._container, spacing=0, margins=0)
         self.body.setSpacing(0)
         fill(self.body, Heading(self._container, theme, self), (ColumnScroll(self._container, self), 1))
 

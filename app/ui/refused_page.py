@@ -29,7 +29,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page
 from app.ui.widgets.focus import current_in_view
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.layout import stack, vbox
+from app.ui.widgets.layout import fill, stack, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
 
 
@@ -208,9 +208,8 @@ class RawPane(Card):
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
         top = vbox(self.reason, self.caption, spacing=2, margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0))
-        self.body.addLayout(top)
         self.view = BodyPane(theme, tasks, self, "No bytes of this request were kept")
-        self.body.addWidget(self.view, 1)
+        fill(self.body, top, (self.view, 1))
 
     def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
         """Show `raw`, the bytes received, None if they were dropped; `endpoint` is a name."""

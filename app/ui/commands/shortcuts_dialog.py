@@ -128,8 +128,7 @@ class ShortcutsDialog(Dialog):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4),
         )
-        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
-        self.body.setSpacing(0)
+        self.fill_to_edges()
         fill(self.body, top, line(self), (scroll, 1))
         fill(self.footer, Stretch(), self.close_button)
         order_tabs(self)
@@ -141,14 +140,9 @@ class GroupBlock(QWidget):
     def __init__(self, group: CommandGroup, shortcuts: Sequence[ShortcutRow], theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.group, self.shortcuts = group, shortcuts
-        self.rows: list[QWidget] = []
-        column = vbox(
-            label(group.value.upper(), "section", self), Space(metrics.SPACE_2), inside=self, spacing=0, margins=0
-        )
-        for shortcut in shortcuts:
-            row = _row(shortcut, theme, self)
-            self.rows.append(row)
-            column.addWidget(row)
+        self.rows = [_row(shortcut, theme, self) for shortcut in shortcuts]
+        title = label(group.value.upper(), "section", self)
+        vbox(title, Space(metrics.SPACE_2), *self.rows, inside=self, spacing=0)
 
     def show_only(self, text: str) -> bool:
         """Hide the rows that do not match `text`. Returns whether any row is visible."""

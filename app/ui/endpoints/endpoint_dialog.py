@@ -157,8 +157,7 @@ class EndpointDialog(SubmitDialog):
         if self._endpoint is None and refusal is None:
             refusal = create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
         if refusal:
-            self.problem.setText(refusal)
-            self.problem.show()
+            show_or_hide(self.problem, refusal)
         reason = refusal or (errors[0].message if errors else None)
         self.submit_button.set_refusal("Saving…" if self.busy else reason)
         self._show_url(slug_is_valid=all(error.field != "slug" for error in errors))
@@ -193,15 +192,13 @@ class EndpointDialog(SubmitDialog):
 
     def _lay_out(self) -> None:
         scroll = FormScroll(self.form, self)
-        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
-        self.body.setSpacing(0)
+        self.fill_to_edges()
         if self._endpoint is not None:
             inset = vbox(self.url, margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4))
             self.body.addLayout(inset)
         else:
             assert self.form.url_section is not None
             self.form.url_section.add(self.url)
-        self.body.addWidget(line(self))
-        self.body.addWidget(scroll, 1)
-        self.problem.setVisible(False)
+        fill(self.body, line(self), (scroll, 1))
+        self.problem.hide()
         fill(self.footer, (self.problem, 1), Stretch(0), self.cancel, self.submit_button)

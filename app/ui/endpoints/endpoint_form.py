@@ -20,7 +20,7 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.headers_field import HeadersField
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import hbox, keep_room, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
 from app.ui.widgets.text_fields import DurationField, FormatJsonButton, NumberField, TextArea, TextField, raw_text
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
@@ -177,10 +177,8 @@ class EndpointForm(Form):
             self.url_section,
         ):
             if section is not None:
-                more.addWidget(line(self._more))
-                more.addWidget(section)
-        column.addWidget(self._more)
-        column.addStretch(1)
+                fill(more, line(self._more), section)
+        fill(column, self._more, Stretch())
         self.load(EndpointDraft(name=""))
         self._fit_limit()
         self._fit_wait()

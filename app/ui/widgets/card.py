@@ -131,16 +131,14 @@ class EmptyState(QWidget):
         self._text_width = TEXT_WIDTH
         self.body = vbox(Stretch(2), inside=content, spacing=metrics.SPACE_2, margins=metrics.SPACE_5)
         centre = Qt.AlignmentFlag.AlignHCenter
-        fill(self.body, (self.tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre))
         # An alignment flag would give a wrapped label the height of one line; stretches do not.
         self._row = hbox(Stretch(), self.text, Stretch())
-        self.body.addLayout(self._row)
+        fill(self.body, (self.tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre), self._row)
         self.button: Button | None = None
         if action:
             self.button = Button(action, theme, content, kind="primary")
             self.button.clicked.connect(self.action)
-            self.body.addSpacing(metrics.SPACE_2)
-            self.body.addWidget(self.button, 0, centre)
+            fill(self.body, Space(metrics.SPACE_2), (self.button, 0, centre))
         self.body.addStretch(3)
         vbox(Scrolling(content, LEAST, self), inside=self)
         self.set_text_width(TEXT_WIDTH)

@@ -26,7 +26,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import Scrolling, bounded, fit
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import Stretch, fill, hbox, vbox
+from app.ui.widgets.layout import Stretch, fill, hbox, keep_room, vbox
 
 LEAST_HEIGHT = 72
 """Minimum height of the content, on the smallest screen."""
@@ -54,9 +54,7 @@ class Dialog(QDialog):
         )
         self.content_area = Scrolling(content, QSize(0, LEAST_HEIGHT), self)
         self.edge = line(self)
-        keeps = self.edge.sizePolicy()
-        keeps.setRetainSizeWhenHidden(True)
-        self.edge.setSizePolicy(keeps)
+        keep_room(self.edge)
         self.edge.hide()
         self.content_area.verticalScrollBar().valueChanged.connect(self._show_edge)
         header_frame = vbox(self.title, margins=(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0))
@@ -69,13 +67,15 @@ class Dialog(QDialog):
         )
         vbox(header_frame, self.edge, (self.content_area, 1), footer_frame, inside=self, spacing=0)
 
-    def fill_columns(self, left: QLayout, right: QLayout) -> None:
-        """Fill the dialog with a list and the details of its selected item, separated by a line."""
-        columns = hbox(left, line(self, vertical=True), (right, 1), spacing=0)
+    def fill_to_edges(self) -> None:
+        """Leave no room around what is in the body, but for the title."""
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
-        self.body.addWidget(line(self))
-        self.body.addLayout(columns, 1)
+
+    def fill_columns(self, left: QLayout, right: QLayout) -> None:
+        """Fill the dialog with a list and the details of its selected item, separated by a line."""
+        self.fill_to_edges()
+        fill(self.body, line(self), (hbox(left, line(self, vertical=True), (right, 1), spacing=0), 1))
 
     def make_close_button(self, text: str, *, kind: Kind = "secondary") -> Button:
         return Button(text, self.theme, self, kind=kind, run=self.reject)
@@ -264,13 +264,11 @@ class ChoiceDialog(Dialog):
         self.title.setWordWrap(True)
         self.text = label(text, "muted", self, wrap=True)
         self.body.addWidget(self.text)
-        self.footer.addStretch(1)
-        self.buttons: list[Button] = []
-        for number, option in enumerate(options, 1):
-            button = Button(option.text, theme, self, kind=option.kind)
-            button.clicked.connect(partial(self.done, number))
-            self.footer.addWidget(button)
-            self.buttons.append(button)
+        self.buttons = [
+            Button(option.text, theme, self, kind=option.kind, run=partial(self.done, number))
+            for number, option in enumerate(options, 1)
+        ]
+        fill(self.footer, Stretch(), *self.buttons)
         self.buttons[-1].setDefault(True)
         self.buttons[-1].setFocus()
         self.setFixedWidth(480)

@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
+from app.ui.widgets.badge import paint_box
 from app.ui.widgets.focus import by_keyboard, is_enter
 from app.ui.widgets.labels import label, plain_tooltip, show_or_hide, style
 from app.ui.widgets.layout import hbox, vbox
@@ -262,9 +263,7 @@ class Switch(CheckField):
         radius = track.height() / 2
         on_colour = tokens.accent_hover if self.underMouse() else tokens.accent
         off_colour = tokens.text_faint if self.underMouse() else tokens.track
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(mix(on_colour, off_colour, self.place)))
-        painter.drawRoundedRect(track, radius, radius)
+        paint_box(painter, track, radius, mix(on_colour, off_colour, self.place))
         knob = track.height() - 4
         left = track.left() + 2 + self.place * (track.width() - knob - 4)
         painter.setBrush(QColor("#ffffff"))

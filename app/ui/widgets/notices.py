@@ -20,7 +20,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import TONE_ICONS
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, breakable, label, style
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, breakable, label, show_or_hide, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 
 _NAME_MAX = 40
@@ -130,8 +130,7 @@ class ErrorBar(QFrame):
     def _refresh(self) -> None:
         waiting = self._messages.waiting()
         message = waiting[0] if waiting else None
-        self._more.setText(f"{len(waiting) - 1} more" if len(waiting) > 1 else "")
-        self._more.setVisible(len(waiting) > 1)
+        show_or_hide(self._more, f"{len(waiting) - 1} more" if len(waiting) > 1 else "")
         if message is not self._current:
             self._show(message)
         self.setVisible(message is not None)
@@ -180,10 +179,8 @@ class Toast(QFrame):
         self._actions: Sequence[ToastAction] = ()
         self.setProperty("part", "toast")
         self._text = ElidedLabel("", "", self)
-        self.buttons = [Button("", theme, self, kind="link") for _ in range(ACTIONS_MAX)]
-        for number, button in enumerate(self.buttons):
-            button.hide()
-            button.clicked.connect(partial(self._act, number))
+        acts = [partial(self._act, number) for number in range(ACTIONS_MAX)]
+        self.buttons = [Button("", theme, self, kind="link", run=act) for act in acts]
         hbox(
             (self._text, 1),
             *self.buttons,
