@@ -34,6 +34,7 @@ from app.ui.widgets.buttons import IconButton, PaintedButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import paint_line
 
 _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
@@ -229,14 +230,8 @@ def unread_text(unread: int, width: int, font: QFont) -> str:
 
 
 def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -> int:
-    """Draw one elided line in `room` and return its width."""
-    if room.width() <= 8:
-        return 0
-    painter.setFont(font)
-    painter.setPen(QColor(colour))
-    elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, elided)
-    return painter.fontMetrics().horizontalAdvance(elided)
+    """Draw one elided line if there is any `room`, and return its width."""
+    return paint_line(painter, room, text, font, colour) if room.width() > 8 else 0
 
 
 class DashboardRow(PaintedButton):

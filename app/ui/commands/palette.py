@@ -408,8 +408,6 @@ class Palette(QWidget):
         )
         below = vbox(self.rows, margins=metrics.SPACE_2)
         vbox(top_line, line(self.panel), below, inside=self.panel, spacing=0, margins=1)
-        self.rows.viewport().update()
-        self.update()
 
 
 def _none(text: str) -> Sequence[PaletteEntry]:

@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.labels import label
-from app.ui.widgets.layout import vbox
+from app.ui.widgets.layout import Stretch, vbox
 
 _LINE_HEIGHT, _RING_RADIUS = 8, 2.5
 
@@ -111,13 +111,10 @@ class EndpointList(ColumnScroll):
         self._revealed: SidebarRow | None = None
         self._dragged: EndpointRow | None = None
         self._pointer = QPoint()
-        self._list = vbox(
-            inside=self._container, spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
-        )
         self.none = label(NO_ENDPOINTS, "faint", self._container, wrap=True)
         self.none.setContentsMargins(10, 4, 10, 0)
-        self._list.addWidget(self.none)
-        self._list.addStretch(1)
+        margins = (metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        self._list = vbox(self.none, Stretch(), inside=self._container, spacing=2, margins=margins)
         self._line = DropLine(theme, self._container)
         self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self._reveal)

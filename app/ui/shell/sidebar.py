@@ -22,14 +22,13 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
-from app.ui.shell.sidebar_rows import PAD, EndpointRow, NavRow, SidebarRow
+from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
 from app.ui.state_look import state_of
 from app.ui.store_commands import StoreCommands
 from app.ui.theme import metrics
 from app.ui.theme.fonts import LARGE, ui_font
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
-from app.ui.theme.tokens import Tokens
 from app.ui.tunnel.words import mark_of, sentence, short_text
 from app.ui.widgets.badge import Meter, Painted
 from app.ui.widgets.buttons import IconButton, PaintedButton
@@ -37,6 +36,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip
 from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.rows import paint_line
 
 if TYPE_CHECKING:
     from app.server.tunnel.service import TunnelService
@@ -79,10 +79,10 @@ class TunnelRow(SidebarRow):
 
     def emphasised(self) -> bool:
         """While it needs attention."""
-        return mark_of(self._tunnels.tunnel)[1] in ("warning", "danger")
+        return self.mark()[1] in ("warning", "danger")
 
-    def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        self.theme.icon(*mark_of(self._tunnels.tunnel)).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
+    def mark(self) -> tuple[str, str]:
+        return mark_of(self._tunnels.tunnel)
 
 
 class Sidebar(QFrame):
@@ -404,13 +404,11 @@ class StoreButton(PaintedButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), self.theme.tokens
-        room = self.width() - (_CHEVRON if self.isEnabled() else 0)
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideMiddle, room)
-        painter.setPen(QColor(tokens.accent_text if self.isEnabled() and self.underMouse() else tokens.text))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, text)
+        room = self.rect().adjusted(0, 0, -_CHEVRON if self.isEnabled() else 0, 0)
+        colour = tokens.accent_text if self.isEnabled() and self.underMouse() else tokens.text
+        used = paint_line(painter, room, self.text(), self.font(), colour, elide=Qt.TextElideMode.ElideMiddle)
         if self.isEnabled():
-            left = self.fontMetrics().horizontalAdvance(text) + _CHEVRON - _ICON
-            place = QRect(left, (self.height() - _ICON) // 2 + 1, _ICON, _ICON)
+            place = QRect(used + _CHEVRON - _ICON, (self.height() - _ICON) // 2 + 1, _ICON, _ICON)
             self.theme.icon("collapse", "text_muted").paint(painter, place)
         self.paint_ring(painter, QRectF(self.rect()).adjusted(1, 1, -1, -1))
 

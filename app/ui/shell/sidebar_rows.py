@@ -31,6 +31,7 @@ from app.ui.widgets.badge import Tone, count_text, paint_box, paint_pill, paint_
 from app.ui.widgets.buttons import PaintedButton
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import paint_line
 
 PAD = 10
 _ALL = 1_000_000
@@ -110,10 +111,11 @@ class SidebarRow(PaintedButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rect = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        background = self.background(tokens)
-        if background:
-            paint_box(painter, rect, metrics.RADIUS, background)
-        self.paint_mark(painter, tokens)
+        if self.isChecked() or self.underMouse():
+            paint_box(painter, rect, metrics.RADIUS, tokens.selection if self.isChecked() else tokens.pressed)
+        mark = self.mark()
+        if mark is not None:
+            self.theme.icon(*mark).paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
         right = self.width() - PAD
         if self.count:
             text = count_text(self.count)
@@ -131,19 +133,9 @@ class SidebarRow(PaintedButton):
     def _paint_text(self, painter: QPainter, tokens: Tokens, right: int) -> None:
         bold = self.isChecked() or self.emphasised()
         font = ui_font(BASE, QFont.Weight.DemiBold if bold else QFont.Weight.Medium)
-        painter.setFont(font)
-        painter.setPen(QColor(self.text_colour(tokens)))
         room = QRect(self.text_left, 0, right - self.text_left, self.height())
-        elided = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
-        used = painter.fontMetrics().horizontalAdvance(elided) + 8
+        used = paint_line(painter, room, self.text(), font, self.text_colour(tokens)) + 8
         self.paint_after_text(painter, room.adjusted(used, 0, 0, 0), tokens)
-
-    def background(self, tokens: Tokens) -> str | None:
-        """The background colour, if any."""
-        if self.isChecked():
-            return tokens.selection
-        return tokens.pressed if self.underMouse() else None
 
     def text_colour(self, tokens: Tokens) -> str:
         return tokens.text if self.isChecked() else tokens.text_muted
@@ -152,8 +144,9 @@ class SidebarRow(PaintedButton):
         """Whether the text is bold even if the row is not selected."""
         return False
 
-    def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        """Paint what precedes the text."""
+    def mark(self) -> tuple[str, str] | None:
+        """The icon before the text, and its colour."""
+        return None
 
     def paint_after_text(self, painter: QPainter, room: QRect, tokens: Tokens) -> None:
         """Paint what follows the text, in the `room` that it leaves."""
@@ -170,9 +163,8 @@ class NavRow(SidebarRow):
         super().__init__(text, theme, parent)
         self._icon_name = icon
 
-    def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        icon = self.theme.icon(self._icon_name, "accent_text" if self.isChecked() else "text_muted")
-        icon.paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
+    def mark(self) -> tuple[str, str]:
+        return self._icon_name, "accent_text" if self.isChecked() else "text_muted"
 
 
 _KEYS_OF_ROW = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_F2)
