@@ -8,22 +8,35 @@ starts over.
 
 from __future__ import annotations
 
+import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from peewee import AutoField, Database, fn
+from peewee import AutoField, Database, SqliteDatabase, fn
 
 from app.core.backup import CopiedStore, Report
-from app.core.errors import HooklineError, StoreCopyError, StoreDriverError
+from app.core.errors import FolderInUseError, HooklineError, StoreCopyError, StoreDriverError
 from app.core.model import Plan
-from app.core.sizes import MIB
+from app.core.sizes import MIB, exact_size
+from app.core.text import size_text
+from app.data_folder.database_files import (
+    FILE_NAME,
+    companions,
+    remove_database,
+    require_database,
+    reserve_size,
+    size_of,
+    size_on_disk,
+)
+from app.data_folder.folder_lock import FolderLock, lock_folder
+from app.data_folder.private_files import SETTINGS_NAME, load_settings
 from app.db.body_parts import keys_of
-from app.db.counts import RECOUNT, all_uses
+from app.db.counts import RECOUNT, RESPONSES, all_uses
 from app.db.deliveries.replays import interrupt
 from app.db.endpoints import END_TUNNELS, account_of, unfinished_copy
 from app.db.models import (
@@ -50,7 +63,8 @@ from app.db.models import (
 )
 from app.db.queries import visible_sql
 from app.db.raw_sql import execute, execute_many, is_sqlite, json_list, newest_number, raw, stream, use_numbers
-from app.db.sqlite.store_place import DataFolder
+from app.db.sqlite.connection import open_writer, quiet_uri, trouble
+from app.db.sqlite.schema import MIGRATIONS, applied
 
 _OF_SEEN = "endpoint_id IN (SELECT id FROM endpoint WHERE trashed IS NULL)"
 WHOLE: Mapping[type[StoreModel], str] = {
@@ -248,6 +262,102 @@ class StorePlace(Protocol):
     def trouble(self, error: BaseException) -> str | None:
         """Why it cannot be read or written, in sentences; None for an error of something else."""
         ...
+
+
+class DataFolder:
+    """As `StorePlace` says. Its lock is held meanwhile."""
+
+    trouble = staticmethod(trouble)
+
+    def __init__(self, folder: Path, *, read_only: bool) -> None:
+        self.name, self._folder, self._read_only = str(folder), folder, read_only
+        self._path = folder / FILE_NAME
+        self.database, self.is_new = SqliteDatabase(str(self._path), autoconnect=False), True
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        if self._read_only and not size_of(self._path):
+            raise StoreCopyError(f"There is no Hookline data in {self.name}. Check the folder; nothing was copied.")
+        lock = self._lock()
+        try:
+            require_database(self._folder)
+            self._used = " ".join(map(_last_change, (self._path, companions(self._path)[0])))
+            if size_of(self._path):
+                self._connect(SqliteDatabase(quiet_uri(self._path), uri=True, autoconnect=False))
+                self._check_version()
+            yield
+        finally:
+            self._close()
+            lock.release(unchecked=lock.was_unclean)
+
+    def used(self) -> str:
+        return self._used
+
+    def require_room(self, uses: Mapping[int, int]) -> None:
+        if self._folder.exists() and not self._folder.is_dir():
+            raise StoreCopyError(f"{self.name} is a file. Name the data folder that it is in; nothing was copied.")
+        settings, has_limit = load_settings(self._folder), (self._folder / SETTINGS_NAME).exists()
+        responses = uses[RESPONSES]
+        stored = sum(uses.values()) - responses
+        disk = shutil.disk_usage(next(one for one in (self._folder, *self._folder.parents) if one.exists()))
+        free = disk.free - reserve_size(settings.disk_reserve, disk.total) + size_on_disk(self._path)
+        if free < stored + responses:
+            raise StoreCopyError(
+                f"The copy takes about {size_text(stored + responses)}, and the disk of {self.name} has"
+                f" {size_text(max(0, free))} for it. Free some space; nothing was copied."
+            )
+        for setting, limit, needed in (
+            ("storage_limit", settings.storage_limit if has_limit else None, stored),
+            ("response_limit", settings.response_limit, responses),
+        ):
+            if limit is not None and needed > limit:
+                raise StoreCopyError(
+                    f"The copy takes {size_text(needed)}, more than the {setting} of {self.name},"
+                    f" {exact_size(limit)}. Raise that setting there; nothing was copied."
+                )
+
+    def create(self) -> None:
+        self._close()
+        self._connect(open_writer(self._path))
+
+    def make_place(self, seqs: Sequence[int]) -> None:
+        """A table has it."""
+
+    def empty(self) -> None:
+        self._close()
+        remove_database(self._path)
+        self.create()
+
+    def _lock(self) -> FolderLock:
+        try:
+            return lock_folder(self._folder)
+        except FolderInUseError as error:
+            who = f"process {error.pid}" if error.pid else "another process"
+            raise StoreCopyError(
+                f"{self.name} is in use by Hookline ({who}). Close it first; nothing was copied."
+            ) from error
+
+    def _check_version(self) -> None:
+        known = [name for name, _ in MIGRATIONS]
+        names = applied(raw(self.database), self._path, known)
+        self.is_new = not names
+        if self._read_only and set(known) - set(names):
+            raise StoreCopyError(
+                f"{self.name} was written by an older Hookline. Start this one on it once; nothing was copied."
+            )
+
+    def _connect(self, database: SqliteDatabase) -> None:
+        self.database = database
+        if database.is_closed():
+            database.connect()
+
+    def _close(self) -> None:
+        self.database.close()
+
+
+def _last_change(file: Path) -> str:
+    """Without a byte, a log is none."""
+    return f"{file.stat().st_mtime_ns}" if size_of(file) else ""
 
 
 def _place_of(address: str | Path, *, read_only: bool) -> StorePlace:

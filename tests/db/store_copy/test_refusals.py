@@ -13,11 +13,11 @@ from app.core.errors import HooklineError
 from app.core.settings import Settings
 from app.core.team import Role
 from app.data_folder.private_files import save_settings
+from app.db import store_copy
 from app.db.counts import RESPONSES
 from app.db.postgres import database
 from app.db.postgres import store_place as postgres_place
 from app.db.postgres.database import LOCK_S
-from app.db.sqlite import store_place as sqlite_place
 from app.db.store_copy import copy_store
 from tests import factories
 from tests.db.helpers import Place, add, query, write
@@ -164,7 +164,7 @@ async def test_an_original_of_an_older_version(
     place: Place, new_place: NewPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await some_store(place)
-    monkeypatch.setattr(sqlite_place, "MIGRATIONS", (("9001_more", unreported),))
+    monkeypatch.setattr(store_copy, "MIGRATIONS", (("9001_more", unreported),))
     monkeypatch.setattr(postgres_place, "MIGRATIONS", (*postgres_place.MIGRATIONS, "9001_more"))
     target = new_place("sqlite")
     assert "was written by an older Hookline. Start this one on it once; nothing was copied" in refusal(place, target)
