@@ -11,11 +11,11 @@ from __future__ import annotations
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from peewee import AutoField, Database, SqliteDatabase, fn
 
@@ -65,6 +65,11 @@ from app.db.queries import visible_sql
 from app.db.raw_sql import execute, execute_many, is_sqlite, json_list, newest_number, raw, stream, use_numbers
 from app.db.sqlite.connection import open_writer, quiet_uri, trouble
 from app.db.sqlite.schema import MIGRATIONS, applied
+
+if TYPE_CHECKING:
+    from app.db.postgres.store_place import TeamStore
+
+StorePlace: TypeAlias = "DataFolder | TeamStore"
 
 _OF_SEEN = "endpoint_id IN (SELECT id FROM endpoint WHERE trashed IS NULL)"
 WHOLE: Mapping[type[StoreModel], str] = {
@@ -225,57 +230,23 @@ def _finish(source: Database, target: Database) -> None:
 # -- where the stores are ----------------------------------------------------------------------------------------------
 
 
-class StorePlace(Protocol):
-    name: str
-    """As messages have it."""
-    is_new: bool
-    """There are no tables yet."""
-
-    @property
-    def database(self) -> Database: ...
-
-    def opened(self) -> AbstractContextManager[None]:
-        """No Hookline can use it meanwhile. StoreCopyError, DataFolderError or StoreAddressError if that is impossible;
-        one that is only read has to be there, and of this version."""
-        ...
-
-    def used(self) -> str:
-        """What has changed once a Hookline has used it."""
-        ...
-
-    def require_room(self, uses: Mapping[int, int]) -> None:
-        """StoreCopyError if it cannot hold so many bytes, by owner. Before it is open."""
-        ...
-
-    def create(self) -> None:
-        """Make `database` one that can be written to, with the tables of this version."""
-        ...
-
-    def make_place(self, seqs: Sequence[int]) -> None:
-        """Requests with these numbers are about to be stored."""
-        ...
-
-    def empty(self) -> None:
-        """Delete the unfinished copy that it holds."""
-        ...
-
-    def trouble(self, error: BaseException) -> str | None:
-        """Why it cannot be read or written, in sentences; None for an error of something else."""
-        ...
-
-
 class DataFolder:
-    """As `StorePlace` says. Its lock is held meanwhile."""
+    """A folder's database: what a copy asks of a place, as of a team's store."""
 
     trouble = staticmethod(trouble)
+    """Why it cannot be read or written, in sentences; None for an error of something else."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
         self.name, self._folder, self._read_only = str(folder), folder, read_only
+        """The first is what messages call it."""
         self._path = folder / FILE_NAME
         self.database, self.is_new = SqliteDatabase(str(self._path), autoconnect=False), True
+        """`is_new`: there are no tables yet."""
 
     @contextmanager
     def opened(self) -> Iterator[None]:
+        """No Hookline can use it meanwhile. StoreCopyError, DataFolderError or StoreAddressError if that is impossible;
+        one that is only read has to be there, and of this version."""
         if self._read_only and not size_of(self._path):
             raise StoreCopyError(f"There is no Hookline data in {self.name}. Check the folder; nothing was copied.")
         lock = self._lock()
@@ -291,9 +262,11 @@ class DataFolder:
             lock.release(unchecked=lock.was_unclean)
 
     def used(self) -> str:
+        """What has changed once a Hookline has used it."""
         return self._used
 
     def require_room(self, uses: Mapping[int, int]) -> None:
+        """StoreCopyError if it cannot hold so many bytes, by owner. Before it is open."""
         if self._folder.exists() and not self._folder.is_dir():
             raise StoreCopyError(f"{self.name} is a file. Name the data folder that it is in; nothing was copied.")
         settings, has_limit = load_settings(self._folder), (self._folder / SETTINGS_NAME).exists()
@@ -317,13 +290,15 @@ class DataFolder:
                 )
 
     def create(self) -> None:
+        """Make `database` one that can be written to, with the tables of this version."""
         self._close()
         self._connect(open_writer(self._path))
 
     def make_place(self, seqs: Sequence[int]) -> None:
-        """A table has it."""
+        """Requests with these numbers are about to be stored: a table has it."""
 
     def empty(self) -> None:
+        """Delete the unfinished copy that it holds."""
         self._close()
         remove_database(self._path)
         self.create()

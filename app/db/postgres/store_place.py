@@ -25,7 +25,7 @@ _NO_USES = ("DELETE FROM storage_use WHERE owner > 0", "UPDATE storage_use SET b
 
 
 class TeamStore:
-    """As `StorePlace` says. No node can start meanwhile: it would need the lock of who writes."""
+    """As `DataFolder`. No node can start meanwhile: it would need the lock of who writes."""
 
     trouble = staticmethod(trouble)
 
