@@ -340,7 +340,7 @@ class Captures(Part):
 
         def after(marked: Marked) -> None:
             for endpoint_id, names in marked.items():
-                self._request_counts.marked(endpoint_id, -len(names) if read else len(names))
+                self._request_counts.add(endpoint_id, unread=-len(names) if read else len(names))
             self._updated(marked, read=read)
 
         for some in _in_steps(ids):
@@ -352,7 +352,7 @@ class Captures(Part):
         place: PageKey | None = START
 
         def after(step: MarkStep) -> None:
-            self._request_counts.marked(endpoint_id, -step.changed)
+            self._request_counts.add(endpoint_id, unread=-step.changed)
 
         try:
             while place is not None:

@@ -139,35 +139,31 @@ class RequestCounts:
                 )
 
     def removed(self, endpoint_id: int, removed: Removed) -> None:
-        old = self._counts.get(endpoint_id)
-        if old is not None and removed.total:
+        if removed.total:
             total, unread = removed.seen
-            self._counts[endpoint_id] = Counts(
-                total=old.total - total,
-                unread=old.unread - unread,
-                last_received_at=removed.last_received_at if total else old.last_received_at,
-                stored_bytes=old.stored_bytes - removed.bytes,
-            )
+            self.add(endpoint_id, -total, -unread, -removed.bytes)
+            if total:
+                self.set_newest(endpoint_id, removed.last_received_at)
         for deletion, (total, unread) in removed.trashed.items():
             self._trash(deletion, endpoint_id, -total, -unread)
 
     def trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
         """A deletion hides requests."""
-        self.show(endpoint_id, -total, -unread)
+        self.add(endpoint_id, -total, -unread)
         self._trash(deletion, endpoint_id, total, unread)
 
     def restore(self, deletion: int) -> Collection[int]:
         """It hides nothing any more; the endpoints of what it hid, as far as that is known here."""
         hidden = self._trashed.pop(deletion, {})
         for endpoint_id, (total, unread) in hidden.items():
-            self.show(endpoint_id, total, unread)
+            self.add(endpoint_id, total, unread)
         return hidden
 
     def hide_trashed(self, endpoint_id: int) -> None:
         """The counts that were set include what deletions hide."""
         for hidden in self._trashed.values():
             total, unread = hidden.get(endpoint_id, (0, 0))
-            self.show(endpoint_id, -total, -unread)
+            self.add(endpoint_id, -total, -unread)
 
     def set_newest(self, endpoint_id: int, received_at: int | None) -> None:
         """When the newest request of the endpoint was received."""
@@ -175,11 +171,13 @@ class RequestCounts:
         if old is not None:
             self._counts[endpoint_id] = replace(old, last_received_at=received_at)
 
-    def show(self, endpoint_id: int, total: int, unread: int) -> None:
-        """So many more are not hidden, of them so many unread; fewer if negative."""
+    def add(self, endpoint_id: int, total: int = 0, unread: int = 0, stored_bytes: int = 0) -> None:
+        """So many more are not hidden, of them so many unread, and take so many bytes; fewer if negative."""
         old = self._counts.get(endpoint_id)
-        if old is not None:
-            self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
+        if old is not None and (total or unread or stored_bytes):
+            self._counts[endpoint_id] = replace(
+                old, total=old.total + total, unread=old.unread + unread, stored_bytes=old.stored_bytes + stored_bytes
+            )
 
     def _trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
         if self.for_all_nodes:
@@ -187,16 +185,6 @@ class RequestCounts:
         hidden = self._trashed.setdefault(deletion, {})
         total_before, unread_before = hidden.get(endpoint_id, (0, 0))
         hidden[endpoint_id] = (total_before + total, unread_before + unread)
-
-    def marked(self, endpoint_id: int, unread: int) -> None:
-        """The number of unread requests changed by `unread`."""
-        self.show(endpoint_id, 0, unread)
-
-    def grew(self, endpoint_id: int, size: int) -> None:
-        """Add `size` bytes of a delivery's attempts."""
-        old = self._counts.get(endpoint_id)
-        if old is not None and size:
-            self._counts[endpoint_id] = replace(old, stored_bytes=old.stored_bytes + size)
 
 
 _ZERO = Counts()

@@ -275,6 +275,7 @@ class StorageLimits:
     def grew(self, endpoint_id: int, size: int) -> None:
         """Add the bytes of a delivery's attempts."""
         own = self._own.get(endpoint_id)
+        self._request_counts.add(endpoint_id, stored_bytes=size)
         self._give_back(endpoint_id, -size, -size)
         self._check_excess(own)
 

@@ -295,7 +295,7 @@ class Trash(Part):
             has_begun |= step[0] > 0
             endpoint_ids.update(step[1])
             for endpoint_id, (total, unread) in step[1].items():
-                self._request_counts.show(endpoint_id, total, unread)
+                self._request_counts.add(endpoint_id, total, unread)
 
         try:
             while shown:

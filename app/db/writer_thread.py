@@ -255,7 +255,7 @@ class WriterThread:
         self._limits.stored(taken, in_parts)
         if others is None:
             for endpoint_id, size in grown.items():
-                self._request_counts.grew(endpoint_id, size)
+                self._request_counts.add(endpoint_id, stored_bytes=size)
             return
         self._request_counts.newest_seq = first_seq + len(adds) - 1
         if summaries:

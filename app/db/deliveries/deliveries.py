@@ -164,7 +164,7 @@ class Deliveries(Part):
 
         def after(stored: list[delivery_results.Grown]) -> None:
             for grown in stored:
-                self._grew(delivery.endpoint_id, grown.attempts)
+                self._limits.grew(delivery.endpoint_id, grown.attempts)
                 self._limits.responses_grew(grown.responses)
 
         stored = await self._writer.run(job, after)
@@ -213,7 +213,7 @@ class Deliveries(Part):
             endpoint_id = result.delivery.endpoint_id
             grown[endpoint_id] = grown.get(endpoint_id, 0) + of_result.grown.attempts
         for endpoint_id, size in grown.items():
-            self._grew(endpoint_id, size)
+            self._limits.grew(endpoint_id, size)
         self._limits.responses_grew(sum(one.grown.responses for one in stored))
         for result, of_result in zip(results, stored, strict=True):
             if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
@@ -248,7 +248,7 @@ class Deliveries(Part):
             return added, known is not None
 
         def after(stored: tuple[int, bool]) -> None:
-            self._grew(delivery.endpoint_id, DELIVERY_OVERHEAD * stored[0])
+            self._limits.grew(delivery.endpoint_id, DELIVERY_OVERHEAD * stored[0])
 
         return (await self._writer.run(job, after))[1]
 
@@ -370,10 +370,6 @@ class Deliveries(Part):
     async def response_body(self, delivery_id: str, attempt: int) -> bytes:
         """The stored part of the body of the target's response to this attempt. Raises NotFoundError."""
         return await self._readers.run(lambda database: delivery_results.response_body(database, delivery_id, attempt))
-
-    def _grew(self, endpoint_id: int, size: int) -> None:
-        self._request_counts.grew(endpoint_id, size)
-        self._limits.grew(endpoint_id, size)
 
 
 def _job(target_id: int) -> str:

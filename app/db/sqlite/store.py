@@ -129,9 +129,9 @@ class Store(AnyStore):
             counts, stored = found
             for endpoint in self.endpoints.all():
                 before = self._request_counts.of(endpoint.id).stored_bytes
+                self.limits.grew(endpoint.id, counts[endpoint.id].stored_bytes - before)
                 self._request_counts.start(endpoint.id, counts[endpoint.id])
                 self._request_counts.hide_trashed(endpoint.id)
-                self.limits.grew(endpoint.id, counts[endpoint.id].stored_bytes - before)
             missed = tuple(summary for summary in stored if summary.seq > self._request_counts.newest_seq)
             if missed:
                 self._request_counts.newest_seq = missed[-1].seq
