@@ -207,7 +207,8 @@ async def test_only_a_file_is_replaced(
     for overwrite in (False, True):
         with pytest.raises(BackupError, match=rf"a is {kind}"):
             await store.backups.start(target / "a", overwrite=overwrite)
-    assert (target / "a").lstat() == before
+    after = (target / "a").lstat()
+    assert (after.st_ino, after.st_mode, after.st_mtime) == (before.st_ino, before.st_mode, before.st_mtime)
     monkeypatch.setattr(backups, "find_damage", taken)
     assert f"later is {kind}" in ((await backup(store, target / "later", overwrite=True)).problem or "")
     assert stat.S_IFMT((target / "later").lstat().st_mode) == stat.S_IFMT(before.st_mode)
