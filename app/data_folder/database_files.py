@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 from app.core.errors import DataFolderError, MissingDatabaseError
@@ -53,6 +55,14 @@ def file_identity(file: Path | str) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return stat.st_dev, stat.st_ino
+
+
+def unused_name(path: Path, kind: str) -> Path:
+    """A name beside the database for one of this `kind`, with the time in it: nothing has it, nor what SQLite would
+    keep beside it."""
+    name = path.with_name(f"{path.name}.{kind}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    names = chain((name,), (name.with_name(f"{name.name}-{number}") for number in count(2)))
+    return next(one for one in names if not any(file.exists() for file in _with_companions(one)))
 
 
 def require_database(folder: Path) -> None:
@@ -112,8 +122,13 @@ def _aside(path: Path, number: int) -> tuple[Path, ...]:
 
 def remove_database(path: Path) -> None:
     """Delete a database file with its companions, as far as they exist."""
-    for file in (*companions(path), path.with_name(path.name + "-journal"), path):
+    for file in _with_companions(path):
         file.unlink(missing_ok=True)
+
+
+def _with_companions(path: Path) -> tuple[Path, ...]:
+    """The database last."""
+    return *companions(path), path.with_name(path.name + "-journal"), path
 
 
 def sync_folder(folder: Path) -> None:

@@ -13,10 +13,9 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
-from app.data_folder.database_files import companions, file_identity, size_of
+from app.data_folder.database_files import companions, file_identity, size_of, unused_name
 from app.db.body_parts import keys_of
 from app.db.sqlite.connection import BUSY_S, FileDamagedError, FileMovedError, is_damage, read_only_uri, store_number
 
@@ -99,8 +98,7 @@ class FileWatch:
         log, index = companions(self._path)
         with contextlib.suppress(OSError):
             if size_of(log):
-                moment = datetime.now().astimezone()
-                shutil.copyfile(log, self._path.with_name(f"{self._path.name}.log-{moment:%Y%m%d-%H%M%S}"))
+                shutil.copyfile(log, unused_name(self._path, "log"))
         other = None
         if size_of(self._path):  # SQLite deletes the log of an empty file
             # SQLite moves the log into the file when the last connection is closed, and this one cannot write.

@@ -21,7 +21,7 @@ from app.core.model import Counts, Summary
 from app.core.providers import Identify
 from app.core.settings import Settings
 from app.core.text import count_of
-from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
+from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database, unused_name
 from app.db.counts import RequestCounts
 from app.db.deleting import Cleanup
 from app.db.part import EndpointDirectory, Nodes, Shared
@@ -30,7 +30,7 @@ from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.damage import IntegrityCheck
-from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
+from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
 from app.db.sqlite.disk_reserve import DiskReserve
 from app.db.sqlite.retention import Reclaim, Retention
@@ -161,7 +161,7 @@ class Store(AnyStore):
     async def _rescue(self, whole: bool) -> None:
         """Save what can be read, and add to the trouble where that is. Unless the open file is `whole`, a copy of it
         would mix two databases."""
-        kept = unused_name(self._path)
+        kept = unused_name(self._path, "rescued")
         half = kept.with_name(f"{kept.name}.part")
         copy = partial(copy_whole, half=half, is_over=partial(self._stopped_for, COPY_STOP_S))
         try:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -27,8 +26,6 @@ from app.db.sqlite.backup.backups import copy_snapshot
 from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.connection import open_writer
 
-RESCUED_NAME = ".rescued-"
-"""What follows the database's name, with the time after it."""
 GIVE_UP = 1_000
 """After so many requests in a row that cannot be read, older ones are not tried."""
 REQUESTS_MAX = 100_000
@@ -58,11 +55,6 @@ class Known(NamedTuple):
     endpoints: Sequence[Endpoint]
     plan: Plan
     newest: int
-
-
-def unused_name(path: Path) -> Path:
-    """The name for what is saved of the database at `path`, which has it once all of it is saved."""
-    return path.with_name(f"{path.name}{RESCUED_NAME}{datetime.now().astimezone():%Y%m%d-%H%M%S}")
 
 
 def give_name(half: Path, kept: Path) -> int:

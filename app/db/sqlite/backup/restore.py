@@ -20,7 +20,6 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from threading import Event as Flag
 
@@ -41,6 +40,7 @@ from app.data_folder.database_files import (
     reserve_size,
     size_of,
     sync_folder,
+    unused_name,
 )
 from app.data_folder.folder_lock import lock_folder
 from app.db.models import CaptureModel, DeliveryModel, EndpointModel
@@ -50,7 +50,8 @@ from app.db.sqlite.connection import BUSY_S, FILE_SIZE_MIN, checkpoint, open_wri
 from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 
 STAGED_NAME = f"{FILE_NAME}.restoring"
-KEPT_NAME = f"{FILE_NAME}.replaced-"
+KEPT = "replaced"
+KEPT_NAME = f"{FILE_NAME}.{KEPT}-"
 
 
 def restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
@@ -174,7 +175,7 @@ def swap(folder: Path) -> Path | None:
         raise BackupError(f"The backup that was checked is gone from {folder}. Restore it again; nothing was changed.")
     with backup_errors(f"{path} cannot be replaced, and nothing was changed"):
         remove_database(folder / INDEX_NAME)
-        kept = _unused_name(folder)
+        kept = unused_name(path, KEPT)
         found = bool(size_of(path))
         if found:
             _empty_log(path)
@@ -328,14 +329,6 @@ def _moved_back(file: Path, away: Path) -> bool:
 
 def _renames(left: Sequence[tuple[Path, Path]]) -> str:
     return ", and ".join(f"{away} to {file.name}" for file, away in left)
-
-
-def _unused_name(folder: Path) -> Path:
-    name, number = f"{KEPT_NAME}{datetime.now().astimezone():%Y%m%d-%H%M%S}", 1
-    while any((folder / name).with_name(name + ending).exists() for ending in ("", "-wal", "-shm", "-journal")):
-        number += 1
-        name = f"{name.removesuffix(f'-{number - 1}')}-{number}"
-    return folder / name
 
 
 def _remove_copies(folder: Path) -> None:
