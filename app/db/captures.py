@@ -365,7 +365,7 @@ class Captures(Part):
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
         """Star requests, or remove the star. Retention deletes starred requests too."""
-        author = self._shared.author()
+        author = self._writer.user
         after = partial(self._updated, starred=starred, starred_by=author if starred else None)
         for some in _in_steps(ids):
             await self._writer.run(partial(star_ids, ids=some, starred=starred, author=author), after)
@@ -377,7 +377,7 @@ class Captures(Part):
         """
         message = note_error(note)
         check_fields([FieldError(field="note", message=message)] if message else [])
-        kept, author = trimmed_note(note), self._shared.author()
+        kept, author = trimmed_note(note), self._writer.user
         after = partial(self._updated, note=kept, noted_by=author if kept else None)
         await self._writer.run(partial(note_id, capture_id=capture_id, note=kept, author=author), after)
 

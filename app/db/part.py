@@ -139,8 +139,7 @@ class Nodes:
 
 
 class Shared(NamedTuple):
-    """`own_bases` returns the base URLs of Hookline itself, `clock` the time in microseconds, `author` the user of a
-    team's store."""
+    """`own_bases` returns the base URLs of Hookline itself, `clock` the time in microseconds."""
 
     writer: WriterThread
     readers: Readers
@@ -151,7 +150,6 @@ class Shared(NamedTuple):
     publish: Callable[[Event], None]
     own_bases: Callable[[], Sequence[str]]
     clock: Callable[[], int]
-    author: Callable[[], str | None] = lambda: None
 
 
 class Part:

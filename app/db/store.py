@@ -113,7 +113,7 @@ class Store:
     @property
     def role(self) -> Role:
         """What this program may do; everything else raises NotAllowedError."""
-        return Role.MEMBER
+        return self._writer.role
 
     @property
     def works(self) -> bool:

@@ -20,6 +20,7 @@ from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import Captured, Event
 from app.core.model import Capture, Summary
 from app.core.target import Target
+from app.core.team import Role
 from app.db.counts import RequestCounts
 from app.db.storage_limits import StorageLimits
 
@@ -121,6 +122,10 @@ def _fail(future: asyncio.Future[Any], error: Exception) -> None:
 class WriterThread:
     """What the writers of both engines have: all that waits is committed in one transaction. All public methods are
     called on the loop's thread, and raise StorageUnavailableError when nothing can be stored."""
+
+    role: Role = Role.MEMBER
+    user: str | None = None
+    """Those in a team's store, known once `start` has returned."""
 
     def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
         """The first two follow what is stored, which `publish` then announces."""
@@ -353,7 +358,7 @@ class WriterThread:
 
     def _step(self, job: Job) -> None:
         """Run one step of background work."""
-        raise NotImplementedError
+        self._commit([], [job])
 
 
 MOST_WAITING = 5_000

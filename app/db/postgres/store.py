@@ -113,14 +113,9 @@ class Store(AnyStore):
             self._tell,
             own_bases,
             clock,
-            lambda: self._writer.user,
         )
         cleanup = Cleanup(shared, rows=256, parts=4)
         super().__init__(shared, Search(shared), cleanup, Retention(shared, cleanup), identify)
-
-    @property
-    def role(self) -> Role:
-        return self._writer.role
 
     @property
     def works(self) -> bool:

@@ -107,9 +107,6 @@ class Writer(WriterThread):
         `on_refused`: the role does not allow a write, before its caller knows. All are called on the loop's thread."""
         super().__init__(counts, limits, publish)
         self._address, self._database = address, PostgresDatabase(address)
-        self.role = Role.MEMBER
-        self.user: str | None = None
-        """Both are known once `start` has returned."""
         self._follower = follower
         self._on_trouble, self._on_changes, self._on_refused = on_trouble, on_changes, on_refused
         self._looks: SimpleQueue[asyncio.Future[None]] = SimpleQueue()
@@ -222,9 +219,6 @@ class Writer(WriterThread):
         self._tell()
         if time.monotonic() - self._followed_at >= POLL_S:
             self._look()
-
-    def _step(self, job: Job) -> None:
-        self._commit([], [job])
 
     def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
         """A connection that was lost before the commit began is made again, once: the server may have been restarted
