@@ -21,10 +21,9 @@ from yarl import URL
 
 from app.core.model import METHODS
 from app.server.api.problems import Problem, router_problem
-from app.server.capture.eviction import ConnectionEviction, EvictionStage, Waiting
 from app.server.capture.head import MalformedError
 from app.server.capture.incoming_body import READ_MOST
-from app.server.capture.limits import Limits
+from app.server.capture.limits import ConnectionEviction, EvictionStage, Limits, Waiting
 from app.server.capture.reader import Incoming, RequestReader
 from app.server.descriptors import KeptDescriptors
 

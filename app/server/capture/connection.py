@@ -18,10 +18,9 @@ from app.core.model import REFUSED_RAW_MAX
 from app.server.capture import admission
 from app.server.capture.admission import Rejection
 from app.server.capture.client import Client
-from app.server.capture.eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError, request_line
 from app.server.capture.incoming_body import READ_MOST, UNREAD_MOST, IncomingBody, wake
-from app.server.capture.limits import Limits
+from app.server.capture.limits import EvictionStage, Limits, Waiting
 from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
 from app.server.refused import RefusedLog

@@ -11,9 +11,8 @@ from operator import attrgetter
 from app.core.errors import HooklineError, PortInUseError
 from app.server.capture.admission import RETRY_AFTER, rejection
 from app.server.capture.connection import Connection
-from app.server.capture.eviction import ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import Handler
-from app.server.capture.limits import SPARE, affordable
+from app.server.capture.limits import SPARE, ConnectionEviction, EvictionStage, affordable, sender_of
 from app.server.capture.reader import Break
 from app.server.descriptors import KeptDescriptors
 from app.server.listening import find_holder, listen, stop_listening

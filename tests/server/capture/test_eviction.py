@@ -14,8 +14,7 @@ from app.core.model import PART_SIZE, ResponseSettings
 from app.server import descriptors
 from app.server.capture import limits
 from app.server.capture.connection import Connection
-from app.server.capture.eviction import EvictionStage, sender_of
-from app.server.capture.limits import Limits
+from app.server.capture.limits import EvictionStage, Limits, sender_of
 from app.server.capture.reader import Incoming
 from tests.server.capture.support import Rig, Sender, request
 from tests.support import until

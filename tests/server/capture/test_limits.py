@@ -10,7 +10,7 @@ import pytest
 from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import handler
 from app.server.capture.connection import PIECES_AT_ONCE
-from app.server.capture.eviction import EvictionStage
+from app.server.capture.limits import EvictionStage
 from app.server.capture.reader import ChunkedBody
 from tests.server.capture.support import Clock, Rig, request
 from tests.support import until
