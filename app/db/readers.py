@@ -6,10 +6,11 @@ All read from snapshots and delay no capture, and no list waits for a search.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from queue import Queue
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Thread
 from typing import Any, TypeVar
 
 from peewee import Database
@@ -44,16 +45,26 @@ class Readers:
         self._loop = asyncio.get_running_loop()
         self._quick: Queue[_Job | None] = Queue()
         self._slow: Queue[_Job | None] = Queue()
-        self._queues = [self._quick] * THREADS + [self._slow] * SLOW_THREADS
-        self._threads = [
-            Thread(target=self._main, args=(queue,), name=f"hookline-reader-{n}", daemon=True)
-            for n, queue in enumerate(self._queues)
-        ]
-        self._running = len(self._threads)
+        self._threads: list[Thread] = []
+        self._running = 0
         self._ended = asyncio.Event()
         self._closed = False
-        for thread in self._threads:
-            thread.start()
+
+    async def connect(self) -> None:
+        """Start the threads; returns when those for quick reads have opened their connections."""
+        opened = [self._loop.create_future() for _ in range(THREADS)]
+        for future in opened:
+            self._start(self._quick, (lambda _: None, future))
+        for _ in range(SLOW_THREADS):
+            self._start(self._slow)
+        await asyncio.gather(*opened)
+
+    def _start(self, queue: Queue[_Job | None], *first: _Job) -> None:
+        name = f"hookline-reader-{len(self._threads)}"
+        thread = Thread(target=self._main, args=(queue, first), name=name, daemon=True)
+        self._threads.append(thread)
+        self._running += 1
+        thread.start()
 
     async def run(self, job: Callable[[Database], T], *, slow: bool = False) -> T:
         """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`. Jobs that are not
@@ -67,36 +78,19 @@ class Readers:
         finally:
             del future  # or its error would stay until garbage is collected
 
-    async def connect(self) -> None:
-        """Open the connections of all threads."""
-        together = Barrier(THREADS)
-
-        def wait(_: Database) -> None:
-            with suppress(BrokenBarrierError):
-                together.wait()
-
-        async def one() -> None:
-            try:
-                await self.run(wait)
-            except BaseException:
-                together.abort()
-                raise
-
-        await asyncio.gather(*(one() for _ in range(THREADS)))
-
     async def close(self) -> None:
         """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
         if not self._closed:
             self._closed = True
-            for queue in self._queues:
+            for queue in [self._quick] * THREADS + [self._slow] * SLOW_THREADS:
                 queue.put(None)
-        await self._ended.wait()
+        if self._threads:
+            await self._ended.wait()
         for thread in self._threads:
             thread.join()
 
-    def _main(self, queue: Queue[_Job | None]) -> None:
-        while (job := queue.get()) is not None:
-            run, future = job
+    def _main(self, queue: Queue[_Job | None], first: Sequence[_Job]) -> None:
+        for run, future in chain(first, iter(queue.get, None)):
             if future.cancelled():  # the window shows something else by now
                 continue
             try:
