@@ -82,7 +82,7 @@ class Store(AnyStore):
             counts,
             limits,
             self._tell,
-            on_trouble=self._trouble_changed,
+            on_trouble=lambda reason: publish(StorageTrouble(reason=reason)),
             on_changes=self._follow,
             on_refused=self._refused,
         )
@@ -163,9 +163,6 @@ class Store(AnyStore):
         if await self._readers.run(operators_of) is None:
             self.slow_search = MISSING
         self._listener.start()
-
-    def _trouble_changed(self, reason: str | None) -> None:
-        self._publish(StorageTrouble(reason=reason))
 
     def _refused(self) -> None:
         self.nodes.refused()
