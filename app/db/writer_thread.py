@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -327,18 +327,16 @@ class WriterThread:
         return adds, jobs, True
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        """All in one transaction; if that fails, but for trouble of the whole store, each by itself: the captures only
-        if together they fail, too."""
+        """All in one transaction. If that fails, but for trouble of the whole store, in smaller ones, down to those that
+        fail by themselves."""
         try:
             result = self._write(adds, jobs)
             result.committed()
         except Exception as error:
             unavailable = self._unavailable(error)
             if (unavailable is error or isinstance(unavailable, NotAllowedError)) and len(adds) + len(jobs) > 1:
-                for job in jobs:
-                    self._commit([], [job])
-                for group in filter(None, [adds] if jobs else [[add] for add in adds]):
-                    self._commit(group, [])
+                for some_adds, some_jobs in _parts(adds, jobs):
+                    self._commit(some_adds, some_jobs)
                 return
             result = JobResult()
             result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
@@ -359,6 +357,14 @@ class WriterThread:
     def _step(self, job: Job) -> None:
         """Run one step of background work."""
         self._commit([], [job])
+
+
+def _parts(adds: list[Add], jobs: list[Job]) -> Iterable[tuple[list[Add], list[Job]]]:
+    """Jobs and captures each by themselves, or where there are only some, their halves."""
+    if adds and jobs:
+        return ([], jobs), (adds, [])
+    half = (len(adds) + len(jobs)) // 2
+    return (adds[:half], jobs[:half]), (adds[half:], jobs[half:])
 
 
 MOST_WAITING = 5_000
