@@ -327,8 +327,8 @@ class WriterThread:
         return adds, jobs, True
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        """All in one transaction. If that fails, but for trouble of the whole store, in smaller ones, down to those that
-        fail by themselves."""
+        """All in one transaction. If that fails, but for trouble of the whole store, in smaller ones, until what fails
+        is alone."""
         try:
             result = self._write(adds, jobs)
             result.committed()
