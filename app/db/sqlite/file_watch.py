@@ -55,9 +55,12 @@ class FileWatch:
         return stamp == self._stamp
 
     def accept(self) -> None:
-        """Take the file as it is now for Hookline's, after a look at its header. FileDamagedError."""
+        """Take the file as it is now for Hookline's, after a look at its header. FileMovedError, FileDamagedError."""
         stamp = self._look()
-        header, size = self._header(), os.fstat(self._descriptor).st_size
+        try:
+            header, size = self._header(), os.fstat(self._descriptor).st_size
+        except OSError as error:
+            raise _unreachable(self._file, error) from error
         pages, number = int.from_bytes(header[28:32]), int.from_bytes(header[60:64])
         if not header.startswith(_MAGIC) or int.from_bytes(header[16:18]) != self._page_size:
             raise self._damaged("was overwritten")
@@ -143,8 +146,11 @@ def _stat(file: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        text = f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk."
-        raise FileMovedError(text) from error
+        raise _unreachable(file, error) from error
+
+
+def _unreachable(file: str, error: OSError) -> FileMovedError:
+    return FileMovedError(f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk.")
 
 
 def _identity(file: str) -> tuple[int, int] | None:

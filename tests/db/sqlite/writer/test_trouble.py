@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import os
 import shutil
@@ -22,6 +23,7 @@ from app.core.model import DeliveryState, Endpoint, ResponseSettings
 from app.db.sqlite import connection as connection_module
 from app.db.sqlite import disk_reserve
 from app.db.sqlite import writer as writer_module
+from app.db.sqlite.file_watch import FileWatch
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, of_kind, query, recount
@@ -250,6 +252,22 @@ async def test_a_database_that_is_gone_is_trouble(
         await until(lambda: reasons(events)[1:] == [None])
         await add(store, endpoint.id)
         assert query(tmp_path, "SELECT count(*) FROM capture") == [(2,)]
+
+
+async def test_a_header_that_cannot_be_read_is_trouble(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_: FileWatch) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileWatch, "_header", unreadable)
+        os.utime(tmp_path / "hookline.db")
+        with pytest.raises(StorageUnavailableError, match="cannot be reached: Input/output error"):
+            await add(store, endpoint.id)
+    await until(lambda: reasons(events)[-1:] == [None])
+    await add(store, endpoint.id)
+    assert query(tmp_path, "SELECT count(*) FROM capture") == [(1,)]
 
 
 async def test_a_refused_endpoint_is_not_there(
