@@ -14,6 +14,10 @@ Report = Callable[[BackupStep, int, int], None]
 """Called again and again with the step, the bytes done and all bytes. What it raises ends the work."""
 
 
+class WorkCancelledError(Exception):
+    """Raised by a report: the user has cancelled the work, or Hookline is closing."""
+
+
 class Backup(Record, frozen=True):
     """The last backup of this run of the program. `problem` is set once it has failed; `size` is the file's, 0 until
     it is done; `total_bytes` is 0 until it is known. `damaged_bodies` do not match their SHA-256: they were damaged

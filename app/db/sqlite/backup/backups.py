@@ -21,7 +21,7 @@ from threading import Lock, Thread
 
 from msgspec.structs import replace
 
-from app.core.backup import Backup, BackupStep, Report, damaged_text
+from app.core.backup import Backup, BackupStep, Report, WorkCancelledError, damaged_text
 from app.core.errors import BackupError
 from app.core.file_names import kind_unless_file
 from app.core.sizes import MIB
@@ -35,10 +35,6 @@ log = logging.getLogger(__name__)
 UNFINISHED_NAME = "backup.part"
 """In the data folder while a backup is written: the path of its part, and of those that could not be removed, with a
 zero byte after each."""
-
-
-class BackupCancelledError(Exception):
-    """The user has cancelled the backup, or Hookline is closing."""
 
 
 class Backups:
@@ -86,7 +82,7 @@ class Backups:
         try:
             with backup_errors(_failure(path)):
                 size, damaged = await asyncio.to_thread(self._write, path, overwrite)
-        except BackupCancelledError:
+        except WorkCancelledError:
             self._end(state="cancelled")
         except BackupError as error:
             log.warning("the backup failed: %s", error)
@@ -165,7 +161,7 @@ class Backups:
 
     def _report(self, step: BackupStep, done: int, total: int) -> None:
         if self._cancelling.is_set():
-            raise BackupCancelledError
+            raise WorkCancelledError
         assert self.latest is not None
         self.latest = replace(self.latest, step=step, done_bytes=done, total_bytes=total)
         # The log grows while the snapshot is held, and captures come first.

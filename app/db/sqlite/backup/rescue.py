@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from peewee import SqliteDatabase
 
+from app.core.backup import WorkCancelledError
 from app.core.model import DeliveryState, Endpoint, Plan
 from app.data_folder.database_files import START_MIN_FREE, remove_database, sync_folder
 from app.db.body_parts import keys_of
@@ -45,10 +46,6 @@ _BODY_NUMBERS = f"""INSERT INTO sqlite_sequence (name, seq)
 _SELECT_BODY = "SELECT key, data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
 
 
-class _StoppedError(Exception):
-    """`is_over`."""
-
-
 class Known(NamedTuple):
     """What is in memory, however the file is. `newest` is the number of the newest request."""
 
@@ -72,7 +69,7 @@ def copy_whole(database: SqliteDatabase, half: Path, is_over: Callable[[], bool]
 
     def stop(*_: object) -> None:
         if is_over():
-            raise _StoppedError
+            raise WorkCancelledError
 
     connection = raw(database)
     remove_database(half)
@@ -82,11 +79,11 @@ def copy_whole(database: SqliteDatabase, half: Path, is_over: Callable[[], bool]
             if disk_usage(half.parent).free - START_MIN_FREE < pages * size:
                 return False
             copy_snapshot(connection, half, stop)
-    except (sqlite3.DatabaseError, _StoppedError):
+    except (sqlite3.DatabaseError, WorkCancelledError):
         return False
     try:
         return find_damage(half, stop, thorough=True) is None
-    except _StoppedError:  # a restore checks it too
+    except WorkCancelledError:  # a restore checks it too
         return True
     except sqlite3.DatabaseError:
         return False

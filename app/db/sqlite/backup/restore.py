@@ -25,7 +25,7 @@ from threading import Event as Flag
 
 from peewee import SQL, SqliteDatabase, fn
 
-from app.core.backup import BackupContents, BackupStep, Report
+from app.core.backup import BackupContents, BackupStep, Report, WorkCancelledError
 from app.core.clock import DAY_US, now_us
 from app.core.errors import BackupError, DamagedDatabaseError
 from app.core.file_names import kind_unless_file
@@ -115,10 +115,6 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
         raise
 
 
-class StagingCancelledError(Exception):
-    """The user has cancelled it."""
-
-
 class RestoreStaging:
     """One backup at a time. `disk_reserve` returns the setting in bytes. Used on the loop's thread."""
 
@@ -140,7 +136,7 @@ class RestoreStaging:
         staging = asyncio.create_task(asyncio.to_thread(self._stage, file), name="staging of a backup")
         try:
             return await asyncio.shield(staging)
-        except StagingCancelledError:
+        except WorkCancelledError:
             return None
         except asyncio.CancelledError:  # Hookline is closing, and would wait for the thread
             self.cancel()
@@ -164,7 +160,7 @@ class RestoreStaging:
 
     def _report(self, step: BackupStep, done: int, total: int) -> None:
         if self._cancelling.is_set():
-            raise StagingCancelledError
+            raise WorkCancelledError
         self.progress = (step, done, total)
 
 
