@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from app.core.events import Event
 from app.core.model import Counts
@@ -25,7 +25,19 @@ from app.db.writer_thread import WriterThread
 
 if TYPE_CHECKING:
     from app.db.search.background_index import BackgroundIndex
-    from app.db.sqlite.store import Store as SqliteStore
+    from app.db.sqlite.backup.backups import Backups
+    from app.db.sqlite.backup.damage import IntegrityCheck
+
+
+class DatabaseFile(Protocol):
+    """What a store can do whose database is a file of this machine."""
+
+    backups: Backups
+    integrity: IntegrityCheck
+
+    def keep_reserve(self) -> None:
+        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
+        ...
 
 
 class Store:
@@ -106,8 +118,8 @@ class Store:
             self.limits.follow(endpoint)
 
     @property
-    def file(self) -> SqliteStore | None:
-        """This store, which can be backed up and checked, if its database is a file of this machine."""
+    def file(self) -> DatabaseFile | None:
+        """None where the database is on a server."""
         return None
 
     @property

@@ -211,8 +211,6 @@ class Store(AnyStore):
             raise
 
     def keep_reserve(self) -> None:
-        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
-
         def failed(error: Exception) -> None:
             log.debug("the disk reserve begins with the next capture: %s", error)
 
