@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from app.core.search.format import quoted
+from app.core.search.field import quoted
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from tests.db.random_requests import KEYS, PATHS, WORDS, value

@@ -6,10 +6,10 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from app.core.clock import EPOCH
 from app.core.model import METHODS, DeliveryState
-from app.core.record import Record
 from app.core.search.query import (
     Choice,
     Condition,
@@ -226,7 +226,7 @@ def read_header(value: Text) -> HeaderTest:
     return HeaderTest(name=name.characters, operator=operator, value=value.characters[at + 1 :])
 
 
-class FilterKind(Record, frozen=True):
+class FilterKind(NamedTuple):
     """A filter. `values` are suggested, and without `read` no others are allowed."""
 
     name: str
@@ -236,55 +236,28 @@ class FilterKind(Record, frozen=True):
     read: Callable[[Text], Condition] | None = None
 
 
+_STATUSES = ("2xx", "3xx", "4xx", "5xx", ">=400")
+_STATES = tuple(state.value for state in DeliveryState)
+_TIMES = ("15m", "2h", "today", "yesterday", "7d")
+_MARKS = ("unread", "read", "starred", "noted", "incomplete")
+
 FILTERS: dict[str, FilterKind] = {
     kind.name: kind
     for kind in (
-        FilterKind(name="method", help="the request’s method", example="method:POST", values=METHODS),
-        FilterKind(name="path", help="text in the path", example="path:/orders", read=read_text),
-        FilterKind(
-            name="header", help="a header, its value (=) or part of it (~)", example="header:x-id=7", read=read_header
-        ),
-        FilterKind(
-            name="status",
-            help="the status of the response",
-            example="status:5xx",
-            values=("2xx", "3xx", "4xx", "5xx", ">=400"),
-            read=read_status,
-        ),
-        FilterKind(
-            name="delivery",
-            help="the state of the latest delivery",
-            example="delivery:failed",
-            values=tuple(state.value for state in DeliveryState),
-        ),
-        FilterKind(
-            name="size", help="the body’s size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size
-        ),
-        FilterKind(name="from", help="the sender’s address or network", example="from:203.0.113.7", read=read_network),
-        FilterKind(name="provider", help="the provider that sent it", example="provider:stripe", read=read_name),
-        FilterKind(name="event", help="its event type", example="event:invoice.paid", read=read_name),
-        FilterKind(name="tag", help="a tag of its endpoint", example="tag:shop", read=read_name),
-        FilterKind(name="json", help="a value in a JSON body", example="json:data.amount>1000", read=read_json_test),
-        FilterKind(
-            name="since",
-            help="received at or after this time",
-            example="since:2h",
-            values=("15m", "2h", "today", "yesterday", "7d"),
-            read=read_moment,
-        ),
-        FilterKind(
-            name="before",
-            help="received before this time",
-            example="before:2026-11-01",
-            values=("15m", "2h", "today", "yesterday", "7d"),
-            read=read_moment,
-        ),
-        FilterKind(
-            name="is",
-            help="a mark on the request",
-            example="is:unread",
-            values=("unread", "read", "starred", "noted", "incomplete"),
-        ),
+        FilterKind("method", "the request’s method", "method:POST", METHODS),
+        FilterKind("path", "text in the path", "path:/orders", (), read_text),
+        FilterKind("header", "a header, its value (=) or part of it (~)", "header:x-id=7", (), read_header),
+        FilterKind("status", "the status of the response", "status:5xx", _STATUSES, read_status),
+        FilterKind("delivery", "the state of the latest delivery", "delivery:failed", _STATES),
+        FilterKind("size", "the body’s size", "size:>10k", ("0", ">10k", ">1M"), read_size),
+        FilterKind("from", "the sender’s address or network", "from:203.0.113.7", (), read_network),
+        FilterKind("provider", "the provider that sent it", "provider:stripe", (), read_name),
+        FilterKind("event", "its event type", "event:invoice.paid", (), read_name),
+        FilterKind("tag", "a tag of its endpoint", "tag:shop", (), read_name),
+        FilterKind("json", "a value in a JSON body", "json:data.amount>1000", (), read_json_test),
+        FilterKind("since", "received at or after this time", "since:2h", _TIMES, read_moment),
+        FilterKind("before", "received before this time", "before:2026-11-01", _TIMES, read_moment),
+        FilterKind("is", "a mark on the request", "is:unread", _MARKS),
     )
 }
 """By name. `app/db` has a condition on a column or a function for each."""

@@ -18,7 +18,7 @@ from app.core.fields import fields_of
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.rules import compare_refusal
-from app.core.search.format import literal
+from app.core.search.field import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.core.search.format import quoted
+from app.core.search.field import quoted
 from tests.cli.agent import reader, result
 from tests.cli.conftest import Program, Run
 from tests.cli.sending import send

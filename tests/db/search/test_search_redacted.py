@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.core.model import Endpoint, Summary
-from app.core.search.format import quoted
+from app.core.search.field import quoted
 from app.db.search import redacted
 from app.db.store import Store
 from tests.db.helpers import add

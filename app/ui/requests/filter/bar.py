@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import SenderCount
-from app.core.search.completion import Completion, Stored, completions
-from app.core.search.format import chips, without
+from app.core.search.field import Completion, Stored, chips, completions, without
 from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
 from app.core.text import count_of
@@ -216,9 +215,7 @@ class FilterBar(QFrame):
         self._show_error(None)
         self.query = query if query.terms else None
         self.line.mark(_names(query), None)
-        terms = chips(query)
-        # One plain word needs no chip: the field's clear button removes it.
-        self.chips.show_terms([chip.text for chip in terms] if len(terms) > 1 or (terms and terms[0].name) else [])
+        self.chips.show_terms(chips(query))
         self.saved.current = query.text.strip()
         order_tabs(self)  # The chips are new widgets.
         return True
@@ -305,7 +302,7 @@ class FilterBar(QFrame):
     @Slot(int)
     def _remove(self, number: int) -> None:
         if self.query is not None:
-            self.set_text(without(self.query, chips(self.query)[number]))
+            self.set_text(without(self.query, number))
             self.line.setFocus()
 
     @Slot()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture
 from app.core.search.body_search import pattern_of
-from app.core.search.format import words
+from app.core.search.field import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, required
 from app.core.text import count_of, unexamined_text
 from app.ui.inspector.request_pane import RequestPane

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 
-from app.core.search.completion import Completion
+from app.core.search.field import Completion
 from app.core.search.parse import MAX_TEXT
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font

@@ -1,4 +1,5 @@
-"""Completes filters and their values in a search text."""
+"""What a search field makes of its text: the terms as chips, the words to highlight, words as a search, and completions
+of filters and their values."""
 
 from __future__ import annotations
 
@@ -6,8 +7,62 @@ from collections.abc import Mapping, Sequence
 
 from app.core.record import Record
 from app.core.search.filters import FILTERS
-from app.core.search.format import quoted
-from app.core.search.parse import QUOTE
+from app.core.search.parse import MAX_TEXT, QUOTE, parse
+from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, required
+
+
+def chips(query: Query) -> list[str]:
+    """The terms that must all match, as written, each of which `without` can remove. A single word or group needs no
+    chip: the field's clear button removes it."""
+    terms = query.terms
+    if len(terms) == 1 and not _is_filter(terms[0]):
+        return []
+    return [query.text[term.start : term.end] for term in terms]
+
+
+def _is_filter(term: Term) -> bool:
+    """Also one that is excluded."""
+    return _is_filter(term.term) if isinstance(term, Not) else isinstance(term, Filter)
+
+
+def without(query: Query, number: int) -> str:
+    """The query's text without one of its terms."""
+    term = query.terms[number]
+    left, right = query.text[: term.start].rstrip(), query.text[term.end :].lstrip()
+    return f"{left} {right}".strip()
+
+
+def words(query: Query | None) -> tuple[str, ...]:
+    """The words to highlight in a matching request; excluded words are left out."""
+    return tuple(dict.fromkeys(term.text for term in required(query) if isinstance(term, Word)))
+
+
+def literal(text: str) -> str:
+    """A search for the words of `text`, with their special characters escaped, as many as fit into a search."""
+    found = ""
+    for word in text.split():
+        candidate = f"{found} {quoted(word)}".strip()
+        if len(candidate) > MAX_TEXT:
+            break
+        found = candidate
+    return found
+
+
+def quoted(word: str) -> str:
+    """A word as a term without special meaning, quoted if necessary."""
+    try:
+        terms = parse(word).terms
+    except QueryError:
+        terms = ()
+    if len(terms) == 1 and isinstance(terms[0], Word) and terms[0].text == word and QUOTE not in word:
+        plain = not any(sign in word for sign in "()")
+        return word if plain else _in_quotes(word)
+    return _in_quotes(word)
+
+
+def _in_quotes(word: str) -> str:
+    return QUOTE + word.replace("\\", "\\\\").replace(QUOTE, "\\" + QUOTE) + QUOTE
+
 
 COMPLETIONS_MAX = 20
 
