@@ -152,10 +152,10 @@ class FilterBar(QFrame):
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._pause.timeout.connect(self.apply)
         self._build_layout()
-        self.line.textChanged.connect(self._typed)
+        self.line.textChanged.connect(self._pause.start)
         self.line.textEdited.connect(self._suggest_for_typed)
         self.line.suggestions_requested.connect(self._suggest)
-        self.line.suggestion_accepted.connect(self._complete)
+        self.line.suggestions.activated.connect(self._complete)
         self.line.suggestions.closed.connect(self._suggestions_closed)
         self.line.entered.connect(self._enter)
         self.line.results_requested.connect(self._go_to_results)
@@ -242,13 +242,9 @@ class FilterBar(QFrame):
         self._error_row.hide()
 
     @Slot()
-    def _typed(self) -> None:
-        self._pause.start()
-
-    @Slot()
     def _suggestions_closed(self) -> None:
         self._suggested_for = None
-        self._typed()
+        self._pause.start()
 
     @Slot()
     def _suggest_for_typed(self) -> None:

@@ -46,7 +46,9 @@ class SearchStatus:
         return True
 
     def resume(self) -> None:
-        """Continue a stopped search."""
+        """Continue the search if the user stopped it."""
+        if not self.stopped:
+            return
         self._search.stopped = False
         if self._feed.model.rowCount():
             self._search.older()
@@ -147,7 +149,7 @@ class PageFilter(QObject):
         self.search_status = SearchStatus(feed)
         self.bar = FilterBar(services, theme, tasks, parent)
         self.bar.changed.connect(self._apply)
-        self.bar.entered.connect(self._resume)
+        self.bar.entered.connect(self.search_status.resume)
         self.bar.results_requested.connect(self._list.start)
         self.bar.line.stop_requested.connect(self.search_status.stop)
         self.bar.saved.save_requested.connect(self._save)
@@ -214,11 +216,6 @@ class PageFilter(QObject):
             self.search_status.resume()
         else:
             self.bar.clear()
-
-    @Slot()
-    def _resume(self) -> None:
-        if self.search_status.stopped:
-            self.search_status.resume()
 
     @Slot()
     def _show_progress(self) -> None:

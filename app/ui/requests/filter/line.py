@@ -74,17 +74,11 @@ class Suggestions(QFrame):
         count, row = self.offered.rowCount(), self.rows.current_row()
         self.rows.select_row((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
 
-    def accept(self) -> bool:
-        """Accept the selected suggestion, or the only one; returns whether there was one."""
-        if self.rows.current_row() < 0 and self.offered.rowCount() == 1:
+    def accept(self, *, first: bool = False) -> bool:
+        """Accept the selected suggestion, or else the `first`, or the only one; returns whether there was one."""
+        if self.rows.current_row() < 0 and (first or self.offered.rowCount() == 1):
             self.rows.select_row(0)
         return self._accept_current()
-
-    def accept_first(self) -> None:
-        """Accept the selected suggestion, or the first."""
-        if self.rows.current_row() < 0:
-            self.rows.select_row(0)
-        self._accept_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -125,8 +119,6 @@ Span = tuple[int, int]
 class FilterLine(SearchField):
     """Shows `suggestions` while they are open; otherwise Down moves to the results, and Esc clears the text."""
 
-    suggestion_accepted = Signal(object)
-    """A suggestion was selected."""
     entered = Signal()
     """Enter: search for the text now."""
     results_requested = Signal()
@@ -148,20 +140,23 @@ class FilterLine(SearchField):
         self.searching = False
         """Whether there is a search to stop."""
         self.suggestions = Suggestions(theme, self)
-        self.suggestions.activated.connect(self.suggestion_accepted)
         self.setPlaceholderText(PLACEHOLDER)
         self.setMaxLength(MAX_TEXT)
         self.addAction(QAction(theme.icon("search"), "Filter requests", self), QLineEdit.ActionPosition.LeadingPosition)
-        theme.changed.connect(self._apply_style)
+        theme.changed.connect(self._mark_again)
 
     def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
         """Colour these ranges as names of filters, and underline the invalid one."""
         self._keys, self._wrong = keys, wrong
         if self._composing:
             return  # the event below would remove what is being composed
-        formats = [(span, self._key_format()) for span in keys]
-        if wrong is not None:
-            formats.append((wrong, self._wrong_format()))
+        tokens = self._theme.tokens
+        key_format, wrong_format = QTextCharFormat(), QTextCharFormat()
+        key_format.setForeground(QColor(tokens.accent_text))
+        wrong_format.setForeground(QColor(tokens.danger))
+        wrong_format.setUnderlineColor(QColor(tokens.danger))
+        wrong_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        formats = [(span, key_format) for span in keys] + ([(wrong, wrong_format)] if wrong else [])
         at = _qt_positions(self.text())
         attributes = []
         for (start, end), style in formats:
@@ -195,12 +190,12 @@ class FilterLine(SearchField):
         super().inputMethodEvent(event)
         composed, self._composing = self._composing, bool(event.preeditString())
         if composed and not self._composing:
-            self.mark(self._keys, self._wrong)
+            self._mark_again()
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab accepts the selected suggestion, or the first."""
         if onward and self.suggestions.isVisible():
-            self.suggestions.accept_first()
+            self.suggestions.accept(first=True)
             return True
         return super().focusNextPrevChild(onward)
 
@@ -231,20 +226,8 @@ class FilterLine(SearchField):
             return False
         return True
 
-    def _key_format(self) -> QTextCharFormat:
-        style = QTextCharFormat()
-        style.setForeground(QColor(self._theme.tokens.accent_text))
-        return style
-
-    def _wrong_format(self) -> QTextCharFormat:
-        style = QTextCharFormat()
-        style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
-        style.setUnderlineColor(QColor(self._theme.tokens.danger))
-        style.setForeground(QColor(self._theme.tokens.danger))
-        return style
-
     @Slot()
-    def _apply_style(self) -> None:
+    def _mark_again(self) -> None:
         self.mark(self._keys, self._wrong)
 
 
