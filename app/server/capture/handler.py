@@ -166,15 +166,15 @@ class Handler:
             decision = self._admission.decide(request, limit)
             if isinstance(decision, Rejection):
                 decision = await self._decide_again(request, limit, decision)
-            if isinstance(decision, Response):
-                self._respond_only(connection, request, decision)
-                return
             if isinstance(decision, CaptureConfig):
                 rejected = await self._capture(connection, request, decision, limit)
-            else:
-                rejected = decision
-            if rejected is not None:
-                await self._refuse(connection, request, rejected)
+                if rejected is not None:
+                    await self._refuse(connection, request, rejected)
+            elif isinstance(decision, Rejection):
+                await self._refuse(connection, request, decision)
+            else:  # to what is neither captured nor listed; a body is not read
+                connection.closing = connection.closing or not request.body.is_eof()
+                self._send(connection, request, decision)
         except Exception:
             log.exception("a request to the capture port failed")
             connection.closing = True
@@ -239,9 +239,9 @@ class Handler:
                 buffer.close()
             if seq is None:
                 _cancel(expected)
-        if expected is not None:
-            response = await self._target_response(connection, config, expected) or response
-        await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
+        response = await self._once_due(connection, config, response, expected)
+        if self._send(connection, request, response, capture.id):
+            self._captures.responded(seq, request.elapsed_ms())
         return None
 
     def _client(self, connection: Connection, request: Request) -> Client:
@@ -255,15 +255,23 @@ class Handler:
         first = config.targets[0]
         return None if first.paused is not None else self._target_responses.expect(capture.id, first.id)
 
-    async def _target_response(
-        self, connection: Connection, config: CaptureConfig, expected: asyncio.Future[tuple[Attempt, bytes]]
-    ) -> Response | None:
-        """The target's response; None if there is none in time."""
-        await connection.sleep(config.endpoint.response.wait_ms / 1000, expected)
-        if not expected.done() or expected.cancelled():
+    async def _once_due(
+        self,
+        connection: Connection,
+        config: CaptureConfig,
+        response: Response,
+        expected: asyncio.Future[tuple[Attempt, bytes]] | None,
+    ) -> Response:
+        """The target's response, or else `response`; the endpoint's own after its delay."""
+        own = config.endpoint.response
+        if expected is not None:
+            await connection.sleep(own.wait_ms / 1000, expected)
+            if expected.done() and not expected.cancelled():
+                return responses.from_target(*expected.result())
             expected.cancel()
-            return None
-        return responses.from_target(*expected.result())
+        if own.delay_ms and response is config.response:
+            await connection.sleep(own.delay_ms / 1000)
+        return response
 
     def _send_continue(self, connection: Connection, request: Request) -> None:
         """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
@@ -279,22 +287,6 @@ class Handler:
         except StorageUnavailableError:
             log.debug("parts of a request stay until the store works again")
 
-    async def _respond(
-        self,
-        connection: Connection,
-        request: Request,
-        config: CaptureConfig,
-        response: Response,
-        *,
-        capture_id: str,
-        seq: int,
-    ) -> None:
-        delay_ms = config.endpoint.response.delay_ms
-        if delay_ms and response is config.response:
-            await connection.sleep(delay_ms / 1000)
-        if self._send(connection, request, response, capture_id):
-            self._captures.responded(seq, request.elapsed_ms())
-
     # -- responses ------------------------------------------------------------------------------------------------
 
     def _send(self, connection: Connection, request: Request, response: Response, capture_id: str = "") -> bool:
@@ -303,12 +295,6 @@ class Handler:
         line = responses.CLOSE if connection.closing else kept
         request.responded = True
         return connection.send(response.compose(capture_id, line, head.method == "HEAD"))
-
-    def _respond_only(self, connection: Connection, request: Request, response: Response) -> None:
-        """Respond to what is neither captured nor listed. A body is not read."""
-        if not request.body.is_eof():
-            connection.closing = True
-        self._send(connection, request, response)
 
     async def _refuse(self, connection: Connection, request: Request, rejected: Rejection) -> None:
         head = request.head
