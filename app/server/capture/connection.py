@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from app.core.clock import now_us
 from app.core.model import REFUSED_RAW_MAX
@@ -20,12 +20,10 @@ from app.server.capture.admission import Rejection
 from app.server.capture.client import Client
 from app.server.capture.head import MalformedError, request_line
 from app.server.capture.incoming_body import READ_MOST, UNREAD_MOST, IncomingBody, wake
-from app.server.capture.limits import EvictionStage, Waiting
+from app.server.capture.limits import EvictionStage, Limits, Waiting
 from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
-
-if TYPE_CHECKING:
-    from app.server.capture.server import CaptureServer
+from app.server.refused import RefusedLog
 
 HEADER_BYTES = 450
 """Bytes that one header takes in memory besides its text."""
@@ -38,12 +36,17 @@ Request = Incoming[IncomingBody]
 
 
 class Connection(asyncio.Protocol):
-    """The protocol object that asyncio feeds. One task serves its requests, in order. The server counts it, with what
-    it keeps in memory, and may end it."""
+    """The protocol object that asyncio feeds. One task serves its requests, in order.
 
-    def __init__(self, server: CaptureServer, loop: asyncio.AbstractEventLoop) -> None:
-        self._server, self._limits, self._loop = server, server.limits, loop
-        self._reader = RequestReader(IncomingBody, server.limits.head_bytes, PIECES_AT_ONCE)
+    `turns` is held while a request is handled that was sent before the response to the one before it.
+    """
+
+    def __init__(
+        self, limits: Limits, turns: asyncio.Semaphore, refused: RefusedLog, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._loop = loop
+        self._reader = RequestReader(IncomingBody, limits.head_bytes, PIECES_AT_ONCE)
+        self._limits, self._turns, self._refused = limits, turns, refused
         self.transport: asyncio.Transport | None = None
         """None before the sender connected and after it disconnected."""
         self._request: Request | None = None
@@ -78,10 +81,6 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self.peer = (peer[0], peer[1])
-        if self._server.register(self):
-            self._deadline = self._loop.time() + self._limits.head_s
-            self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
-            self.task.add_done_callback(self._end_if_done)
 
     def data_received(self, data: bytes) -> None:
         request = self._request
@@ -113,7 +112,6 @@ class Connection(asyncio.Protocol):
         return self._request is not None
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._server.disconnected()
         self.transport = None
         self.closing = self._skip_delays = True
         self.end_body(Break.GONE)
@@ -179,12 +177,12 @@ class Connection(asyncio.Protocol):
         self._end_turn()
         self._deadline = self._loop.time() + self._limits.body_idle_s
         if self.transport is not None:
-            self._unread_grew(self.transport.get_write_buffer_size())
+            self.unread_grew(self.transport.get_write_buffer_size())
         try:
             await drained
         finally:
             self._deadline = math.inf
-            self._unread_grew(-self.unread)
+            self.unread_grew(-self.unread)
 
     async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
         """Wait before responding; ends early when `until` is done, the server stops or the sender disconnects."""
@@ -203,13 +201,21 @@ class Connection(asyncio.Protocol):
 
     # -- what the server calls ------------------------------------------------------------------------------------
 
+    def serve(self, handle: Callable[[Connection, Request], Awaitable[None]]) -> None:
+        """Pass the requests to `handle`, one after the other."""
+        self._deadline = self._loop.time() + self._limits.head_s
+        self.task = self._loop.create_task(
+            self._serve(handle), name=f"capture connection {self.peer[0]}:{self.peer[1]}"
+        )
+        self.task.add_done_callback(self._end_if_done)
+
     def reject(self, rejected: Rejection, received: bytes = b"", *, add_to_list: bool = True) -> None:
         """Respond without a complete request, and close. `received` are the bytes so far."""
         self.send(rejected.response.compose("", CLOSE, False))
         self.close_gracefully()
         if add_to_list:
             refusal = rejected.refusal(Client(*self.peer), now_us(), *request_line(received))
-            self._server.handler.refused.add(refusal, received[:REFUSED_RAW_MAX])
+            self._refused.add(refusal, received[:REFUSED_RAW_MAX])
 
     def expire(self, now: float) -> None:
         """Act on a time limit that has passed by `now` (the loop's time)."""
@@ -291,21 +297,22 @@ class Connection(asyncio.Protocol):
             return
         self._read_on()
 
-    # -- within ---------------------------------------------------------------------------------------------------
+    # -- what the server wants to know ----------------------------------------------------------------------------
 
-    def _head_grew(self, size: int) -> None:
+    def head_grew(self, size: int) -> None:
         """Count `size` more bytes of a head in memory."""
         self.head_memory_used += size
-        self._server.head_grew(size)
 
-    def _unread_grew(self, size: int) -> None:
+    def unread_grew(self, size: int) -> None:
         """Count `size` more bytes of responses that the sender has not read."""
         self.unread += size
-        self._server.unread_grew(size)
 
-    async def _serve(self) -> None:
-        """Pass the requests to the handler, one after the other."""
-        handle = self._server.handler.handle
+    def ended(self) -> None:
+        """Called once, when its sender has disconnected and its task is done."""
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    async def _serve(self, handle: Callable[[Connection, Request], Awaitable[None]]) -> None:
         try:
             while True:
                 if self._request is None:
@@ -319,7 +326,7 @@ class Connection(asyncio.Protocol):
                     self._end_turn()
                 self._served = True
                 if self.head_memory_used:
-                    self._head_grew(-self.head_memory_used)
+                    self.head_grew(-self.head_memory_used)
                 if self.closing:
                     break
                 self._next()
@@ -346,13 +353,13 @@ class Connection(asyncio.Protocol):
     async def _wait_for_turn(self) -> None:
         """Before a request that was sent before the response to the last one: those must not hold up all others."""
         await asyncio.sleep(0)
-        await self._server.turns.acquire()
+        await self._turns.acquire()
         self._has_turn = True
 
     def _end_turn(self) -> None:
         if self._has_turn:
             self._has_turn = False
-            self._server.turns.release()
+            self._turns.release()
 
     def _next(self) -> None:
         """Continue with the bytes that follow the handled request."""
@@ -386,7 +393,7 @@ class Connection(asyncio.Protocol):
         """End once the sender has disconnected and nothing remains to be done, such as storing what was received."""
         if self.transport is None and (self.task is None or self.task.done()):
             self.task = None  # its error refers to the connection: both would stay until garbage is collected
-            self._server.unregister(self)
+            self.ended()
 
     def _receive_head(self, data: bytes = b"") -> None:
         """Read the next request from `data`, or from what followed the last one."""
@@ -400,7 +407,7 @@ class Connection(asyncio.Protocol):
         if request is None:
             if reader.head and not begun:  # its time limit starts with its first byte
                 self._deadline = min(self._deadline, self._loop.time() + self._limits.head_s)
-            self._head_grew(len(reader.head) - len(begun))
+            self.head_grew(len(reader.head) - len(begun))
             return
         self._request = request
         self._deadline = math.inf
@@ -413,7 +420,7 @@ class Connection(asyncio.Protocol):
         if not request.body.is_eof():  # its head stays in memory until the body is received
             # It is kept as received, for the list of refused requests, and as headers.
             size = 2 * request.head_size + HEADER_BYTES * len(request.head.headers)
-            self._head_grew(size - self.head_memory_used)
+            self.head_grew(size - self.head_memory_used)
         wake(self._waiter)
 
     def _read_body(self, request: Request, data: bytes = b"") -> None:

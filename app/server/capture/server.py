@@ -37,7 +37,6 @@ class CaptureServer:
         self._connections: dict[Connection, str] = {}
         self._per_sender: dict[str, int] = {}
         self.turns = asyncio.Semaphore(self.limits.pipelined)
-        """Held while a request is handled that was sent before the response to the one before it."""
         self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
         self._rejected: dict[Connection, None] = {}
         self._head_memory = self._unread = 0
@@ -51,7 +50,7 @@ class CaptureServer:
         loop = asyncio.get_running_loop()
         self._stopping = False
         try:
-            self._server = await listen(lambda: Connection(self, loop), host, port, _BACKLOG, self._descriptors)
+            self._server = await listen(lambda: ServedConnection(self, loop), host, port, _BACKLOG, self._descriptors)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise PortInUseError(host, port, await asyncio.to_thread(find_holder, port)) from error
@@ -246,3 +245,31 @@ def _abort(connection: Connection) -> None:
         connection.task.cancel()
     if connection.transport is not None:
         connection.transport.abort()
+
+
+class ServedConnection(Connection):
+    """A connection that the server counts, with what it keeps in memory, and may end."""
+
+    def __init__(self, server: CaptureServer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(server.limits, server.turns, server.handler.refused, loop)
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if self._server.register(self):
+            self.serve(self._server.handler.handle)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._server.disconnected()
+        super().connection_lost(exc)
+
+    def head_grew(self, size: int) -> None:
+        super().head_grew(size)
+        self._server.head_grew(size)
+
+    def unread_grew(self, size: int) -> None:
+        super().unread_grew(size)
+        self._server.unread_grew(size)
+
+    def ended(self) -> None:
+        self._server.unregister(self)

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.server.capture.connection import Connection
 from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
-from app.server.capture.server import CaptureServer
+from app.server.capture.server import CaptureServer, ServedConnection
 from app.server.refused import RefusedLog
 from tests.server.capture.support import Directory, MemorySink, in_memory
 from tests.support import current_settings
@@ -126,7 +125,7 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     directory.put()
     settings, limits = current_settings(body_limit=1024), Limits(head_bytes=100_000)
     server = CaptureServer(Handler(in_memory(directory, sink), refused, settings, listening_at(None), limits=limits))
-    wire, connection = Wire(), Connection(server, loop)
+    wire, connection = Wire(), ServedConnection(server, loop)
     connection.connection_made(wire)
     for piece in pieces:
         await wire.readable()
