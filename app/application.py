@@ -45,17 +45,15 @@ from app.data_folder.private_files import (
 from app.db.sqlite.backup.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
 from app.db.store import Store
-from app.server.addresses import LOOPBACK, Addresses
+from app.server.addresses import LOOPBACK, Addresses, ProbeKey
 from app.server.api import server as api_server
 from app.server.api.event_log import EventLog
 from app.server.api.server import ApiServer
 from app.server.api.services import ApiServices
 from app.server.capture import CaptureServer, Handler, Limits, limits
-from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
-from app.server.listening import report_failed_accepts
+from app.server.listening import KeptDescriptors, keep_descriptors, raise_file_limit, report_failed_accepts
 from app.server.node_counts import NodeCounts
-from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.replay_service import ReplayService
 from app.server.target_responses import TargetResponses

@@ -34,7 +34,7 @@ from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_runtime
 from app.server.addresses import LOOPBACK
-from app.server.descriptors import raise_file_limit
+from app.server.listening import raise_file_limit
 from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import json_line, write_log

@@ -25,8 +25,7 @@ from app.core.tunnel.program import (
 )
 from app.data_folder.private_files import load_tunnel_options, save_tunnel_options
 from app.db.sqlite.store import Store
-from app.server.addresses import Addresses
-from app.server.probe_key import ProbeKey
+from app.server.addresses import Addresses, ProbeKey
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.server.tunnel.session import Timing
 from tests.support import current_settings

@@ -1,7 +1,10 @@
-"""The URLs of a running Hookline: on this machine, and for senders elsewhere."""
+"""The URLs of a running Hookline, on this machine and for senders elsewhere, and what proves that one leads to it."""
 
 from __future__ import annotations
 
+import hmac
+import re
+import secrets
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -125,3 +128,26 @@ def _of_this_machine(host: str) -> str:
     if host in ALL_ADDRESSES:
         return LOOPBACK
     return f"[{host}]" if ":" in host else host
+
+
+_QUERY = re.compile(r"\?([0-9a-f]{32})")
+
+
+class ProbeKey:
+    """What proves that a response came from this Hookline: a path that only this run knows, and a secret. One for each
+    run; no endpoint has its slug."""
+
+    def __init__(self) -> None:
+        self._path = f"{CAPTURE_PATH}hookline-probe-{secrets.token_hex(16)}"
+        self._secret = secrets.token_bytes(32)
+
+    def new_target(self) -> str:
+        """A target to request, never the same twice, so that no cache can respond."""
+        return f"{self._path}?{secrets.token_hex(16)}"
+
+    def proof_for(self, target: str) -> str | None:
+        """The body of the response to a request of this target; None for any other target."""
+        if not target.startswith(self._path):
+            return None
+        query = _QUERY.fullmatch(target.removeprefix(self._path))
+        return hmac.digest(self._secret, query[1].encode(), "sha256").hex() if query else None

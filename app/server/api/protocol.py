@@ -25,7 +25,7 @@ from app.server.capture.head import MalformedError
 from app.server.capture.incoming_body import READ_MOST
 from app.server.capture.limits import ConnectionEviction, EvictionStage, Limits, Waiting
 from app.server.capture.reader import Incoming, RequestReader
-from app.server.descriptors import KeptDescriptors
+from app.server.listening import KeptDescriptors
 
 LIMITS = Limits()
 DISCARDED_MAX = 64 * 1024

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.addresses import LOOPBACK
-from app.server.descriptors import KeptDescriptors, file_limit
-from app.server.listening import bind, find_holder, stop_listening
+from app.server.listening import KeptDescriptors, bind, file_limit, find_holder, stop_listening
 
 if TYPE_CHECKING:
     from aiohttp import web

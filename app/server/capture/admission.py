@@ -13,12 +13,12 @@ from app.core.model import METHODS, Auth, Endpoint, Refusal
 from app.core.raw_request import LOOP_HEADER, slug_of
 from app.core.record import Headers
 from app.core.target import Target
+from app.server.addresses import ProbeKey
 from app.server.capture import responses
 from app.server.capture.client import Client
 from app.server.capture.incoming_body import IncomingBody
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
-from app.server.probe_key import ProbeKey
 
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints

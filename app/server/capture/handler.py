@@ -16,7 +16,7 @@ from app.core.model import PART_SIZE, Capture, DeliveryState
 from app.core.providers import Identify, ProviderMatch, kind_of, no_provider
 from app.core.raw_request import slug_of
 from app.core.record import Headers
-from app.server.addresses import Addresses
+from app.server.addresses import Addresses, ProbeKey
 from app.server.capture import admission, responses
 from app.server.capture.admission import NOT_FOUND, RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.client import Client, client_of
@@ -25,7 +25,6 @@ from app.server.capture.incoming_body import PART_LEAST, BodyMemory
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Break
 from app.server.capture.responses import Response
-from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
 from app.core.record import Record
-from app.server.descriptors import file_limit
+from app.server.listening import file_limit
 
 
 class Limits(Record, frozen=True):

@@ -14,8 +14,7 @@ from app.server.capture.connection import Connection
 from app.server.capture.handler import Handler
 from app.server.capture.limits import SPARE, ConnectionEviction, EvictionStage, affordable, sender_of
 from app.server.capture.reader import Break
-from app.server.descriptors import KeptDescriptors
-from app.server.listening import find_holder, listen, stop_listening
+from app.server.listening import KeptDescriptors, find_holder, listen, stop_listening
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from app.core.events import Bus
 from app.core.team import NOT_CAPTURING
 from app.core.tunnel.program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
-from app.server.addresses import Addresses
-from app.server.probe_key import ProbeKey
+from app.server.addresses import Addresses, ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, installed_path
 from app.server.tunnel.session import Session, Timing

@@ -18,9 +18,8 @@ from app.core.clock import now_us
 from app.core.text import shortened
 from app.core.tunnel.program import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url, without_secrets
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
-from app.server.addresses import Addresses
+from app.server.addresses import Addresses, ProbeKey
 from app.server.forward.lazy_sender import load
-from app.server.probe_key import ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, Started
 

@@ -22,7 +22,7 @@ from app.core.target import Target
 from app.db.store import Store
 from app.server.capture import CaptureServer, Handler, Limits
 from app.server.capture.limits import EvictionStage
-from app.server.descriptors import KeptDescriptors
+from app.server.listening import KeptDescriptors
 from app.server.refused import RefusedLog
 from tests import factories
 from tests.support import current_settings, until

@@ -16,8 +16,7 @@ import pytest
 
 from app.server.api import server as api_server
 from app.server.capture import Limits, limits
-from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
-from app.server.listening import report_failed_accepts
+from app.server.listening import KeptDescriptors, keep_descriptors, raise_file_limit, report_failed_accepts
 from tests.server.capture.support import Rig, request
 
 if sys.platform == "win32":
@@ -150,10 +149,10 @@ def test_the_limit_on_open_files_is_raised_as_far_as_it_may_be(monkeypatch: pyte
 def test_a_raised_limit_makes_room_at_once_and_leaves_no_file_open() -> None:
     """Each time that the table has to double while there are threads, a start waits for all processors."""
     count = "import os; print(len(os.listdir('/proc/self/fd')), open('/proc/self/status').read())"
-    raised = f"from app.server.descriptors import raise_file_limit; raise_file_limit(); {count}"
+    raised = f"from app.server.listening import raise_file_limit; raise_file_limit(); {count}"
     before, after = (
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for code in (f"import app.server.descriptors; {count}", raised)
+        for code in (f"import app.server.listening; {count}", raised)
     )
     assert before.split()[0] == after.split()[0]
     (size,) = re.findall(r"^FDSize:\s+(\d+)$", after, re.MULTILINE)

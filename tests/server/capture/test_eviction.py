@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from app.core.model import PART_SIZE, ResponseSettings
-from app.server import descriptors
+from app.server import listening
 from app.server.capture import limits
 from app.server.capture.connection import Connection
 from app.server.capture.limits import EvictionStage, Limits, sender_of
@@ -315,6 +315,6 @@ def test_an_address_of_ipv6_is_its_network(one: str, other: str, same: bool) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 def test_connections_leave_files_to_the_rest_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    for files, most in ((256, 128), (1_024, 512), (100_000, 512), (descriptors.resource.RLIM_INFINITY, 512)):
-        monkeypatch.setattr(descriptors.resource, "getrlimit", lambda _, files=files: (files, files))
+    for files, most in ((256, 128), (1_024, 512), (100_000, 512), (listening.resource.RLIM_INFINITY, 512)):
+        monkeypatch.setattr(listening.resource, "getrlimit", lambda _, files=files: (files, files))
         assert limits.affordable(512) == most

@@ -13,8 +13,8 @@ from app.core.events import Bus, TunnelChanged
 from app.core.tunnel.program import ProgramSpec
 from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.db.sqlite.store import Store
+from app.server.addresses import ProbeKey
 from app.server.capture import CaptureServer, Handler
-from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.tunnel.service import TunnelService
 from tests import tunnels

@@ -15,7 +15,7 @@ import pytest
 from app.core.errors import NotFoundError
 from app.core.tunnel.program import ProbeSpec
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
-from app.server.probe_key import ProbeKey
+from app.server.addresses import ProbeKey
 from app.server.test_request import probe
 from app.server.tunnel import session
 from tests import factories
