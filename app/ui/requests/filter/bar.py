@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,6 @@ from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.model import SenderCount
 from app.core.search.field import Completion, Stored, chips, completions, without
 from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
@@ -21,7 +21,7 @@ from app.ui.commands.command import menu_text
 from app.ui.requests.filter.line import FilterLine
 from app.ui.requests.filter.saved import SavedButton, SavedFilters
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -380,54 +380,47 @@ class _StoredValues(QObject):
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._services, self._tasks = services, tasks
+        self._services = services
+        self._latest = Latest(self, tasks, "filter: stored values", only_reads=False)
         self._endpoint_id: int | None = None
-        self._read_at: float | None = None
-        self._reading = False
+        self._read_at = -math.inf
         self.offered: Mapping[str, Sequence[Stored]] = {}
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
         """Offer the values of this endpoint, or of all (None)."""
-        self._endpoint_id, self._read_at, self.offered = endpoint_id, None, {}
+        self._latest.stop()
+        self._endpoint_id, self._read_at, self.offered = endpoint_id, -math.inf, {}
 
     def refresh(self) -> None:
         """Read the values, unless that was done a moment ago."""
-        old = self._read_at is None or time.monotonic() - self._read_at > FRESH_S
-        if old and not self._reading:
-            self._reading = True
-            self._tasks.start(self._read(self._endpoint_id), "filter: stored values", self)
+        if not self._latest.running and time.monotonic() - self._read_at > FRESH_S:
+            self._latest.run(self._read)
 
-    async def _read(self, endpoint_id: int | None) -> None:
-        try:
-            found = await self._services.store.senders.lately(endpoint_id)
-        finally:
-            self._reading = False
+    async def _read(self) -> None:
+        endpoint_id = self._endpoint_id
+        found = await self._services.store.senders.lately(endpoint_id)
         if endpoint_id != self._endpoint_id:
-            self.refresh()
             return
         self._read_at = time.monotonic()
-        offered = {"provider": self._providers(found), "event": self._events(found), "tag": self._tags()}
+        providers, events, tags = Counter[str](), Counter[str](), Counter[str]()
+        sent_by: dict[str, str] = {}
+        for one in found:
+            providers[one.provider] += one.count
+            if one.event is not None:
+                events[one.event] += one.count
+                sent_by.setdefault(one.event, one.provider)
+        for endpoint in self._services.store.endpoints.all():
+            tags.update(endpoint.tags)
+        offered = {
+            "provider": [(name, self._describe(name, count)) for name, count in providers.most_common()],
+            "event": [(event, self._describe(sent_by[event], count)) for event, count in events.most_common()],
+            "tag": [(tag, count_of(count, "endpoint")) for tag, count in tags.most_common()],
+        }
+        for name in ("provider", "event"):
+            offered[name] = [value for value in offered[name] if _is_name(value[0])]
         if offered != self.offered:
             self.offered = offered
             self.changed.emit()
-
-    def _providers(self, found: Sequence[SenderCount]) -> list[Stored]:
-        counts = Counter[str]()
-        for one in found:
-            counts[one.provider] += one.count
-        return [(name, self._describe(name, count)) for name, count in counts.most_common() if _is_name(name)]
-
-    def _events(self, found: Sequence[SenderCount]) -> list[Stored]:
-        counts, providers = Counter[str](), dict[str, str]()
-        for one in found:
-            if one.event is not None and _is_name(one.event):
-                counts[one.event] += one.count
-                providers.setdefault(one.event, one.provider)
-        return [(event, self._describe(providers[event], count)) for event, count in counts.most_common()]
-
-    def _tags(self) -> list[Stored]:
-        counts = Counter(tag for endpoint in self._services.store.endpoints.all() for tag in endpoint.tags)
-        return [(tag, count_of(count, "endpoint")) for tag, count in counts.most_common()]
 
     def _describe(self, provider: str, count: int) -> str:
         return f"{escape(self._services.providers.get(provider, provider))} · {count_of(count, 'request')}"
