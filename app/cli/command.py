@@ -178,9 +178,8 @@ def moment(text: str) -> str:
     from app.core.search.filters import read_moment  # start-up time: few commands take one
     from app.core.search.query import QueryError, Text  # as above
 
-    size = len(text)
     try:
-        point = read_moment(Text(characters=text, quoted=(False,) * size, offsets=tuple(range(size)), end=size))
+        point = read_moment(Text(characters=text, syntax=text, offsets=tuple(range(len(text))), end=len(text)))
     except QueryError as error:
         raise argparse.ArgumentTypeError(error.message.removesuffix(".")) from None
     at = point.at if point.at is not None else now_us() - (point.ago or 0)

@@ -74,30 +74,29 @@ def _status(text: str) -> int | None:
     return int(text) if _STATUS.fullmatch(text) and text.isascii() else None
 
 
-_COMPARISONS = "=!<>~"
-_TWO: dict[str, Operator] = {"!=": "!=", "<=": "<=", ">=": ">="}
-_ONE: dict[str, Operator] = {"=": "=", "<": "<", ">": ">", "~": "~"}
+_COMPARISON = re.compile("[=!<>~]")
+_OPERATORS: dict[str, Operator] = {"!=": "!=", "<=": "<=", ">=": ">=", "=": "=", "<": "<", ">": ">", "~": "~"}
 MAX_STEPS = 50
 
 
 def read_json_test(value: Text) -> JsonTest:
     """`data.items[0].id`, `data.amount>1000`, `items.*.sku=A-1`; quoted keys can contain dots."""
-    at = value.find(_COMPARISONS)
-    if at < 0:
-        colon = value.find(":")
+    found = _COMPARISON.search(value.syntax)
+    if found is None:
+        colon = value.syntax.find(":")
         if colon >= 0:
             meant = f"json:{value.characters[:colon]}={value.characters[colon + 1 :]}"
             message = f'“:” is not a comparison. Write {meant}; quote a key with a colon, as in json:"a:b".'
             raise QueryError(message, value.offsets[colon], value.offsets[colon] + 1, "=")
         return JsonTest(path=_json_path(value), operator="exists")
-    signs = value.characters[at : at + 2]
-    operator = _TWO.get(signs) or _ONE.get(signs[:1])
+    at = found.start()
+    operator = _OPERATORS.get(value.syntax[at : at + 2]) or _OPERATORS.get(value.syntax[at])
     if operator is None:
         raise QueryError(
             "“!” must be followed by “=”, as in json:state!=done.", value.offsets[at], value.offsets[at] + 1
         )
     rest = at + len(operator)
-    if value.find(_COMPARISONS, rest) == rest:
+    if _COMPARISON.match(value.syntax, rest):
         wrong = value.characters[at : rest + 1]
         message = (
             f"“{wrong}” is not a comparison. Use =, !=, <, <=, >, >= or ~; quote a value that begins with one of them,"
@@ -110,36 +109,38 @@ def read_json_test(value: Text) -> JsonTest:
     return JsonTest(path=_json_path(value.part(0, at)), operator=operator, value=value.characters[rest:])
 
 
+_STEP = re.compile(r"[^.\[]+")
+
+
 def _json_path(text: Text) -> tuple[str | None, ...]:
-    if text.characters.startswith("$.") and not text.quoted[0]:
+    if text.syntax.startswith("$."):
         text = text.part(2)
-    steps: list[str | None] = []
-    begin = 0
-    while True:
-        end = text.find(".[", begin)
-        steps.append(_json_step(text, begin, len(text.characters) if end < 0 else end))
-        while end >= 0 and text.characters[end] == "[":
-            close = text.find("]", end)
+    syntax, steps = text.syntax, list[str | None]()
+    end = -1
+    while end < len(syntax):
+        begin = end + 1  # after a dot
+        end = _end_of_step(text, begin)
+        steps.append(None if syntax[begin:end] == "*" else text.characters[begin:end])
+        while syntax.startswith("[", end):
+            close = syntax.find("]", end)
             if close < 0:
                 raise QueryError("This bracket is not closed.", text.offsets[end], text.end)
             steps.append(_json_item(text, end, close))
-            end = close + 1 if close + 1 < len(text.characters) else -1
-            if end >= 0 and (text.characters[end] not in ".[" or text.quoted[end]):
+            end = close + 1
+            if not syntax.startswith((".", "["), end) and end < len(syntax):
                 raise QueryError("Write a dot between the steps of a path.", text.offsets[end], text.end)
         if len(steps) > MAX_STEPS:
             raise QueryError(f"A path can have at most {MAX_STEPS} steps.", text.start, text.end)
-        if end < 0:
-            return tuple(steps)
-        begin = end + 1
+    return tuple(steps)
 
 
-def _json_step(text: Text, begin: int, end: int) -> str | None:
-    if begin == end:
+def _end_of_step(text: Text, begin: int) -> int:
+    step = _STEP.match(text.syntax, begin)
+    if step is None:
         offset = text.offsets[begin] if begin < len(text.offsets) else text.end
         message = "A step of the path is missing: write it as in json:data.object.amount>1000."
         raise QueryError(message, min(offset, text.end), text.end)
-    characters = text.characters[begin:end]
-    return None if characters == "*" and not text.quoted[begin] else characters
+    return step.end()
 
 
 def _json_item(text: Text, opening: int, close: int) -> str | None:
@@ -212,18 +213,18 @@ def read_name(value: Text) -> Choice:
 
 def read_header(value: Text) -> HeaderTest:
     """`x-id`, `x-id=7`, `x-id~7`."""
-    at = value.find("=~")
-    name = value.part(0, None if at < 0 else at)
+    compared = re.search("[=~]", value.syntax)
+    name = value.part(0, compared.start() if compared else None)
     if not name.characters:
         raise QueryError("Name a header, as in header:x-github-event=push.", value.start, value.end)
-    colon = name.find(":")
+    colon = name.syntax.find(":")
     if colon >= 0:
         message = "Header names have no colon. To compare a value, write header:x-id=7, or header:x-id~7 for a part."
         raise QueryError(message, name.offsets[colon], name.offsets[colon] + 1, "=")
-    if at < 0:
+    if compared is None:
         return HeaderTest(name=name.characters, operator="exists")
-    operator: Operator = "=" if value.characters[at] == "=" else "~"
-    return HeaderTest(name=name.characters, operator=operator, value=value.characters[at + 1 :])
+    operator, expected = _OPERATORS[compared.group()], value.characters[compared.end() :]
+    return HeaderTest(name=name.characters, operator=operator, value=expected)
 
 
 class FilterKind(NamedTuple):

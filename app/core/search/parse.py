@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.core.record import Record
 from app.core.search.filters import FILTERS, OLD_NAMES, read_condition
-from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Text, Word
+from app.core.search.query import QUOTED, All, Either, Filter, Not, Query, QueryError, Term, Text, Word
 from app.core.text import closest
 
 MAX_TEXT = 2_000
@@ -78,22 +78,20 @@ def _closing(text: str, opening: int) -> int:
 
 
 def _text_of(text: str, start: int, end: int) -> Text:
-    characters, quoted, offsets = [], [], []
+    characters, syntax, offsets = "", "", []
     inside = False
     at = start
     while at < end:
-        character = text[at]
-        if character == QUOTE:
+        if text[at] == QUOTE:
             inside = not inside
         else:
-            if inside and character == "\\" and text[at + 1] in '"\\':
+            if inside and text[at] == "\\" and text[at + 1] in '"\\':
                 at += 1
-                character = text[at]
-            characters.append(character)
-            quoted.append(inside)
+            characters += text[at]
+            syntax += QUOTED if inside else text[at]
             offsets.append(at)
         at += 1
-    return Text(characters="".join(characters), quoted=tuple(quoted), offsets=tuple(offsets), end=end)
+    return Text(characters=characters, syntax=syntax, offsets=tuple(offsets), end=end)
 
 
 def parse(text: str) -> Query:
@@ -168,9 +166,8 @@ class _Reader:
 
 def _leaf(token: Token, written: str) -> Term:
     text = _text_of(written, token.start, token.end)
-    colon = text.find(":")
-    name = text.characters[: max(colon, 0)]
-    if colon > 0 and not any(text.quoted[:colon]) and _NAME.fullmatch(name):
+    name, colon = text.syntax.partition(":")[0], text.syntax.find(":")
+    if colon > 0 and _NAME.fullmatch(name):
         value = text.part(colon + 1)
         if not value.characters.startswith("//"):  # a URL was pasted
             return _filter(name, value, token, written, text.offsets[colon])
@@ -191,7 +188,7 @@ def _filter(name: str, value: Text, token: Token, written: str, colon: int) -> F
             f"{suggestion}:" if suggestion else None,
         )
     if not value.characters:
-        value = Text(characters="", quoted=(), offsets=(), end=token.end)
+        value = Text(characters="", syntax="", offsets=(), end=token.end)
     return Filter(
         name=kind.name,
         source=written[colon + 1 : token.end],

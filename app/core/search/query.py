@@ -8,13 +8,16 @@ from typing import Literal
 from app.core.record import Record
 
 Operator = Literal["exists", "=", "!=", "~", "<", "<=", ">", ">="]
+QUOTED = "\0"
+"""Stands for a quoted character where only the others may have a special meaning."""
 
 
 class Text(Record, frozen=True):
-    """Characters without their quotes: which were quoted, and the offset of each in the search text."""
+    """Characters without their quotes, and the offset of each in the search text. `syntax` has `QUOTED` for each that
+    was quoted."""
 
     characters: str
-    quoted: tuple[bool, ...]
+    syntax: str
     offsets: tuple[int, ...]
     end: int
 
@@ -23,17 +26,10 @@ class Text(Record, frozen=True):
         """In the search text."""
         return self.offsets[0] if self.offsets else self.end
 
-    def find(self, characters: str, begin: int = 0) -> int:
-        """The first unquoted character that is one of `characters`, -1 if there is none."""
-        for at in range(begin, len(self.characters)):
-            if self.characters[at] in characters and not self.quoted[at]:
-                return at
-        return -1
-
     def part(self, first: int, last: int | None = None) -> Text:
         end = self.end if last is None or last >= len(self.offsets) else self.offsets[last]
         cut = slice(first, last)
-        return Text(characters=self.characters[cut], quoted=self.quoted[cut], offsets=self.offsets[cut], end=end)
+        return Text(characters=self.characters[cut], syntax=self.syntax[cut], offsets=self.offsets[cut], end=end)
 
 
 class Choice(Record, frozen=True):
