@@ -21,7 +21,7 @@ from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, headers_error
 from app.core.target import Target
 from app.server.api.parameters import Parameter, choice, cursor_of, cursor_text, flag, limit_of, number, paging, text
 from app.server.api.problems import Problem, parameter_problem
-from app.server.api.routes import Calls, Returns, can_fail, json_response, route
+from app.server.api.routes import Calls, can_fail, route
 from app.server.api.serializers import made, summary_out
 from hookline import records
 
@@ -69,27 +69,26 @@ class ComparisonPage(Record, frozen=True):
 class ComparisonCalls(Calls):
     """Handler of `/endpoints/{slug}/compare`."""
 
-    @route("GET", "/endpoints/{slug}/compare", "Compare two targets' responses", Returns(ComparisonPage), PARAMETERS)
+    @route("GET", "/endpoints/{slug}/compare", "Compare two targets' responses", PARAMETERS)
     @can_fail("cannot-compare")
-    async def compare(self, request: web.Request) -> web.Response:
+    async def compare(self, request: web.Request) -> ComparisonPage:
         """Requests that both targets have responded to, newest first. A page can have fewer items than `limit`, even
         none, and still a `next`."""
         endpoint = self._endpoint(request)
         first, second = _targets_of(request, endpoint)
         ignored, limit, before = _ignored_of(request), limit_of(request), cursor_of(request, PageKey)
         only = ONLY.of(request)
-        found = await self._services.store.response_pairs.page(
+        found = await self._store.response_pairs.page(
             endpoint.id, first.id, second.id, before=before, limit=min(limit, PAIRS_MAX)
         )
         compared = await asyncio.to_thread(compare_pairs, found.pairs, ignored)
         shown = [one for one in compared if only is None or one.result is ComparisonResult.DIFFERENT]
-        page = ComparisonPage(
+        return ComparisonPage(
             targets=ComparedTargets(first=first.id, second=second.id),
             compared=len(compared),
             items=tuple(_out(one, endpoint.slug) for one in shown),
             next=None if found.next is None else cursor_text(found.next),
         )
-        return json_response(page)
 
 
 def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Target]:

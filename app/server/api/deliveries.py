@@ -31,11 +31,9 @@ from app.server.api.routes import (
     ATTACHMENT,
     Calls,
     Page,
-    Returns,
     attachment_headers,
     can_fail,
     endpoint_named,
-    json_response,
     route,
     stored_request,
     takes,
@@ -75,18 +73,18 @@ class RetryIn(Record, frozen=True):
 class DeliveryCalls(Calls):
     """Handlers of `/deliveries`."""
 
-    @route("GET", "/deliveries", "List deliveries", Returns(Page[records.Delivery]), FILTERS)
+    @route("GET", "/deliveries", "List deliveries", FILTERS)
     @can_fail("not-found")
-    async def list(self, request: web.Request) -> web.Response:
+    async def list(self, request: web.Request) -> Page[records.Delivery]:
         """Deliveries of a request, oldest first; otherwise last queued first, unless `order` is oldest: of an endpoint,
         to a target, in a state, replays or not, of one replay, those whose ids begin with `id`, or all."""
         limit, reached, of_request = limit_of(request), cursor_of(request, int), REQUEST.of(request)
         if of_request is not None:
             of_request = (await stored_request(self._services, of_request))[0].id
-        endpoints, slug, state = self._services.store.endpoints, ENDPOINT.of(request), STATE.of(request)
+        only, state = self._only_endpoint(request), STATE.of(request)
         replays, replay_id = await self._replays(request)
         which = DeliveryFilter(
-            endpoint_id=None if slug is None else endpoint_named(endpoints, slug).id,
+            endpoint_id=None if only is None else only.id,
             target_id=TARGET.of(request),
             state=None if state is None else DeliveryState(state),
             replay=replays,
@@ -96,61 +94,61 @@ class DeliveryCalls(Calls):
         )
         oldest = (ORDER.of(request) or ("newest" if of_request is None else "oldest")) == "oldest"
         place = {"after": reached or 0} if oldest else {"before": reached}
-        rows = await self._services.store.deliveries.page(which, **place, limit=limit + 1)
+        rows = await self._store.deliveries.page(which, **place, limit=limit + 1)
         following = cursor_text(rows[limit - 1].seq) if len(rows) > limit else None
-        found = [(row, endpoints.by_id(row.endpoint_id)) for row in rows[:limit]]
-        return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
+        found = [(row, self._store.endpoints.by_id(row.endpoint_id)) for row in rows[:limit]]
+        return Page(await self._out([(row, one) for row, one in found if one is not None]), following)
 
-    @route("POST", "/deliveries/retry", "Retry failed deliveries", Returns(records.Retried))
+    @route("POST", "/deliveries/retry", "Retry failed deliveries")
     @takes(RetryIn, {"endpoint": "orders"})
     @can_fail("not-found")
-    async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
+    async def retry_failed(self, request: web.Request, given: RetryIn) -> records.Retried:
         """Queues failed deliveries again, of an endpoint, to a target, or all; not those that were not sent."""
         endpoint_id = None
         if given.endpoint is not None:
-            endpoint_id = endpoint_named(self._services.store.endpoints, given.endpoint).id
+            endpoint_id = endpoint_named(self._store.endpoints, given.endpoint).id
         if given.target is not None:
-            target = self._services.store.targets.by_id(given.target)
+            target = self._store.targets.by_id(given.target)
             if target is None or endpoint_id not in (None, target.endpoint_id):
                 of = "" if endpoint_id is None else f" of {given.endpoint!r}"
                 raise Problem("not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
-        return json_response(records.Retried(queued=await self._services.store.deliveries.retry(which)))
+        return records.Retried(queued=await self._store.deliveries.retry(which))
 
-    @route("GET", "/deliveries/{id}", "Read a delivery", Returns(records.FullDelivery))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/deliveries/{id}", "Read a delivery")
+    async def read(self, request: web.Request) -> records.FullDelivery:
         """One delivery with its attempts."""
         return await self._full(*await self._stored(request))
 
-    @route("GET", "/deliveries/{id}/attempts/{number}/body", "Download a response's body", ATTACHMENT)
+    @route("GET", "/deliveries/{id}/attempts/{number}/body", "Download a response's body", returns=ATTACHMENT)
     async def body(self, request: web.Request) -> web.Response:
         """The stored bytes of an attempt's response body."""
         delivery, _ = await self._stored(request)
         attempt = request.match_info["number"]
         if not is_number(attempt):
             raise Problem("not-found", f"The delivery has no attempt {attempt!r}.")
-        body = await self._services.store.deliveries.response_body(delivery.id, int(attempt))
+        body = await self._store.deliveries.response_body(delivery.id, int(attempt))
         return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
 
-    @route("POST", "/deliveries/{id}/retry", "Retry a delivery", Returns(records.FullDelivery))
+    @route("POST", "/deliveries/{id}/retry", "Retry a delivery")
     @can_fail("cannot-retry")
-    async def retry(self, request: web.Request) -> web.Response:
+    async def retry(self, request: web.Request) -> records.FullDelivery:
         """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
         delivery, endpoint = await self._stored(request)
         if reason := no_retry(delivery, endpoint.target(delivery.target_id)):
             raise Problem("cannot-retry", reason)
-        await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
+        await self._store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
         return await self._full(*await self._stored(request))
 
-    @route("POST", "/deliveries/{id}/send-now", "Send a delivery now", Returns(records.FullDelivery))
+    @route("POST", "/deliveries/{id}/send-now", "Send a delivery now")
     @can_fail("cannot-send-now")
-    async def send_now(self, request: web.Request) -> web.Response:
+    async def send_now(self, request: web.Request) -> records.FullDelivery:
         """Makes a delivery that waits for its retry due at once; what waits behind it, in order, follows. 409 when it
         waits for something else."""
         delivery, endpoint = await self._stored(request)
         if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
             raise Problem("cannot-send-now", reason)
-        await self._services.store.deliveries.send_now(delivery)
+        await self._store.deliveries.send_now(delivery)
         return await self._full(*await self._stored(request))
 
     async def _replays(self, request: web.Request) -> tuple[bool | None, str | None]:
@@ -167,17 +165,17 @@ class DeliveryCalls(Calls):
     async def _stored(self, request: web.Request) -> tuple[Delivery, Endpoint]:
         """The delivery that the path names and its endpoint, or a 404 problem."""
         delivery_id = request.match_info["id"]
-        rows = await self._services.store.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
-        endpoint = self._services.store.endpoints.by_id(rows[0].endpoint_id) if rows else None
+        rows = await self._store.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
+        endpoint = self._store.endpoints.by_id(rows[0].endpoint_id) if rows else None
         if endpoint is None:
             raise Problem("not-found", f"No delivery has the ID {delivery_id!r}.")
         return rows[0], endpoint
 
-    async def _full(self, delivery: Delivery, endpoint: Endpoint) -> web.Response:
-        attempts = await self._services.store.deliveries.attempts(delivery.id)
-        return json_response(full_delivery_out(delivery, endpoint, attempts))
+    async def _full(self, delivery: Delivery, endpoint: Endpoint) -> records.FullDelivery:
+        attempts = await self._store.deliveries.attempts(delivery.id)
+        return full_delivery_out(delivery, endpoint, attempts)
 
     async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[records.Delivery, ...]:
         """`rows`, each with its endpoint."""
-        last = await self._services.store.deliveries.last_attempts([row.id for row, _ in rows])
+        last = await self._store.deliveries.last_attempts([row.id for row, _ in rows])
         return tuple(delivery_out(row, endpoint, last.get(row.id)) for row, endpoint in rows)

@@ -17,20 +17,8 @@ from app.core.rules import FieldError, position_error
 from app.core.target import Target, TargetCounts, TargetDraft
 from app.server.api.parameters import After, ordered_page, paging, text
 from app.server.api.problems import Problem
-from app.server.api.routes import (
-    LOCATED,
-    NO_CONTENT,
-    Calls,
-    Page,
-    Returns,
-    can_fail,
-    done,
-    endpoint_named,
-    json_response,
-    route,
-    takes,
-)
-from app.server.api.serializers import endpoint_out, merged, patch_of, target_out
+from app.server.api.routes import Calls, Page, can_fail, endpoint_named, located, route, takes
+from app.server.api.serializers import made, merged, patch_of, target_out
 from hookline import records
 
 T = TypeVar("T", Endpoint, Target)
@@ -74,33 +62,34 @@ async def patched(part: Any, one: T, patch: Any, count: int) -> T:
 class EndpointCalls(Calls):
     """Handlers of `/endpoints`."""
 
-    @route("GET", "/endpoints", "List endpoints", Returns(Page[records.Endpoint]), (*paging(After), TAG))
-    async def list(self, request: web.Request) -> web.Response:
+    @route("GET", "/endpoints", "List endpoints", (*paging(After), TAG))
+    async def list(self, request: web.Request) -> Page[records.Endpoint]:
         """In the user's order, new ones last; with `tag`, those that have it."""
         tag = (TAG.of(request) or "").casefold()
-        counts = await self._services.store.deliveries.target_counts()
+        counts = await self._store.deliveries.target_counts()
         page, following = ordered_page(
             request,
-            self._services.store.endpoints.all(),
+            self._store.endpoints.all(),
             lambda one: not tag or tag in map(str.casefold, one.tags),
         )
-        return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
+        return Page(tuple(self._out(one, counts, place) for place, one in page), following)
 
-    @route("POST", "/endpoints", "Create an endpoint", Returns(records.Endpoint, 201, headers=LOCATED))
+    @route("POST", "/endpoints", "Create an endpoint", status=201)
+    @located("/endpoints/{made.slug}")
     @takes(EndpointDraft, EXAMPLE)
     @can_fail("plan-limit")
-    async def create(self, request: web.Request, draft: EndpointDraft) -> web.Response:
+    async def create(self, request: web.Request, draft: EndpointDraft) -> records.Endpoint:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
-        endpoint = await self._services.store.endpoints.create(draft)
-        return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
+        endpoint = await self._store.endpoints.create(draft)
+        return await self._read(endpoint)
 
-    @route("PATCH", "/endpoints", "Create and delete several endpoints", Returns(Page[records.Endpoint]))
+    @route("PATCH", "/endpoints", "Create and delete several endpoints")
     @takes(EndpointBatchIn, {"create": [{"name": "Orders"}], "delete": []})
     @can_fail("plan-limit", "not-found")
-    async def change_several(self, request: web.Request, batch: EndpointBatchIn) -> web.Response:
+    async def change_several(self, request: web.Request, batch: EndpointBatchIn) -> Page[records.Endpoint]:
         """Deletes endpoints and creates others, each as a call of its own would, but in one commit. Returns those
         created. If one fails, the others are still done, and the response is its problem."""
-        endpoints = self._services.store.endpoints
+        endpoints = self._store.endpoints
         errors = [
             FieldError(field=name, message=f"{name} can name at most {BATCH_MAX} endpoints, not {len(given)}.")
             for name, given in (("create", batch.create), ("delete", batch.delete))
@@ -118,42 +107,51 @@ class EndpointCalls(Calls):
                 )
             if isinstance(one, BaseException):
                 raise one
-        made = [await self._read(one) for one in created if isinstance(one, Endpoint)]
-        return json_response(Page(tuple(made), None))
+        items = [await self._read(one) for one in created if isinstance(one, Endpoint)]
+        return Page(tuple(items), None)
 
-    @route("GET", "/endpoints/{slug}", "Read an endpoint", Returns(records.Endpoint))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/endpoints/{slug}", "Read an endpoint")
+    async def read(self, request: web.Request) -> records.Endpoint:
         """One endpoint."""
-        return json_response(await self._read(self._endpoint(request)))
+        return await self._read(self._endpoint(request))
 
-    @route("PATCH", "/endpoints/{slug}", "Change an endpoint", Returns(records.Endpoint))
+    @route("PATCH", "/endpoints/{slug}", "Change an endpoint")
     @takes(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
-    async def change(self, request: web.Request, patch: Any) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> records.Endpoint:
         """Changes the given fields; all others stay."""
         async with self._services.changing:
-            endpoints = self._services.store.endpoints
+            endpoints = self._store.endpoints
             endpoint = await patched(endpoints, self._endpoint(request), patch, len(endpoints.all()))
-        return json_response(await self._read(endpoint))
+        return await self._read(endpoint)
 
-    @route("DELETE", "/endpoints/{slug}", "Delete an endpoint", NO_CONTENT)
-    async def delete(self, request: web.Request) -> web.Response:
+    @route("DELETE", "/endpoints/{slug}", "Delete an endpoint")
+    async def delete(self, request: web.Request) -> None:
         """Deletes the endpoint and all its requests."""
-        await self._services.store.endpoints.delete(self._endpoint(request).id)
-        return done()
+        await self._store.endpoints.delete(self._endpoint(request).id)
 
     async def _read(self, endpoint: Endpoint) -> records.Endpoint:
-        return self._out(endpoint, await self._services.store.deliveries.target_counts() if endpoint.targets else {})
+        return self._out(endpoint, await self._store.deliveries.target_counts() if endpoint.targets else {})
 
     def _out(
         self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
     ) -> records.Endpoint:
-        services = self._services
         if position is None:
-            ids = [one.id for one in services.store.endpoints.all()]
+            ids = [one.id for one in self._store.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
-        counts, use = services.store.captures.counts(endpoint.id), services.store.limits.use_of(endpoint.id)
-        url, tunnel = services.addresses.capture_url(endpoint), services.tunnels.url_state
-        return endpoint_out(endpoint, url, position, counts, use, tunnel=tunnel, of_targets=of_targets)
+        counts, use = self._store.captures.counts(endpoint.id), self._store.limits.use_of(endpoint.id)
+        return made(
+            records.Endpoint,
+            endpoint,
+            url=self._services.addresses.capture_url(endpoint),
+            tunnel=self._services.tunnels.url_state,
+            position=position,
+            request_count=counts.total,
+            unread_count=counts.unread,
+            last_request_at=counts.last_received_at,
+            stored_bytes=counts.stored_bytes,
+            storage_limit_reached=use.reached,
+            targets=tuple(target_out(one, place, of_targets) for place, one in enumerate(endpoint.targets, 1)),
+        )
 
 
 TargetPatch = patch_of(
@@ -162,58 +160,54 @@ TargetPatch = patch_of(
     " `client_key`. `position` is the place among the endpoint's targets, from 1.",
     position=int,
 )
-TARGETS = Returns(Page[records.Target])
 
 
 class TargetCalls(Calls):
     """Handlers of `/endpoints/{slug}/targets`."""
 
-    @route("GET", "/endpoints/{slug}/targets", "List an endpoint's targets", TARGETS, paging(After))
-    async def list(self, request: web.Request) -> web.Response:
+    @route("GET", "/endpoints/{slug}/targets", "List an endpoint's targets", paging(After))
+    async def list(self, request: web.Request) -> Page[records.Target]:
         """In the user's order, new ones last."""
-        counts = await self._services.store.deliveries.target_counts()
+        counts = await self._store.deliveries.target_counts()
         page, following = ordered_page(request, self._endpoint(request).targets)
         items = (target_out(one, place, counts) for place, one in page)
-        return json_response(Page(tuple(items), following))
+        return Page(tuple(items), following)
 
-    @route("POST", "/endpoints/{slug}/targets", "Create a target", Returns(records.Target, 201, headers=LOCATED))
+    @route("POST", "/endpoints/{slug}/targets", "Create a target", status=201)
+    @located("/endpoints/{slug}/targets/{made.id}")
     @takes(TargetDraft, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
-    async def create(self, request: web.Request, draft: TargetDraft) -> web.Response:
+    async def create(self, request: web.Request, draft: TargetDraft) -> records.Target:
         """201 with the target; 422 for fields that break a rule."""
-        endpoint = self._endpoint(request)
-        target = await self._services.store.targets.create(endpoint.id, draft)
-        location = f"/endpoints/{endpoint.slug}/targets/{target.id}"
-        return json_response(await self._out(target), 201, location=location)
+        return await self._out(await self._store.targets.create(self._endpoint(request).id, draft))
 
-    @route("GET", "/endpoints/{slug}/targets/{id}", "Read a target", Returns(records.Target))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/endpoints/{slug}/targets/{id}", "Read a target")
+    async def read(self, request: web.Request) -> records.Target:
         """One target."""
-        return json_response(await self._out(self._named(request)))
+        return await self._out(self._named(request))
 
-    @route("PATCH", "/endpoints/{slug}/targets/{id}", "Change a target", Returns(records.Target))
+    @route("PATCH", "/endpoints/{slug}/targets/{id}", "Change a target")
     @takes(TargetPatch, {"timeout_ms": 5000, "position": 1})
-    async def change(self, request: web.Request, patch: Any) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> records.Target:
         """Changes the given fields; all others stay."""
         async with self._services.changing:
             target, count = self._named(request), len(self._endpoint(request).targets)
-            target = await patched(self._services.store.targets, target, patch, count)
-        return json_response(await self._out(target))
+            target = await patched(self._store.targets, target, patch, count)
+        return await self._out(target)
 
-    @route("DELETE", "/endpoints/{slug}/targets/{id}", "Delete a target", NO_CONTENT)
-    async def delete(self, request: web.Request) -> web.Response:
+    @route("DELETE", "/endpoints/{slug}/targets/{id}", "Delete a target")
+    async def delete(self, request: web.Request) -> None:
         """Deletes the target; deliveries queued for it are not sent, and have failed if there was an attempt."""
-        await self._services.store.targets.delete(self._named(request).id)
-        return done()
+        await self._store.targets.delete(self._named(request).id)
 
-    @route("POST", "/endpoints/{slug}/targets/{id}/pause", "Pause a target", Returns(records.Target))
-    async def pause(self, request: web.Request) -> web.Response:
+    @route("POST", "/endpoints/{slug}/targets/{id}/pause", "Pause a target")
+    async def pause(self, request: web.Request) -> records.Target:
         """Keeps deliveries to it queued."""
-        return json_response(await self._out(await self._services.store.targets.pause(self._named(request).id)))
+        return await self._out(await self._store.targets.pause(self._named(request).id))
 
-    @route("POST", "/endpoints/{slug}/targets/{id}/resume", "Resume a target", Returns(records.Target))
-    async def resume(self, request: web.Request) -> web.Response:
+    @route("POST", "/endpoints/{slug}/targets/{id}/resume", "Resume a target")
+    async def resume(self, request: web.Request) -> records.Target:
         """Sends the queued deliveries."""
-        return json_response(await self._out(await self._services.store.targets.resume(self._named(request).id)))
+        return await self._out(await self._store.targets.resume(self._named(request).id))
 
     def _named(self, request: web.Request) -> Target:
         text = request.match_info["id"]
@@ -224,8 +218,8 @@ class TargetCalls(Calls):
         raise Problem("not-found", f"Endpoint {endpoint.slug!r} has no target {text!r}.")
 
     async def _out(self, target: Target) -> records.Target:
-        counts = await self._services.store.deliveries.target_counts()
-        endpoint = self._services.store.endpoints.by_id(target.endpoint_id)
+        counts = await self._store.deliveries.target_counts()
+        endpoint = self._store.endpoints.by_id(target.endpoint_id)
         ids = [one.id for one in endpoint.targets] if endpoint is not None else []
         position = ids.index(target.id) + 1 if target.id in ids else len(ids) + 1  # deleted just now
         return target_out(target, position, counts)

@@ -21,7 +21,7 @@ from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, que
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.protocol import ApiProtocol
 from app.server.api.requests import BATCH, BODY, CaptureFilter, described, full_request
-from app.server.api.routes import Calls, Returns, can_fail, endpoint_named, json_response, route
+from app.server.api.routes import Calls, Returns, can_fail, json_response, route
 from app.server.api.services import ApiServices
 from hookline import records
 
@@ -313,6 +313,7 @@ TIMEOUT = Parameter(
 )
 
 
+STREAM = Returns(media_type="text/event-stream")
 POSITIONED = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
 
 
@@ -327,8 +328,8 @@ class FollowingCalls(Calls):
         "GET",
         "/requests/wait",
         "Wait for a request",
-        (Returns(records.RequestHead, headers=POSITIONED), Returns(status=204, headers=POSITIONED)),
         (ENDPOINT, SEARCH, REDACTED, BODY, AFTER, TIMEOUT),
+        returns=(Returns(records.RequestHead, headers=POSITIONED), Returns(status=204, headers=POSITIONED)),
     )
     @can_fail("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
     async def wait(self, request: web.Request) -> web.Response:
@@ -336,9 +337,8 @@ class FollowingCalls(Calls):
         seconds. Both have the header Hookline-Position: given as the next call's `after`, nothing is left out and
         nothing comes twice."""
         services, query, timeout_s = self._services, query_of(request), TIMEOUT.of(request)
-        slug, after, body = ENDPOINT.of(request), AFTER.of(request), BODY.of(request) or False
+        endpoint, after, body = self._only_endpoint(request), AFTER.of(request), BODY.of(request) or False
         secret_headers = secret_headers_of(request, services.store.endpoints.all())
-        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
         newest = services.events.newest()
         start = newest if after is None else await start_of(services, "after", after)
         if start.capture > newest.capture:
@@ -393,7 +393,7 @@ class FollowingCalls(Calls):
                 await follower.sleep(max(left_s, 0))
         return None
 
-    @route("GET", "/events", "Stream events", Returns(media_type="text/event-stream"), (ENDPOINT, SEARCH, TYPES, AFTER))
+    @route("GET", "/events", "Stream events", (ENDPOINT, SEARCH, TYPES, AFTER), returns=STREAM)
     @can_fail("invalid-query", "not-found", "too-many-followers")
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
@@ -402,9 +402,8 @@ class FollowingCalls(Calls):
         `url`, `name`, `active`), `refused` (a refused request), `replay` (a replay), and `tunnel` (`state`, `program`,
         `url` and `problem`, as `GET /tunnel` has them), which also comes with `endpoint`. An event `gap` names `types`
         of which some may be missing here, and the `reason`."""
-        services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
+        services, query, endpoint = self._services, query_of(request), self._only_endpoint(request)
         types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
-        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
         start = None
         for name, given in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
             if given and start is None:

@@ -61,7 +61,7 @@ def documented(routes: Iterable[Route]) -> tuple[Route, ...]:
     """`routes`, and the one that serves the document of them all."""
     handler = DocumentHandler()
     returns = Returns(dict[str, Any])
-    handler.routes = (*routes, Route("GET", "/openapi.json", handler.read, "Read this document", returns))
+    handler.routes = (*routes, Route("GET", "/openapi.json", handler.read, "Read this document", returns=returns))
     return handler.routes
 
 

@@ -37,18 +37,7 @@ from app.core.replay.spec import (
 from app.core.rules import FieldError
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging, parsed_query
 from app.server.api.problems import Problem
-from app.server.api.routes import (
-    LOCATED,
-    Calls,
-    Page,
-    Returns,
-    can_fail,
-    endpoint_named,
-    json_response,
-    route,
-    stored_request,
-    takes,
-)
+from app.server.api.routes import Calls, Page, can_fail, endpoint_named, located, route, stored_request, takes
 from app.server.api.serializers import full_delivery_out, made
 from app.server.api.services import REPLAYS_KEPT
 from hookline import records
@@ -56,7 +45,6 @@ from hookline import records
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints
 
-ACCEPTED = Returns(records.FullReplay, 202, headers=LOCATED)
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """RFC 3339, with an offset."""
 Gaps = Literal["none", "original"]
@@ -128,10 +116,10 @@ class ReplayIn(ReplayEndpointIn, frozen=True):
 class ReplayCalls(Calls):
     """Handlers of `/replays`, `/requests/{id}/replay` and `/endpoints/{slug}/replay`."""
 
-    @route("POST", "/requests/{id}/replay", "Replay a request", Returns(records.ReplayedRequest))
+    @route("POST", "/requests/{id}/replay", "Replay a request")
     @takes(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
     @can_fail("cannot-replay", "not-found")
-    async def replay_request(self, request: web.Request, given: ReplayRequestIn) -> web.Response:
+    async def replay_request(self, request: web.Request, given: ReplayRequestIn) -> records.ReplayedRequest:
         """Sends one request again and waits for the result: the delivery to its endpoint's first target, with those to
         all of them in `deliveries`."""
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
@@ -143,73 +131,75 @@ class ReplayCalls(Calls):
         if not deliveries:
             problem = ended.problem if ended is not None else None
             raise Problem("cannot-replay", problem or "The request was deleted before it could be sent.")
-        attempts = self._services.store.deliveries.attempts
+        attempts = self._store.deliveries.attempts
         found = [full_delivery_out(one, endpoint, await attempts(one.id)) for one in deliveries]
-        return json_response(records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found)))
+        return records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found))
 
-    @route("POST", "/endpoints/{slug}/replay", "Replay an endpoint's requests", ACCEPTED)
+    @route("POST", "/endpoints/{slug}/replay", "Replay an endpoint's requests", status=202)
+    @located("/replays/{made.id}")
     @takes(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
     @can_fail("invalid-query", "cannot-replay", "not-found")
-    async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
+    async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> records.FullReplay:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""
         return await self._accepted(ReplayIn(**asdict(given), endpoint=self._endpoint(request).slug))
 
-    @route("GET", "/replays", "List replays", Returns(Page[records.Replay]), paging(str))
-    async def list(self, request: web.Request) -> web.Response:
+    @route("GET", "/replays", "List replays", paging(str))
+    async def list(self, request: web.Request) -> Page[records.Replay]:
         """Last started first."""
         limit, last = limit_of(request), cursor_of(request, str)
         rows = [one for one in await self._services.replays.latest(REPLAYS_KEPT) if last is None or one.id < last]
         following = cursor_text(rows[limit - 1].id) if len(rows) > limit else None
-        endpoints = self._services.store.endpoints
-        return json_response(Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following))
+        endpoints = self._store.endpoints
+        return Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following)
 
-    @route("POST", "/replays", "Start a replay", ACCEPTED)
+    @route("POST", "/replays", "Start a replay", status=202)
+    @located("/replays/{made.id}")
     @takes(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
     @can_fail("invalid-query", "cannot-replay", "not-found")
-    async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
+    async def start(self, request: web.Request, given: ReplayIn) -> records.FullReplay:
         """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
         return await self._accepted(given)
 
-    @route("GET", "/replays/{id}", "Read a replay", Returns(records.FullReplay))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/replays/{id}", "Read a replay")
+    async def read(self, request: web.Request) -> records.FullReplay:
         """One replay with its progress."""
-        return json_response(full_replay_out(await self._stored(request), self._services.store.endpoints))
+        return full_replay_out(await self._stored(request), self._store.endpoints)
 
-    @route("POST", "/replays/{id}/pause", "Pause a replay", Returns(records.FullReplay))
+    @route("POST", "/replays/{id}/pause", "Pause a replay")
     @can_fail("replay-state")
-    async def pause(self, request: web.Request) -> web.Response:
+    async def pause(self, request: web.Request) -> records.FullReplay:
         """Sends no more until it is resumed; 409 unless it is running."""
         return await self._change(request, self._services.replays.pause, "Only a running replay can be paused")
 
-    @route("POST", "/replays/{id}/resume", "Resume a replay", Returns(records.FullReplay))
+    @route("POST", "/replays/{id}/resume", "Resume a replay")
     @can_fail("replay-state")
-    async def resume(self, request: web.Request) -> web.Response:
+    async def resume(self, request: web.Request) -> records.FullReplay:
         """Continues a paused or interrupted replay; 409 for any other."""
         reason = "Only a paused or interrupted replay can be resumed"
         return await self._change(request, self._services.replays.resume, reason)
 
-    @route("POST", "/replays/{id}/cancel", "Cancel a replay", Returns(records.FullReplay))
+    @route("POST", "/replays/{id}/cancel", "Cancel a replay")
     @can_fail("replay-state")
-    async def cancel(self, request: web.Request) -> web.Response:
+    async def cancel(self, request: web.Request) -> records.FullReplay:
         """Sends no more; what is being sent ends by itself. 409 when it has ended."""
         reason = "Only a replay that has not ended can be cancelled"
         return await self._change(request, self._services.replays.cancel, reason)
 
     async def _change(
         self, request: web.Request, change: Callable[[str], Awaitable[Replay]], reason: str
-    ) -> web.Response:
+    ) -> records.FullReplay:
         replay = await self._stored(request)
         try:
             changed = await change(replay.id)
         except NotFoundError:
             raise Problem("replay-state", f"{reason}; this one is {replay.state.value}.") from None
-        return json_response(full_replay_out(changed, self._services.store.endpoints))
+        return full_replay_out(changed, self._store.endpoints)
 
     async def _start(self, spec: ReplaySpec, endpoint: Endpoint | None, *, flat: bool = False) -> Replay:
         """Raises InvalidFieldsError, or a Problem. `endpoint` is the one whose targets it would go to, if just one."""
         to = spec.destination
         if isinstance(to, OtherEndpoint):
-            endpoint_named(self._services.store.endpoints, to.slug)
+            endpoint_named(self._store.endpoints, to.slug)
             if self._services.addresses.listening_url is None:
                 text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
                 raise Problem("cannot-replay", text)
@@ -228,12 +218,12 @@ class ReplayCalls(Calls):
             raise Problem("not-found", f"No replay has the ID {replay_id!r}.")
         return replay
 
-    async def _accepted(self, given: ReplayIn) -> web.Response:
+    async def _accepted(self, given: ReplayIn) -> records.FullReplay:
         """Raises as `_start` does."""
-        endpoints = self._services.store.endpoints
+        endpoints = self._store.endpoints
         spec = full_spec(given, endpoints)
         replay = await self._start(spec, None if given.endpoint is None else endpoints.by_slug(given.endpoint))
-        return json_response(full_replay_out(replay, endpoints), 202, location=f"/replays/{replay.id}")
+        return full_replay_out(replay, endpoints)
 
 
 R = TypeVar("R", bound=records.Replay)

@@ -39,14 +39,9 @@ from app.server.api.parameters import (
 from app.server.api.problems import Problem
 from app.server.api.routes import (
     ATTACHMENT,
-    NO_CONTENT,
     Calls,
-    Returns,
     attachment_headers,
     can_fail,
-    done,
-    endpoint_named,
-    json_response,
     not_stored,
     route,
     stored_request,
@@ -118,16 +113,16 @@ class RequestPage(Record, frozen=True):
 class RequestCalls(Calls):
     """Handlers of `/requests` and `/endpoints/{slug}/requests`."""
 
-    @route("GET", "/requests", "List requests", Returns(RequestPage), FILTERS)
+    @route("GET", "/requests", "List requests", FILTERS)
     @can_fail("invalid-query", "not-found")
-    async def list(self, request: web.Request) -> web.Response:
+    async def list(self, request: web.Request) -> RequestPage:
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
         begin with it, with `after` and `before` those received between two times or requests."""
         services, limit, before = self._services, limit_of(request), _earlier(request)
         query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
-        slug, unexamined = ENDPOINT.of(request), list[int]()
+        only, unexamined = self._only_endpoint(request), list[int]()
         secret_headers = secret_headers_of(request, services.store.endpoints.all())
-        endpoint_id = None if slug is None else endpoint_named(services.store.endpoints, slug).id
+        endpoint_id = None if only is None else only.id
         if query is None:
             rows = await services.store.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
         elif begins is not None:
@@ -155,18 +150,18 @@ class RequestCalls(Calls):
         listed = ((row, services.store.endpoints.by_id(row.endpoint_id)) for row in page)
         items = [summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None]
         items = await described(services, items, secret_headers)
-        return json_response(RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined)))
+        return RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined))
 
-    @route("GET", "/requests/{id}", "Read a request", Returns(records.RequestHead), (BODY,))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/requests/{id}", "Read a request", (BODY,))
+    async def read(self, request: web.Request) -> records.RequestHead:
         """One request in full, with its deliveries."""
         capture_id = request.match_info["id"]
         found = await full_request(self._services, capture_id, body=BODY.of(request) or False)
         if found is None:
             raise not_stored(capture_id)
-        return json_response(found)
+        return found
 
-    @route("GET", "/requests/{id}/body", "Download a request's body", ATTACHMENT, (DECODED, DAMAGED))
+    @route("GET", "/requests/{id}/body", "Download a request's body", (DECODED, DAMAGED), returns=ATTACHMENT)
     @can_fail("cannot-decode", "damaged-body")
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
@@ -174,15 +169,15 @@ class RequestCalls(Calls):
         decode = DECODED.of(request) or False
         capture, _ = await stored_request(self._services, request.match_info["id"])
         if not DAMAGED.of(request):
-            await self._services.store.captures.check_body(capture)
-        return await send_body(request, capture, self._services.store.captures, decode=decode)
+            await self._store.captures.check_body(capture)
+        return await send_body(request, capture, self._store.captures, decode=decode)
 
-    @route("PATCH", "/requests/{id}", "Mark a request", Returns(records.RequestHead))
+    @route("PATCH", "/requests/{id}", "Mark a request")
     @takes(RequestPatch, {"starred": True, "note": "charged twice"})
-    async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
+    async def change(self, request: web.Request, patch: RequestPatch) -> records.RequestHead:
         """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
-        captures = self._services.store.captures
+        captures = self._store.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
             await captures.set_note(capture.id, patch.note or "")
         if patch.starred is not UNSET:
@@ -191,29 +186,26 @@ class RequestCalls(Calls):
             await captures.mark_read([capture.id], patch.read)
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
         unread = CaptureWithBody(capture=capture, body=None, damaged=None)
-        return json_response(await _in_full(self._services, unread, endpoint, body=False))
+        return await _in_full(self._services, unread, endpoint, body=False)
 
-    @route("DELETE", "/requests/{id}", "Delete a request", NO_CONTENT)
-    async def delete(self, request: web.Request) -> web.Response:
+    @route("DELETE", "/requests/{id}", "Delete a request")
+    async def delete(self, request: web.Request) -> None:
         """Deletes one request with its body and deliveries."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
-        await self._services.store.captures.delete([capture.id])
-        return done()
+        await self._store.captures.delete([capture.id])
 
-    @route("POST", "/endpoints/{slug}/read", "Mark an endpoint's requests as read", NO_CONTENT)
-    async def read_all(self, request: web.Request) -> web.Response:
+    @route("POST", "/endpoints/{slug}/read", "Mark an endpoint's requests as read")
+    async def read_all(self, request: web.Request) -> None:
         """Marks all requests of an endpoint as read."""
         endpoint = self._endpoint(request)
-        await self._services.store.captures.mark_all_read(endpoint.id)
-        return done()
+        await self._store.captures.mark_all_read(endpoint.id)
 
-    @route("DELETE", "/endpoints/{slug}/requests", "Delete an endpoint's requests", NO_CONTENT, (KEEP,))
-    async def clear(self, request: web.Request) -> web.Response:
+    @route("DELETE", "/endpoints/{slug}/requests", "Delete an endpoint's requests", (KEEP,))
+    async def clear(self, request: web.Request) -> None:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
         keep = KEEP.of(request) or frozenset()
         endpoint = self._endpoint(request)
-        await self._services.store.captures.clear(endpoint.id, keep)
-        return done()
+        await self._store.captures.clear(endpoint.id, keep)
 
 
 async def described(services: ApiServices, items: Sequence[S], secret_headers: SecretHeaders | None) -> list[S]:

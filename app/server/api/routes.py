@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 from aiohttp import web
 
 from app.core.errors import NotFoundError
 from app.core.model import Capture, Endpoint
-from app.server.api.parameters import Parameter, check_names
+from app.server.api.parameters import ENDPOINT, Parameter, check_names
 from app.server.api.problems import Problem, decoded, json_text, problem_of
 from app.server.api.services import ApiServices
 
@@ -25,8 +25,9 @@ Parameters = tuple[Parameter[Any], ...]
 
 PREFIX = "/api/v1"
 
-Handler = Callable[..., Awaitable[web.StreamResponse]]
-"""Called with the request, and with the decoded body if the route declares one."""
+Handler = Callable[..., Awaitable[msgspec.Struct | web.StreamResponse | None]]
+"""Called with the request, and with the decoded body if the route declares one. Returns what is sent as JSON, None for
+204 without a body, or a response of its own."""
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
@@ -38,8 +39,8 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 @dataclass(frozen=True)
 class Returns:
-    """A response of a call that succeeded. `shape` is the type of its JSON; None: it has no body, unless `media_type`
-    is of another format. `headers` are those that only this call has, with what they say."""
+    """A response of a call that succeeded, for the documentation. `shape` is the type of its JSON; None: it has no
+    body, unless `media_type` is of another format. `headers` are those that only this call has, with what they say."""
 
     shape: Any = None
     status: int = 200
@@ -47,7 +48,6 @@ class Returns:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-NO_CONTENT = Returns(status=204)
 LOCATED = (("Location", "The path of what was created."),)
 ATTACHMENT = Returns(media_type="application/octet-stream")
 """A sender's bytes, with `attachment_headers`."""
@@ -66,22 +66,31 @@ class Body:
 class Route:
     """One call of the API. A GET handles HEAD too.
 
-    `summary` is a short imperative, unique among all; the handler's docstring is the description. `problems` are the
-    kinds that this call has besides those that all calls of its form have (`app/server/api/openapi.py`).
+    `summary` is a short imperative, unique among all; the handler's docstring is the description. `status` is that of
+    what the handler returns, and `location` says where that is. `returns` says what it responds, unless the handler's
+    annotation does. `problems` are the kinds that this call has besides those that all calls of its form have
+    (`app/server/api/openapi.py`).
     """
 
     method: str
     path: str
     handler: Handler
     summary: str
-    returns: Returns | tuple[Returns, ...]
     parameters: Parameters = ()
+    status: int = 200
+    location: str = ""
+    returns: Returns | tuple[Returns, ...] | None = None
     body: Body | None = None
     problems: tuple[str, ...] = ()
 
     @property
     def successes(self) -> tuple[Returns, ...]:
         """Its responses when it succeeds: one, unless `returns` has several."""
+        if self.returns is None:
+            made = get_type_hints(self.handler)["return"]
+            nothing = made is type(None)
+            headers = LOCATED if self.location else ()
+            return (Returns(status=204) if nothing else Returns(made, self.status, headers=headers),)
         return (self.returns,) if isinstance(self.returns, Returns) else self.returns
 
 
@@ -90,16 +99,19 @@ _DECLARED: dict[Handler, dict[str, Any]] = {}
 """Fields of routes by the methods that handle them."""
 
 
-def route(
-    method: str, path: str, summary: str, returns: Returns | tuple[Returns, ...], parameters: Parameters = ()
-) -> Callable[[H], H]:
-    """Declares which call a method of `Calls` handles."""
-    return _declared(method=method, path=path, summary=summary, returns=returns, parameters=parameters)
+def route(method: str, path: str, summary: str, parameters: Parameters = (), **others: Any) -> Callable[[H], H]:
+    """Declares which call a method of `Calls` handles. `others` are other fields of the route."""
+    return _declared(method=method, path=path, summary=summary, parameters=parameters, **others)
 
 
 def takes(shape: Any, example: Mapping[str, Any], *, optional: bool = False) -> Callable[[H], H]:
     """Declares the call's body."""
     return _declared(body=Body(shape, example, optional))
+
+
+def located(path: str) -> Callable[[H], H]:
+    """Declares where what the call makes is: a format of the path's parameters and of what was `made`."""
+    return _declared(location=path)
 
 
 def can_fail(*problems: str) -> Callable[[H], H]:
@@ -119,7 +131,7 @@ class Calls:
     """The handlers of a resource."""
 
     def __init__(self, services: ApiServices) -> None:
-        self._services = services
+        self._services, self._store = services, services.store
 
     def routes(self) -> Iterator[Route]:
         """The calls that its methods declare, in their order."""
@@ -129,7 +141,12 @@ class Calls:
 
     def _endpoint(self, request: web.Request) -> Endpoint:
         """The endpoint that the path names, or a 404 problem."""
-        return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        return endpoint_named(self._store.endpoints, request.match_info["slug"])
+
+    def _only_endpoint(self, request: web.Request) -> Endpoint | None:
+        """The endpoint that the parameter `endpoint` names, or a 404 problem; None without one."""
+        slug = ENDPOINT.of(request)
+        return None if slug is None else endpoint_named(self._store.endpoints, slug)
 
 
 def register(app: web.Application, routes: Iterable[Route], catch_up: Callable[[], Awaitable[bool]]) -> None:
@@ -168,24 +185,31 @@ def _checked(
             data = await request.read()
             given = [decoded(b"{}" if route.body.optional and not data else data, route.body.shape)]
         try:
-            return await route.handler(request, *given)
+            return _response(route, request, await route.handler(request, *given))
         except (Problem, NotFoundError) as error:
             unknown = problem_of(error) if isinstance(error, NotFoundError) else error
             if unknown.kind not in ("not-found", "position-unknown") or not await catch_up():
                 raise
-        return await route.handler(request, *given)
+        return _response(route, request, await route.handler(request, *given))
 
     return handle
 
 
-def json_response(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
-    headers = {"Location": PREFIX + location} if location else None
-    return web.Response(body=json_text(shape), status=status, content_type="application/json", headers=headers)
+def _response(
+    route: Route, request: web.Request, made: msgspec.Struct | web.StreamResponse | None
+) -> web.StreamResponse:
+    if isinstance(made, web.StreamResponse):
+        return made
+    if made is None:
+        return web.Response(status=204)
+    headers = None
+    if route.location:
+        headers = {"Location": PREFIX + route.location.format(made=made, **request.match_info)}
+    return json_response(made, route.status, headers)
 
 
-def done() -> web.Response:
-    """204 without a body."""
-    return web.Response(status=204)
+def json_response(made: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(body=json_text(made), status=status, content_type="application/json", headers=headers)
 
 
 def endpoint_named(endpoints: Endpoints, slug: str) -> Endpoint:

@@ -15,11 +15,10 @@ from msgspec import UNSET, UnsetType
 from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery, wait_of
-from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
+from app.core.model import Capture, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.raw_request import slug_of
 from app.core.record import Record
 from app.core.target import Target, TargetCounts
-from app.core.tunnel.tunnel import TunnelState
 from hookline import records
 
 if TYPE_CHECKING:
@@ -37,33 +36,6 @@ def merged(base: S, patch: msgspec.Struct) -> S:
             continue
         changes[name] = merged(getattr(base, name), value) if isinstance(value, msgspec.Struct) else value
     return msgspec.structs.replace(base, **changes)
-
-
-def endpoint_out(
-    endpoint: Endpoint,
-    url: str,
-    position: int,
-    counts: Counts,
-    use: StorageUse,
-    *,
-    tunnel: TunnelState | None,
-    of_targets: Mapping[int, TargetCounts],
-) -> records.Endpoint:
-    """`endpoint`, which is at `position` in the list. `tunnel` is the state of
-    the tunnel that `url` begins with, `of_targets` has the counts of its targets."""
-    return made(
-        records.Endpoint,
-        endpoint,
-        url=url,
-        tunnel=tunnel,
-        position=position,
-        request_count=counts.total,
-        unread_count=counts.unread,
-        last_request_at=counts.last_received_at,
-        stored_bytes=counts.stored_bytes,
-        storage_limit_reached=use.reached,
-        targets=tuple(target_out(one, place, of_targets) for place, one in enumerate(endpoint.targets, 1)),
-    )
 
 
 def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> records.Target:

@@ -19,17 +19,7 @@ from app.core.settings import Settings
 from app.core.tunnel.tunnel import DOWN
 from app.server.api.parameters import cursor_of, cursor_text, is_number, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import (
-    ATTACHMENT,
-    Calls,
-    Page,
-    Returns,
-    attachment_headers,
-    can_fail,
-    json_response,
-    route,
-    takes,
-)
+from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, attachment_headers, can_fail, route, takes
 from app.server.api.serializers import made, patch_of, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
@@ -48,62 +38,60 @@ class RefusedKey(Record, frozen=True):
 class StateCalls(Calls):
     """Handlers of `/status`, `/nodes`, `/retention/resume` and `/refused`."""
 
-    @route("GET", "/status", "Read the status", Returns(records.Status))
-    async def status(self, request: web.Request) -> web.Response:
+    @route("GET", "/status", "Read the status")
+    async def status(self, request: web.Request) -> records.Status:
         """The program's status; works without a usable database too."""
-        services = self._services
-        endpoints = services.store.endpoints.all()
-        counts = [services.store.captures.counts(endpoint.id) for endpoint in endpoints]
-        plan, problem = services.store.account.plan, services.store.retention.problem
+        services, store = self._services, self._store
+        endpoints = store.endpoints.all()
+        counts = [store.captures.counts(endpoint.id) for endpoint in endpoints]
+        plan, problem = store.account.plan, store.retention.problem
         size = await self._size()
         if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
-        return json_response(
-            made(
-                records.Status,
-                None,
-                version=services.version,
-                store=services.store.place,
-                captures=services.addresses.listening is not None or services.store.nodes.others.capturing > 0,
-                capture_url=services.addresses.listening_url,
-                base_url=services.addresses.base_url(),
-                tunnel=services.tunnels.url_state,
-                plan=plan,
-                endpoints=endpoint_usage(services, plan),
-                counts=records.Totals(
-                    requests=sum(count.total for count in counts),
-                    unread=sum(count.unread for count in counts),
-                    refused=services.refused.total,
-                ),
-                database_bytes=None if size is None else size.file_bytes,
-                stored=stored_out(services.store.limits.use(), services.store.limits.use_of_responses()),
-                uptime_seconds=round(services.uptime_s(), 3),
-                pid=os.getpid(),
-                storage=services.troubles.storage or "ok",
-                warnings=(
-                    *services.troubles.warnings,
-                    *filter(None, (services.store.slow_search,)),
-                    *self._tunnel_trouble(),
-                    *await self._target_troubles(),
-                ),
-                retention=retention_out(problem),
-            )
+        return made(
+            records.Status,
+            None,
+            version=services.version,
+            store=store.place,
+            captures=services.addresses.listening is not None or store.nodes.others.capturing > 0,
+            capture_url=services.addresses.listening_url,
+            base_url=services.addresses.base_url(),
+            tunnel=services.tunnels.url_state,
+            plan=plan,
+            endpoints=endpoint_usage(services, plan),
+            counts=records.Totals(
+                requests=sum(count.total for count in counts),
+                unread=sum(count.unread for count in counts),
+                refused=services.refused.total,
+            ),
+            database_bytes=None if size is None else size.file_bytes,
+            stored=stored_out(store.limits.use(), store.limits.use_of_responses()),
+            uptime_seconds=round(services.uptime_s(), 3),
+            pid=os.getpid(),
+            storage=services.troubles.storage or "ok",
+            warnings=(
+                *services.troubles.warnings,
+                *filter(None, (store.slow_search,)),
+                *self._tunnel_trouble(),
+                *await self._target_troubles(),
+            ),
+            retention=retention_out(problem),
         )
 
-    @route("GET", "/nodes", "List the nodes", Returns(Page[records.Node]))
-    async def nodes(self, request: web.Request) -> web.Response:
+    @route("GET", "/nodes", "List the nodes")
+    async def nodes(self, request: web.Request) -> Page[records.Node]:
         """The programs that run on the store: several on a team's, otherwise the one that is called."""
-        nodes = await self._services.store.nodes.all()
-        return json_response(Page(tuple(made(records.Node, node) for node in nodes), None))
+        nodes = await self._store.nodes.all()
+        return Page(tuple(made(records.Node, node) for node in nodes), None)
 
-    @route("POST", "/retention/resume", "Resume retention", Returns(records.Retention))
-    async def resume(self, request: web.Request) -> web.Response:
+    @route("POST", "/retention/resume", "Resume retention")
+    async def resume(self, request: web.Request) -> records.Retention:
         """Accepts the clock, so that requests are deleted by age again; harmless when they are anyway."""
-        await self._services.store.retention.resume()
-        return json_response(retention_out(self._services.store.retention.problem))
+        await self._store.retention.resume()
+        return retention_out(self._store.retention.problem)
 
-    @route("GET", "/refused", "List refused requests", Returns(Page[records.Refusal]), paging(RefusedKey))
-    async def refused(self, request: web.Request) -> web.Response:
+    @route("GET", "/refused", "List refused requests", paging(RefusedKey))
+    async def refused(self, request: web.Request) -> Page[records.Refusal]:
         """Refused requests, newest first."""
         limit, key = limit_of(request), cursor_of(request, RefusedKey)
         rows = self._services.refused.newest()
@@ -114,10 +102,10 @@ class StateCalls(Calls):
             at = page[-1].at
             before = key.given if key is not None and key.at == at else 0
             following = cursor_text(RefusedKey(at=at, given=before + sum(row.at == at for row in page)))
-        endpoints = self._services.store.endpoints
-        return json_response(Page(tuple(refusal_out(row, endpoints) for row in page), following))
+        endpoints = self._store.endpoints
+        return Page(tuple(refusal_out(row, endpoints) for row in page), following)
 
-    @route("GET", "/refused/{id}/raw", "Download a refused request", ATTACHMENT)
+    @route("GET", "/refused/{id}/raw", "Download a refused request", returns=ATTACHMENT)
     async def raw(self, request: web.Request) -> web.Response:
         """A refused request as received, at most 64 KiB."""
         text = request.match_info["id"]
@@ -129,7 +117,7 @@ class StateCalls(Calls):
 
     async def _size(self) -> StorageSize | None:
         try:
-            return await self._services.store.retention.size()
+            return await self._store.retention.size()
         except StorageUnavailableError:
             return None
 
@@ -139,7 +127,7 @@ class StateCalls(Calls):
 
     async def _target_troubles(self) -> list[str]:
         try:
-            troubles = await self._services.store.deliveries.target_troubles()
+            troubles = await self._store.deliveries.target_troubles()
         except StorageUnavailableError:
             return []
         return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
@@ -154,18 +142,18 @@ class AccountPatch(Record, frozen=True):
 class AccountCalls(Calls):
     """Handlers of `/account`."""
 
-    @route("GET", "/account", "Read the account", Returns(records.Account))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/account", "Read the account")
+    async def read(self, request: web.Request) -> records.Account:
         """The plan, and the endpoints it allows."""
-        plan = self._services.store.account.plan
-        return json_response(made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan)))
+        plan = self._store.account.plan
+        return made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan))
 
-    @route("PATCH", "/account", "Change the plan", Returns(records.Account))
+    @route("PATCH", "/account", "Change the plan")
     @takes(AccountPatch, {"plan": "pro"})
     @can_fail("plan-limit")
-    async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
+    async def change(self, request: web.Request, patch: AccountPatch) -> records.Account:
         """Changes the plan; 409 while more endpoints exist than it allows."""
-        await self._services.store.account.set_plan(patch.plan)
+        await self._store.account.set_plan(patch.plan)
         return await self.read(request)
 
 
@@ -194,20 +182,20 @@ SettingsPatch = patch_of(Settings, "The body of `PATCH /settings`: absent fields
 class SettingsCalls(Calls):
     """Handlers of `/settings`."""
 
-    @route("GET", "/settings", "Read the settings", Returns(SettingsOut))
-    async def read(self, request: web.Request) -> web.Response:
+    @route("GET", "/settings", "Read the settings", returns=Returns(SettingsOut))
+    async def read(self, request: web.Request) -> msgspec.Struct:
         """The settings in force."""
-        return json_response(self._out())
+        return self._out()
 
-    @route("PATCH", "/settings", "Change settings", Returns(SettingsOut))
+    @route("PATCH", "/settings", "Change settings", returns=Returns(SettingsOut))
     @takes(SettingsPatch, {"base_url": "https://hooks.example", "body_limit": 2**20})
     @can_fail("port-in-use")
-    async def change(self, request: web.Request, patch: Any) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> msgspec.Struct:
         """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
         is saved if it is given. 409 when a port is in use."""
         given = ((key, getattr(patch, key)) for key in Settings.__struct_fields__)
         await self._services.change_settings({key: value for key, value in given if value is not UNSET})
-        return json_response(self._out())
+        return self._out()
 
     def _out(self) -> msgspec.Struct:
         settings = self._services.settings.now
@@ -227,35 +215,35 @@ class BackupIn(Record, frozen=True):
 class BackupCalls(Calls):
     """Handlers of `/backup`."""
 
-    @route("POST", "/backup", "Start a backup", Returns(Backup, 202))
+    @route("POST", "/backup", "Start a backup", status=202)
     @takes(BackupIn, {"path": "/home/me/hookline-backup.db"})
     @can_fail("cannot-back-up")
-    async def start(self, request: web.Request, given: BackupIn) -> web.Response:
+    async def start(self, request: web.Request, given: BackupIn) -> Backup:
         """Begins to write a backup: 202 with its state. 409 when it cannot be made there, or another one is running."""
         path = Path(given.path)
         if "\0" in given.path or not path.is_absolute() or not path.name:
             message = f"path must be the absolute path of a file, not {given.path!r}."
             raise InvalidFieldsError([FieldError(field="path", message=message)])
-        return json_response(await self._backups().start(path, overwrite=given.overwrite), status=202)
+        return await self._backups().start(path, overwrite=given.overwrite)
 
-    @route("GET", "/backup", "Read the latest backup", Returns(Backup))
+    @route("GET", "/backup", "Read the latest backup")
     @can_fail("not-found")
-    async def read(self, request: web.Request) -> web.Response:
+    async def read(self, request: web.Request) -> Backup:
         """The running backup, else the last one since the program started; 404 without one."""
         latest = self._backups().latest
         if latest is None:
             raise Problem("not-found", "No backup was made since Hookline started.")
-        return json_response(latest)
+        return latest
 
-    @route("POST", "/backup/cancel", "Cancel the backup", Returns(Backup))
+    @route("POST", "/backup/cancel", "Cancel the backup")
     @can_fail("not-found")
-    async def cancel(self, request: web.Request) -> web.Response:
+    async def cancel(self, request: web.Request) -> Backup:
         """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
         await self._backups().cancel()
         return await self.read(request)
 
     def _backups(self) -> Backups:
-        file = self._services.store.file
+        file = self._store.file
         if file is None:
             raise Problem("cannot-back-up", "A team's store is on a database server: back it up with pg_dump there.")
         return file.backups
