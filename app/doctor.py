@@ -3,7 +3,6 @@ order in which one explains the next."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import platform
@@ -278,7 +277,7 @@ def _check_running(folder: Path) -> Finding:
         text = f"{who.capitalize()} has the folder, but its API is not known."
         return warning(text, "If it is not just starting, or a command, close it and start Hookline again.")
     try:
-        answered = asyncio.run(responds(address))
+        answered = responds(address)
     except HooklineError as error:
         return problem(str(error), f"If this lasts, end it (kill {pid}) and start Hookline again.")
     if not answered:

@@ -3,8 +3,10 @@ the program."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 
 from app.cli.client import ApiClient
@@ -13,50 +15,60 @@ from app.cli.connect import RunningProgram, responding_api
 from app.cli.errors import CliError, Exit
 from app.cli.forwarding import Forwarding, forwarding_endpoint
 from app.cli.options import NAMES, ListenToOptions
-from app.cli.output import Output, until_closed
+from app.cli.output import Output, when_closed
+from app.event_loop import opened_on_thread
 from app.serve import opened
-from app.stop_signals import set_on_signals
 from hookline.running import ApiAddress
 
 
 def run_listen(options: ListenToOptions) -> int:
     """Listen until SIGINT or SIGTERM, or until nobody reads it."""
-    return asyncio.run(_listen(options, Output(options.as_json)))
-
-
-async def _listen(options: ListenToOptions, out: Output) -> int:
-    stop = asyncio.Event()
-    set_on_signals(stop)
-    async with contextlib.AsyncExitStack() as stack:
-        address = await responding_api(options.data_dir)
+    out, forwarding = Output(options.as_json), None
+    with _interruptible() as ending, contextlib.ExitStack() as stack:
+        address = responding_api(options.data_dir)
         own = address is None
         if address is None:
-            application = await stack.enter_async_context(opened(options.headless()))
-            await application.listen()
-            address = ApiAddress(url=application.addresses.api_url, token=application.token)
+            address = stack.enter_context(opened_on_thread(lambda: _capturing(options)))
         elif given := [name for name in NAMES if getattr(options, name) is not None]:
             option = "--" + given[0].replace("_", "-")
             text = (
                 f"Hookline is running on {options.data_dir}, so {option} has no effect. Leave it out, or stop Hookline."
             )
             raise CliError(text, Exit.USAGE)
-        async with ApiClient(address) as api:
-            forwarding = await forwarding_endpoint(api, options.url, options.slug)
+        stack.callback(ending)
+        with ApiClient(address) as api:
+            forwarding = forwarding_endpoint(api, options.url, options.slug)
+        when_closed(out.out, lambda: os.kill(os.getpid(), signal.SIGTERM))
         program = RunningProgram(options.data_dir, out, address)
-        following = Follower(out, forwarding.endpoint.slug).run(program, 0, partial(_begin, out, forwarding, own=own))
-        tasks = [
-            asyncio.create_task(following, name="print events"),
-            asyncio.create_task(until_closed(out.out), name="watch the pipe"),
-            asyncio.create_task(stop.wait(), name="wait for the end"),
-        ]
-        done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
-        for task in done:
-            task.result()
-    _end(out, forwarding, own=own)
+        Follower(out, forwarding.endpoint.slug).run(program, 0, partial(_begin, out, forwarding, own=own))
+    if forwarding is not None:
+        _end(out, forwarding, own=own)
     return Exit.DONE
+
+
+@contextlib.asynccontextmanager
+async def _capturing(options: ListenToOptions) -> AsyncIterator[ApiAddress]:
+    async with opened(options.headless()) as application:
+        await application.listen()
+        yield ApiAddress(url=application.addresses.api_url, token=application.token)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[Callable[[], None]]:
+    """SIGINT and SIGTERM end what is done meanwhile. Once the function is called that is given, they do nothing."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ignore() -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield ignore
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:

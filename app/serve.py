@@ -33,9 +33,9 @@ from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_runtime
+from app.event_loop import set_on_signals
 from app.server.addresses import LOOPBACK
 from app.server.listening import raise_file_limit
-from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import json_line, write_log
 from hookline.decoding import convert
@@ -168,14 +168,14 @@ async def _serve(options: ServeOptions) -> int:
 
 async def _forward(application: Application, endpoints: Sequence[Endpoint], url: str, report: Report) -> list[Endpoint]:
     """Let the endpoints forward to `url`, or without any, one; returns them as they are now."""
-    from app.cli.client import ApiClient  # start-up time: without --forward-url nothing needs httpx
+    from app.cli.client import ApiClient  # start-up time: without --forward-url nothing needs it
     from app.cli.forwarding import forwarding_endpoint  # as above
 
     found = []
-    async with ApiClient(ApiAddress(url=application.addresses.api_url, token=application.token)) as api:
+    with ApiClient(ApiAddress(url=application.addresses.api_url, token=application.token)) as api:
         slugs: list[str | None] = [endpoint.slug for endpoint in endpoints]
         for slug in slugs or [None]:
-            forwarding = await forwarding_endpoint(api, url, slug)
+            forwarding = await asyncio.to_thread(forwarding_endpoint, api, url, slug)
             for sentence in forwarding.changes:
                 report(sentence)
             found.append(application.store.endpoints.by_slug(forwarding.endpoint.slug))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,11 +182,18 @@ def _selftest(options: SelftestOptions) -> int:
     return run_selftest(options)
 
 
-@asynccontextmanager
-async def _open_api(folder: Path) -> AsyncIterator[ApiAddress]:
+def _open_api(folder: Path) -> AbstractContextManager[ApiAddress]:
     """The local API on a free port, for one command while no program runs on `folder`."""
     with _loading():
-        from app.application import Application  # start-up time: only a command that needs the store pays for it
+        import app.application  # noqa: F401 - start-up time: only a command that needs the store pays for it
+        from app.event_loop import opened_on_thread  # as above
+
+    return opened_on_thread(lambda: _api(folder))
+
+
+@asynccontextmanager
+async def _api(folder: Path) -> AsyncIterator[ApiAddress]:
+    from app.application import Application  # start-up time, as above
 
     application = Application(folder, captures=False)
     try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -46,7 +47,7 @@ class CliServices(Record, frozen=True):
     serve: Callable[[ServeOptions], int]
     listen: Callable[[ListenToOptions], int]
     window: Callable[[WindowOptions], int]
-    open_api: Callable[[Path], AbstractAsyncContextManager[ApiAddress]]
+    open_api: Callable[[Path], AbstractContextManager[ApiAddress]]
     selftest: Callable[[SelftestOptions], int]
     names_team_store: Callable[[Path], bool]
     require_database: Callable[[Path], None]
@@ -82,25 +83,23 @@ class Call(NamedTuple):
             self.out.line(text)
         return Exit.DONE
 
-    async def send(self, asked: ApiCall[T], text: Callable[[Output, T], None], part: str = "") -> int:
+    def send(self, asked: ApiCall[T], text: Callable[[Output, T], None], part: str = "") -> int:
         """Make a call of the API and print what it answers, as `show` does."""
-        return self.show(await self.api.answer(asked), text, part)
+        return self.show(self.api.answer(asked), text, part)
 
-    async def until_ended(self, begun: Answer[T], asked: ApiCall[T], text: Callable[[T], str | None]) -> Answer[T]:
+    def until_ended(self, begun: Answer[T], asked: ApiCall[T], text: Callable[[T], str | None]) -> Answer[T]:
         """Make the call again and again until what has `begun` has ended, as `text` says: it is what to show meanwhile,
         None at the end."""
-        import asyncio  # start-up time: few commands wait
-
         answer, pause_s = begun, FIRST_POLL_S
         with ProgressLine(self.out) as line:
             while (shown := text(answer.value)) is not None:
                 line.show(shown)
-                await asyncio.sleep(pause_s)
+                time.sleep(pause_s)
                 pause_s = min(pause_s * 2, POLL_S)
-                answer = await self.api.answer(asked)
+                answer = self.api.answer(asked)
         return answer
 
-    async def show_list(
+    def show_list(
         self,
         pages: Pages[T],
         columns: Sequence[Column[T]],
@@ -115,17 +114,17 @@ class Call(NamedTuple):
         answers, count = self.api.answers(pages, unexamined), 0
         if self.out.as_json:
             array = JsonList(self.out)
-            async for answer in answers:
+            for answer in answers:
                 array.add(answer.json)
                 count += 1
             if not count and isinstance(nothing, CliError):
                 raise nothing
             array.end()
             return count
-        values: AsyncIterator[Any] = (answer.value async for answer in answers)
-        rows = with_short_ids(self.out, values) if short_ids else ((None, one) async for one in values)
+        values: Iterator[Any] = (answer.value for answer in answers)
+        rows = with_short_ids(self.out, values) if short_ids else ((None, one) for one in values)
         with Table(self.out, columns) as table:
-            async for identity, one in rows:
+            for identity, one in rows:
                 table.add(one, identity)
                 count += 1
         if count or not nothing:
@@ -143,11 +142,3 @@ class LocalCall(NamedTuple):
     out: Output
     folder: Path
     services: CliServices
-
-
-def uncancel() -> None:
-    """Go on after Ctrl-C, which has cancelled this task."""
-    import asyncio  # start-up time: the shells' completions load what imports this
-
-    if (task := asyncio.current_task()) is not None:
-        task.uncancel()

@@ -1,32 +1,29 @@
 """The local API's client for commands: `hookline.client`, with each error as the one that ends the command, and with
 the JSON of an answer as it came.
 
-A command that makes one call of the running program after the other runs without an event loop, over blocking
-connections: loading asyncio and httpx takes longer than all else that it does.
+It is the blocking one, also where a command waits: loading asyncio and httpx takes longer than all else that most of
+them do.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import Any, Generic, Self
 
 import msgspec
 
 from app import __version__
 from app.cli.errors import CliError, Exit, UnavailableError
 from hookline.calls import TIMEOUT_S, Call, Pages, Params, Response, Steps, T, decoded, path_of
-from hookline.client.client import AsyncCalls
+from hookline.client.client import BlockingCalls
 from hookline.errors import ApiError, ProblemError, UnreachableError
 from hookline.records import Endpoint
 from hookline.running import ApiAddress
 from hookline.transport import Transport
-
-if TYPE_CHECKING:
-    from hookline.client.async_transport import AsyncTransport
 
 UNAVAILABLE = 503
 CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
@@ -57,24 +54,20 @@ class Answer(Generic[T]):
             return self._decode()
 
 
-class ApiClient(AsyncCalls):
-    """All calls that commands make. Every method raises CliError for an error response, or when there is none.
+class ApiClient(BlockingCalls):
+    """All calls that commands make. Every method raises CliError for an error response, or when there is none."""
 
-    Made with `blocking` it needs no event loop, see `app.cli.client`.
-    """
-
-    def __init__(self, address: ApiAddress, *, blocking: bool = False) -> None:
-        self.address = address
-        self._connections = _CommandTransport(_BlockingTransport(address) if blocking else _async_transport(address))
+    def __init__(self, address: ApiAddress) -> None:
+        self.address, self._connections = address, _CommandTransport(address)
         super().__init__(self._connections)
 
-    async def __aenter__(self) -> Self:
+    def __enter__(self) -> Self:
         return self
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        self.close()
         if self.address.version in (None, __version__) or isinstance(error, UnavailableError):
             return
         if isinstance(error, CliError):
@@ -84,70 +77,52 @@ class ApiClient(AsyncCalls):
             )
             raise CliError(text, error.code) from error
 
-    async def close(self) -> None:
-        await self._connections.aclose()
-
-    async def answer(self, call: Call[T]) -> Answer[T]:
+    def answer(self, call: Call[T]) -> Answer[T]:
         """Make a call, such as `Endpoints.get("orders")`."""
 
         def read(response: Response) -> Answer[T]:
             return Answer(response.content, lambda: call.decode(response))
 
-        return await self.send(call._replace(decode=read))  # type: ignore[arg-type]  # a call of another result
+        return self.send(call._replace(decode=read))  # type: ignore[arg-type]  # a call of another result
 
-    async def answers(
-        self, pages: Pages[T], unexamined: Callable[[int], None] | None = None
-    ) -> AsyncGenerator[Answer[T], None]:
+    def answers(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> Iterator[Answer[T]]:
         """Read a list, such as `Requests.list("orders")`. `unexamined` gets each page's number."""
         raw = Pages(pages.path, msgspec.Raw, pages.params, pages.count)
-        async for item in self._connections.items(raw, unexamined):
+        for item in self._connections.items(raw, unexamined):
             yield Answer.of(bytes(item), pages.kind)
 
-    async def all_endpoints(self) -> list[Endpoint]:
+    def all_endpoints(self) -> list[Endpoint]:
         """In the user's order."""
-        return [one async for one in self.endpoints.list()]
+        return list(self.endpoints.list())
 
-    def bytes_of(self, *path: str, **params: str) -> AsyncGenerator[bytes, None]:
+    def bytes_of(self, *path: str, **params: str) -> Iterator[bytes]:
         """The bytes of `requests`, ID, `body`, of `refused`, ID, `raw`, or of another such path: as sent, piece by
         piece."""
         return self.pieces(path_of(*path), params)
 
     def pieces(
         self, path: str, params: Params | None = None, *, timeout_s: float | None = TIMEOUT_S
-    ) -> AsyncGenerator[bytes, None]:
+    ) -> Iterator[bytes]:
         """What GET returns, piece by piece."""
-        return self._connections.pieces(path, params, timeout_s)
+        with self._connections.stream(path, params, timeout_s=timeout_s) as pieces:
+            yield from pieces
 
 
-class _CommandTransport:
-    """Makes calls, with the errors of commands."""
+class _CommandTransport(Transport):
+    """Raises the errors of commands."""
 
-    def __init__(self, api: AsyncTransport | _BlockingTransport) -> None:
-        self._api = api
-
-    async def aclose(self) -> None:
-        await self._api.aclose()
-
-    async def run(self, steps: Call[T] | Steps[T]) -> T:
+    def run(self, steps: Call[T] | Steps[T]) -> T:
         with _as_command_errors():
-            return await self._api.run(steps)
+            return super().run(steps)
 
-    async def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
+    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> Iterator[T]:
         with _as_command_errors():
-            async for item in self._api.items(pages, unexamined):
-                yield item
+            yield from super().items(pages, unexamined)
 
-    async def pieces(self, path: str, params: Params | None, timeout_s: float | None) -> AsyncGenerator[bytes, None]:
-        with _as_command_errors():
-            async with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
-                async for piece in pieces:
-                    yield piece
-
-
-def _async_transport(address: ApiAddress) -> AsyncTransport:
-    from hookline.client.async_transport import AsyncTransport  # start-up time: most commands need neither
-
-    return AsyncTransport(address)
+    @contextmanager
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Iterator[bytes]]:
+        with _as_command_errors(), super().stream(*args, **kwargs) as pieces:
+            yield pieces
 
 
 @contextmanager
@@ -166,42 +141,3 @@ def _command_error(error: ApiError) -> CliError:
     if isinstance(error, (ProblemError, UnreachableError)):
         return UnavailableError(str(error))
     return CliError("Its response is not understood.", Exit.ENVIRONMENT)
-
-
-class _BlockingTransport:
-    """The calls of `AsyncTransport` over blocking connections: none waits for anything else."""
-
-    def __init__(self, address: ApiAddress) -> None:
-        self._api = Transport(address)
-
-    async def aclose(self) -> None:
-        self._api.close()
-
-    async def run(self, steps: Call[T] | Steps[T]) -> T:
-        return self._api.run(steps)
-
-    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
-        return _each(self._api.items(pages, unexamined))
-
-    @asynccontextmanager
-    async def stream(
-        self, path: str, params: Params | None, *, timeout_s: float | None
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
-        with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
-            yield _each(pieces)
-
-
-async def _each(values: Iterable[T]) -> AsyncIterator[T]:
-    for value in values:
-        yield value
-
-
-def run_blocking(command: Coroutine[Any, Any, T]) -> T:
-    """The result of a command that waits for nothing but a client made with `blocking`."""
-    try:
-        command.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    command.close()
-    raise RuntimeError(f"{command} waits for an event loop")

@@ -8,7 +8,7 @@ import math
 import os.path
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Noun:
     def verb(
         self,
         name: str,
-        run: Callable[[Any], Awaitable[int]],
+        run: Callable[[Any], int],
         text: str,
         details: str = "",
         *,

@@ -4,12 +4,12 @@ follows a running program: its address, its events, and what to do while it is r
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from app.cli.call import CliServices
-from app.cli.client import ApiClient, run_blocking
+from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.output import Output
 from app.core.errors import FolderInUseError
@@ -22,32 +22,28 @@ DATABASE = "hookline.db"
 PATIENCE_S, PAUSE_S, RESPONSE_S = 10.0, 0.05, 5.0
 
 
-@asynccontextmanager
-async def connect(
-    folder: Path, services: CliServices, *, create: bool, without_data: bool = False
-) -> AsyncIterator[ApiClient]:
+@contextmanager
+def connect(folder: Path, services: CliServices, *, create: bool, without_data: bool = False) -> Iterator[ApiClient]:
     """A client of the API that serves `folder`. HooklineError when the folder cannot be opened.
 
     A folder without data is created, or gets some, only with `create`. The call that can do `without_data` gets an
     empty store in its place.
     """
-    from tempfile import TemporaryDirectory  # start-up time: few commands need it
-
-    async with AsyncExitStack() as stack:
+    with ExitStack() as stack:
         if without_data and running_api(folder) is None and _has_no_data(folder, services):
+            from tempfile import TemporaryDirectory  # start-up time: few commands need it
+
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hookline-")))
             create = True
-        address = await _find_or_open_api(folder, services, stack, create)
-        yield await stack.enter_async_context(ApiClient(address))
+        address = _find_or_open_api(folder, services, stack, create)
+        yield stack.enter_context(ApiClient(address))
 
 
-async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExitStack, create: bool) -> ApiAddress:
+def _find_or_open_api(folder: Path, services: CliServices, stack: ExitStack, create: bool) -> ApiAddress:
     """The running program's API, else one opened on the stack."""
-    import asyncio  # start-up time, see `app.cli.client`
-
     wait_until = time.monotonic() + PATIENCE_S
     while True:
-        if (address := await responding_api(folder)) is not None:
+        if (address := responding_api(folder)) is not None:
             return address
         if not create and _has_no_data(folder, services):
             services.require_database(folder)
@@ -57,12 +53,12 @@ async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExi
                 Exit.ENVIRONMENT,
             )
         try:
-            return await stack.enter_async_context(services.open_api(folder))
+            return stack.enter_context(services.open_api(folder))
         except FolderInUseError:
             # Another command has it, which soon ends, or a program that is just starting.
             if time.monotonic() > wait_until:
                 raise
-        await asyncio.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)
 
 
 def running_api(folder: Path) -> ApiAddress | None:
@@ -87,40 +83,23 @@ def _has_no_data(folder: Path, services: CliServices) -> bool:
     return False
 
 
-async def responding_api(folder: Path) -> ApiAddress | None:
+def responding_api(folder: Path) -> ApiAddress | None:
     """As `running_api`, but None unless it `responds`."""
     address = running_api(folder)
-    return address if address is not None and await responds(address) else None
+    return address if address is not None and responds(address) else None
 
 
-async def responds(address: ApiAddress) -> bool:
+def responds(address: ApiAddress) -> bool:
     """Whether the API accepts the token; CliError if it is busy."""
-    async with ApiClient(address) as api:
-        return await accepts(api)
-
-
-async def accepts(api: ApiClient) -> bool:
-    """As `responds`. `/account` comes from memory; `/status` counts expired requests."""
-    try:
-        await api.send(Call("GET", "/account", nothing, timeout_s=RESPONSE_S))
-    except CliError as error:
-        if isinstance(error.__cause__, NoResponseError):
-            text = f"Hookline at {api.address.url} is busy and does not respond. Try again."
-            raise CliError(text, Exit.ENVIRONMENT) from error
-        return False
+    with ApiClient(address) as api:
+        try:  # `/account` comes from memory; `/status` counts expired requests
+            api.send(Call("GET", "/account", nothing, timeout_s=RESPONSE_S))
+        except CliError as error:
+            if isinstance(error.__cause__, NoResponseError):
+                text = f"Hookline at {address.url} is busy and does not respond. Try again."
+                raise CliError(text, Exit.ENVIRONMENT) from error
+            return False
     return True
-
-
-def blocking_client(folder: Path) -> ApiClient | None:
-    """A client of the running program for `run_blocking`; None if none runs."""
-    address = running_api(folder)
-    if address is None:
-        return None
-    api = ApiClient(address, blocking=True)
-    if run_blocking(accepts(api)):
-        return api
-    run_blocking(api.close())
-    return None
 
 
 RETRY_S, START_S = 0.5, 0.1
@@ -138,40 +117,35 @@ class RunningProgram:
         self._address = address
         """Where it was last found."""
 
-    async def require(self, command: str) -> None:
+    def require(self, command: str) -> None:
         """CliError when none runs."""
-        if not await self._find():
+        if not self._find():
             raise CliError(
                 f"No Hookline is running on {self._folder}, and {command} follows one that captures. Start it first:"
                 " hookline serve, or the window.",
                 Exit.ENVIRONMENT,
             )
 
-    async def captures(self, until: float) -> bool:
+    def captures(self, until: float) -> bool:
         """Whether its capture port is open, or is opened until the monotonic time `until`."""
-        import asyncio  # as above
-
         while True:
-            if await self._find():
-                with suppress(UnavailableError):  # it is just stopping
-                    async with self.client() as api:
-                        if (await api.status()).capture_url is not None:
-                            return True
+            if self._find():
+                with suppress(UnavailableError), self.client() as api:  # it is just stopping
+                    if api.status().capture_url is not None:
+                        return True
             left_s = until - time.monotonic()
             if left_s <= 0:
                 return False
-            await asyncio.sleep(min(START_S, left_s))
+            time.sleep(min(START_S, left_s))
 
-    async def again(self, until: float | None = None) -> bool:
+    def again(self, until: float | None = None) -> bool:
         """Whether it runs again, until the monotonic time `until`."""
-        import asyncio  # as above
-
         if not self._lost:
             self._lost = True
             self._out.message("Hookline does not respond. Waiting until it is back.")
         while until is None or time.monotonic() < until:
-            await asyncio.sleep(RETRY_S)
-            if await self._find():
+            time.sleep(RETRY_S)
+            if self._find():
                 return True
         return False
 
@@ -181,8 +155,8 @@ class RunningProgram:
             self._lost = False
             self._out.message("Hookline is back. Nothing it stored is left out.")
 
-    async def _find(self) -> bool:
-        self._address = await responding_api(self._folder)
+    def _find(self) -> bool:
+        self._address = responding_api(self._folder)
         return self._address is not None
 
     def client(self) -> ApiClient:
@@ -191,19 +165,14 @@ class RunningProgram:
             raise UnavailableError("Hookline does not respond.")
         return ApiClient(self._address)
 
-    async def events(self, params: dict[str, str]) -> AsyncGenerator[ServerEvent, None]:
+    def events(self, params: dict[str, str]) -> Iterator[ServerEvent]:
         """Events without end, across restarts. CliError when the API refuses to send them."""
         parser = EventParser()
         while True:
             parser.restart()
             after = {"after": parser.last_id} if parser.last_id else {}
-            with suppress(UnavailableError):
-                async with (
-                    self.client() as api,
-                    aclosing(api.pieces("/events", {**params, **after}, timeout_s=SILENCE_S)) as pieces,
-                ):
-                    async for piece in pieces:
-                        self.connected()
-                        for event in parser.feed(piece):
-                            yield event
-            await self.again()
+            with suppress(UnavailableError), self.client() as api:
+                for piece in api.pieces("/events", {**params, **after}, timeout_s=SILENCE_S):
+                    self.connected()
+                    yield from parser.feed(piece)
+            self.again()

@@ -27,34 +27,34 @@ class Forwarding(NamedTuple):
         return self.answer.value
 
 
-async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> Forwarding:
+def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> Forwarding:
     """The endpoint with this slug, or without one the first that forwards to the URL; a new one if there is none. It is
     switched on and forwards there: with the target that has that URL, or else with its first one if that has the same
     origin, or else with a new one. CliError for an invalid URL or slug, and beyond the plan."""
     url = full_url(typed)
-    endpoints = await api.all_endpoints()
+    endpoints = api.all_endpoints()
     found = next((one for one in endpoints if (_target(one, url) if slug is None else one.slug == slug)), None)
     if found is None:
         name = slug or url.partition("://")[2].strip("/") or url
         fields: dict[str, Any] = {"name": name[:NAME_MAX], "forward_url": url}
-        made = await api.answer(api.endpoints.asked.create(**fields, slug=slug))
+        made = api.answer(api.endpoints.asked.create(**fields, slug=slug))
         return _forwarding(made, url, [f"Created the endpoint “{made.value.name}” ({made.value.slug})."])
     name, changes = f"“{found.name}” ({found.slug})", []
     if not found.active:
-        await api.endpoints.update(found.slug, active=True)
+        api.endpoints.update(found.slug, active=True)
         changes.append(f"Switched on the endpoint {name}.")
     first = found.targets[0] if found.targets else None
     if (target := _target(found, url)) is not None:
-        changes += await _used(api, found.slug, target)
+        changes += _used(api, found.slug, target)
     elif first is not None and _same_origin(first.url, url):
-        await api.targets.update(found.slug, first.id, url=url)
+        api.targets.update(found.slug, first.id, url=url)
         changes.append(f"The endpoint {name} forwards to {url} now, no longer to {first.url}.")
-        changes += await _used(api, found.slug, msgspec.structs.replace(first, url=url))
+        changes += _used(api, found.slug, msgspec.structs.replace(first, url=url))
     else:  # the headers and the certificate of a target are meant for its origin
-        await api.targets.create(found.slug, url)
+        api.targets.create(found.slug, url)
         others = ", and still to its other targets" if first else ""
         changes.append(f"The endpoint {name} forwards to {url} now{others}.")
-    return _forwarding(await api.answer(api.endpoints.asked.get(found.slug)), url, changes)
+    return _forwarding(api.answer(api.endpoints.asked.get(found.slug)), url, changes)
 
 
 def _forwarding(answer: Answer[Endpoint], url: str, changes: list[str]) -> Forwarding:
@@ -75,14 +75,14 @@ def _same_origin(one: str, other: str) -> bool:
     return first == second
 
 
-async def _used(api: ApiClient, slug: str, target: Target) -> list[str]:
+def _used(api: ApiClient, slug: str, target: Target) -> list[str]:
     """Switch the target on and resume it; what was changed."""
     changes = []
     if not target.active:
-        await api.targets.update(slug, target.id, active=True)
+        api.targets.update(slug, target.id, active=True)
         changes.append(f"Switched on the target {target.url}.")
     if target.paused is not None:
-        await api.targets.resume(slug, target.id)
+        api.targets.resume(slug, target.id)
         waiting = f"; its queue of {target.queued:,} is sent now" if target.queued else ""
         changes.append(f"Resumed the target {target.url}, which was paused{waiting}.")
     return changes

@@ -3,7 +3,7 @@ beginning, or `@last`; a number."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -47,12 +47,12 @@ def short_id(own: str, *others: str) -> str:
     return own[: max([SHOWN_MIN, *(_common(own, other) + 1 for other in others)])]
 
 
-async def with_short_ids(out: Output, found: AsyncIterator[V]) -> AsyncIterator[tuple[str, V]]:
+def with_short_ids(out: Output, found: Iterator[V]) -> Iterator[tuple[str, V]]:
     """Each record of a list in the order of ids, on a terminal with the part of its id that distinguishes it from its
     neighbours, elsewhere with its id."""
     before: str | None = None
     previous: V | None = None
-    async for one in found:
+    for one in found:
         if previous is not None:
             short = short_id(previous.id, one.id, *([before] if before else []))
             yield short if out.terminal else previous.id, previous
@@ -67,13 +67,13 @@ class _Kind(NamedTuple):
     those to list, the last one first. `nothing` says that there are none, `row` describes one."""
 
     nouns: tuple[str, str]
-    listed: Callable[..., AsyncIterator[Any]]
+    listed: Callable[..., Iterator[Any]]
     nothing: str
     row: Callable[[Any], str]
 
 
-async def _replays(api: ApiClient, *, id_start: str = "", count: int) -> AsyncIterator[Replay]:
-    async for replay in api.replays.list(None if id_start else count):
+def _replays(api: ApiClient, *, id_start: str = "", count: int) -> Iterator[Replay]:
+    for replay in api.replays.list(None if id_start else count):
         if replay.id.startswith(id_start):
             yield replay
 
@@ -98,28 +98,28 @@ _REPLAYS = _Kind(
 )
 
 
-async def request_id(api: ApiClient, text: str) -> str:
+def request_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no request matches, or more than one."""
-    return await _whole_id(api, _REQUESTS, text)
+    return _whole_id(api, _REQUESTS, text)
 
 
-async def delivery_id(api: ApiClient, text: str) -> str:
+def delivery_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no delivery matches, or more than one."""
-    return await _whole_id(api, _DELIVERIES, text)
+    return _whole_id(api, _DELIVERIES, text)
 
 
-async def replay_id(api: ApiClient, text: str) -> str:
+def replay_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no replay matches, or more than one."""
     if is_last(text) and text != LAST:
         raise _unknown(_REPLAYS, text)
-    return await _whole_id(api, _REPLAYS, text, is_checked=True)
+    return _whole_id(api, _REPLAYS, text, is_checked=True)
 
 
-async def _whole_id(api: ApiClient, kind: _Kind, text: str, *, is_checked: bool = False) -> str:
+def _whole_id(api: ApiClient, kind: _Kind, text: str, *, is_checked: bool = False) -> str:
     """The id that `text` stands for. A complete one is looked up only if it `is_checked`."""
     if is_last(text):
         slug = text.partition(":")[2]
-        async for one in kind.listed(api, count=1, **({"endpoint": slug} if slug else {})):
+        for one in kind.listed(api, count=1, **({"endpoint": slug} if slug else {})):
             return str(one.id)
         raise CliError(f"Endpoint {slug!r} has no {kind.nouns[1]}." if slug else kind.nothing, Exit.FAILURE)
     if not is_checked:
@@ -127,7 +127,7 @@ async def _whole_id(api: ApiClient, kind: _Kind, text: str, *, is_checked: bool 
             return whole_id(text)
     found = []
     if (beginning := id_beginning(text)) is not None:
-        found = [one async for one in kind.listed(api, id_start=beginning, count=NAMED_MAX + 1)]
+        found = list(kind.listed(api, id_start=beginning, count=NAMED_MAX + 1))
     if not found:
         raise _unknown(kind, text)
     if len(found) > 1:
@@ -135,17 +135,17 @@ async def _whole_id(api: ApiClient, kind: _Kind, text: str, *, is_checked: bool 
     return str(found[0].id)
 
 
-async def target_named(api: ApiClient, text: str) -> tuple[Endpoint, Target]:
+def target_named(api: ApiClient, text: str) -> tuple[Endpoint, Target]:
     """The target of that number, and its endpoint. CliError when there is none."""
-    for endpoint in await api.all_endpoints():
+    for endpoint in api.all_endpoints():
         for target in endpoint.targets:
             if str(target.id) == text:
                 return endpoint, target
     raise CliError(f"No target has the number {text!r}. See hookline targets SLUG.", Exit.FAILURE)
 
 
-async def each_id(
-    api: ApiClient, whole: Callable[[ApiClient, str], Awaitable[str]], texts: Iterable[str]
+def each_id(
+    api: ApiClient, whole: Callable[[ApiClient, str], str], texts: Iterable[str]
 ) -> tuple[list[str], list[CliError]]:
     """The complete ids that `whole` finds, such as `request_id`, each once, and an error for each text that matches
     nothing.
@@ -156,7 +156,7 @@ async def each_id(
     missing: list[CliError] = []
     for text in dict.fromkeys(texts):
         try:
-            ids[await whole(api, text)] = None
+            ids[whole(api, text)] = None
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app import __version__
 from app.cli.call import Call, CliServices, LocalCall
@@ -21,9 +20,6 @@ from app.cli.options import absolute_path, default_folder, listen_to_options, se
 from app.cli.output import Output
 from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
 from app.core.errors import DamagedDatabaseError, HooklineError
-
-if TYPE_CHECKING:
-    from app.cli.client import ApiClient
 
 __all__ = ["CliServices", "main"]
 
@@ -114,18 +110,10 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.serve(serve_options(options, folder))
     if options.command == LISTEN:
         return services.listen(listen_to_options(options, folder))
-    if hasattr(options, "run") and not hasattr(options, "waits"):
-        from app.cli.client import run_blocking  # start-up time: `hookline version` needs no HTTP
-        from app.cli.connect import blocking_client  # as above
-
-        if (api := blocking_client(folder)) is not None:
-            return run_blocking(_with_api(options, out, api))
-    import asyncio  # start-up time, see `app.cli.client`
-
     if hasattr(options, "run_local"):
-        code: int = asyncio.run(options.run_local(LocalCall(options, out, folder, services)))
+        code: int = options.run_local(LocalCall(options, out, folder, services))
         return code
-    return asyncio.run(_on_store(options, out, folder, services))
+    return _on_store(options, out, folder, services)
 
 
 def _print_version(out: Output) -> int:
@@ -136,17 +124,12 @@ def _print_version(out: Output) -> int:
     return Exit.DONE
 
 
-async def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
-    from app.cli.connect import connect  # start-up time, see above
+def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
+    from app.cli.connect import connect  # start-up time: `hookline version` needs no HTTP
 
     create, without_data = getattr(options, "creates", False), getattr(options, "without_data", False)
-    async with connect(folder, services, create=create, without_data=without_data) as api:
-        return await _with_api(options, out, api)
-
-
-async def _with_api(options: argparse.Namespace, out: Output, api: ApiClient) -> int:
-    async with api:
-        code: int = await options.run(Call(options=options, out=out, api=api))
+    with connect(folder, services, create=create, without_data=without_data) as api:
+        code: int = options.run(Call(options=options, out=out, api=api))
         return code
 
 

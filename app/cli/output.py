@@ -9,9 +9,11 @@ import io
 import json
 import os
 import select
+import signal
 import stat
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -191,21 +193,21 @@ class JsonList:
         print("]" if self._begun else "[]", file=self._out)
 
 
-async def write_bytes(out: Output, pieces: AsyncIterator[bytes], before: bytes = b"", after: bytes = b"") -> None:
+def write_bytes(out: Output, pieces: Iterator[bytes], before: bytes = b"", after: bytes = b"") -> None:
     """Write `before`, the pieces and `after`."""
     if out.terminal:
-        await _on_terminal(out, before, pieces, after)
+        _on_terminal(out, before, pieces, after)
         return
     out.data(before)
-    async for piece in pieces:
+    for piece in pieces:
         out.data(piece)
     out.data(after)
 
 
-async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes], after: bytes) -> None:
+def _on_terminal(out: Output, before: bytes, body: Iterator[bytes], after: bytes) -> None:
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("backslashreplace"), translate=True)
     text, escaped = decoder.decode(before), False
-    async for piece in body:
+    for piece in body:
         out.untrusted(text)
         escaped = escaped or not is_text(text)
         text = decoder.decode(piece)
@@ -242,21 +244,20 @@ def confirm(options: argparse.Namespace, question: str, doing: str, declined: st
         raise CliError(declined, Exit.FAILURE)
 
 
-POLL_S = 0.5
-
-
-async def until_closed(out: TextIO) -> None:
-    """Return when the pipe that `out` writes to is closed at its other end, for commands that may print nothing for
-    long; never for anything else."""
-    import asyncio  # start-up time, see `app.cli.client`
-
+def when_closed(out: TextIO, end: Callable[[], object]) -> None:
+    """Call `end`, on another thread, when the pipe that `out` writes to is closed at its other end: for commands that
+    may print nothing for long. Never for anything else."""
     if sys.platform == "win32" or not _is_pipe(out):
-        await asyncio.Event().wait()
         return
     poll = select.poll()
     poll.register(out.fileno(), 0)  # POLLERR and POLLHUP are always reported
-    while not poll.poll(0):  # noqa: ASYNC110 - what is waited for tells nobody
-        await asyncio.sleep(POLL_S)
+
+    def watch() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))  # they are for the main thread
+        poll.poll()
+        end()
+
+    threading.Thread(target=watch, name="watch the pipe", daemon=True).start()
 
 
 def _is_pipe(out: TextIO) -> bool:

@@ -153,7 +153,7 @@ class CommandParser(Parser):
 
 def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser of a command line of these words, or of any (None). A command that needs the store has `run` in its
-    options, and `waits` if it waits for more than responses of the program; the others are named by `command`.
+    options; the others are named by `command`.
 
     Commands that no word names have no arguments: loading their modules takes longer than most commands do.
     """

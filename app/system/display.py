@@ -1,6 +1,6 @@
-"""Checks whether a window can be opened: whether its packages are installed, there is a display, and Qt finds the
-system libraries that it needs. Without Qt, which would end the process instead of returning an error. And says which of
-the system's packages have what is missing."""
+"""Checks whether a window can be opened: its packages are installed, there is a display, and Qt finds the system
+libraries that it needs. Without Qt, which would end the process instead of returning an error. And says which of the
+system's packages have what is missing."""
 
 from __future__ import annotations
 

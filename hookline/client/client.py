@@ -12,7 +12,7 @@ from hookline.calls import Call, Pages, Steps, T, decode_as, items_of, path_of
 from hookline.client.deliveries import AsyncDeliveries, AsyncReplays, Deliveries, Replays
 from hookline.client.endpoints import AsyncEndpoints, AsyncTargets, Endpoints, Targets
 from hookline.client.events import Event, async_follow, event_filter, follow
-from hookline.client.methods import Asynchronous, AsyncSender, Blocking, ListMethod, Method
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.client.requests import AsyncRequests, Requests
 from hookline.errors import UnreachableError
 from hookline.records import (
@@ -137,7 +137,32 @@ class _Calls:
         return Call("POST", "/backup/cancel", decode_as(Backup))
 
 
-class Client(_Calls, Blocking):
+class BlockingCalls(_Calls, Blocking):
+    """All calls that a `Client` makes, over any transport."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.endpoints = Endpoints(transport)
+        self.requests = Requests(transport)
+        self.deliveries = Deliveries(transport)
+        self.replays = Replays(transport)
+        self.targets = Targets(transport)
+        self.tunnel = TunnelControl(transport)
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def send(self, call: Call[T]) -> T:
+        """The result of any call of the API."""
+        return self._transport.run(call)
+
+    def run(self, steps: Steps[T]) -> T:
+        """The result of calls made one after the other."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        return self._transport.run(steps)
+
+
+class Client(BlockingCalls):
     """A client of a running Hookline. Close it, or use it in a `with` statement. Every call raises ApiError.
 
     `url` is the local API's (`http://127.0.0.1:8788`), `token` the content of `api-token` in its data folder. Threads
@@ -146,12 +171,6 @@ class Client(_Calls, Blocking):
 
     def __init__(self, url: str, token: str) -> None:
         super().__init__(Transport(ApiAddress(url.rstrip("/"), token)))
-        self.endpoints = Endpoints(self._transport)
-        self.requests = Requests(self._transport)
-        self.deliveries = Deliveries(self._transport)
-        self.replays = Replays(self._transport)
-        self.targets = Targets(self._transport)
-        self.tunnel = TunnelControl(self._transport)
 
     @classmethod
     def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
@@ -170,9 +189,6 @@ class Client(_Calls, Blocking):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
-        self._transport.close()
-
     def events(
         self,
         endpoint: str | None = None,
@@ -190,46 +206,20 @@ class Client(_Calls, Blocking):
         """
         return follow(self._transport, event_filter(endpoint, q, types), after, patience)
 
-    def send(self, call: Call[T]) -> T:
-        """The result of any call of the API."""
-        return self._transport.send(call)
 
-    def run(self, steps: Steps[T]) -> T:
-        """The result of calls made one after the other."""
-        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
-        return self._transport.run(steps)
-
-
-class AsyncCalls(_Calls, Asynchronous):
-    """All calls that an `AsyncClient` makes, by whatever makes them."""
-
-    def __init__(self, transport: AsyncSender) -> None:
-        super().__init__(transport)
-        self.endpoints = AsyncEndpoints(transport)
-        self.requests = AsyncRequests(transport)
-        self.deliveries = AsyncDeliveries(transport)
-        self.replays = AsyncReplays(transport)
-        self.targets = AsyncTargets(transport)
-        self.tunnel = AsyncTunnelControl(transport)
-
-    async def send(self, call: Call[T]) -> T:
-        """The result of any call of the API."""
-        return await self._transport.run(call)
-
-    async def run(self, steps: Steps[T]) -> T:
-        """The result of calls made one after the other."""
-        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
-        return await self._transport.run(steps)
-
-
-class AsyncClient(AsyncCalls):
+class AsyncClient(_Calls, Asynchronous):
     """`Client` for asyncio. Close it, or use it in an `async with` statement."""
 
     def __init__(self, url: str, token: str) -> None:
         from hookline.client.async_transport import AsyncTransport  # start-up time: the blocking client needs no httpx
 
-        self._connections = AsyncTransport(ApiAddress(url.rstrip("/"), token))
-        super().__init__(self._connections)
+        super().__init__(AsyncTransport(ApiAddress(url.rstrip("/"), token)))
+        self.endpoints = AsyncEndpoints(self._transport)
+        self.requests = AsyncRequests(self._transport)
+        self.deliveries = AsyncDeliveries(self._transport)
+        self.replays = AsyncReplays(self._transport)
+        self.targets = AsyncTargets(self._transport)
+        self.tunnel = AsyncTunnelControl(self._transport)
 
     @classmethod
     def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
@@ -249,7 +239,16 @@ class AsyncClient(AsyncCalls):
         await self.close()
 
     async def close(self) -> None:
-        await self._connections.aclose()
+        await self._transport.aclose()
+
+    async def send(self, call: Call[T]) -> T:
+        """The result of any call of the API."""
+        return await self._transport.run(call)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """The result of calls made one after the other."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        return await self._transport.run(steps)
 
     def events(
         self,
@@ -267,7 +266,7 @@ class AsyncClient(AsyncCalls):
         where they were; UnreachableError when Hookline cannot be reached for `patience` seconds. End it with
         `contextlib.aclosing`.
         """
-        return async_follow(self._connections, event_filter(endpoint, q, types), after, patience)
+        return async_follow(self._transport, event_filter(endpoint, q, types), after, patience)
 
 
 def running_in(data_dir: str | os.PathLike[str] | None) -> ApiAddress:

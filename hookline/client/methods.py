@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial, wraps
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from hookline.calls import Call, Pages, Steps
-from hookline.transport import Transport
+
+if TYPE_CHECKING:
+    from hookline.client.async_transport import AsyncTransport
+    from hookline.transport import Transport
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class AsyncSender(Protocol):
-    """What makes calls for asyncio: `AsyncTransport`, or a command's own."""
-
-    async def run(self, steps: Call[T] | Steps[T]) -> T: ...
-
-    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]: ...
 
 
 class _Owner:
@@ -39,7 +34,7 @@ class Blocking(_Owner):
 class Asynchronous(_Owner):
     """What the methods of `AsyncClient` belong to."""
 
-    def __init__(self, transport: AsyncSender) -> None:
+    def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from argparse import Namespace
 from collections.abc import Callable
@@ -76,15 +75,12 @@ class Interrupted:
     def asked(self) -> type[ApiClient]:
         return ApiClient
 
-    async def answer(self, asked: ApiCall[Any]) -> Answer[Backup]:
+    def answer(self, asked: ApiCall[Any]) -> Answer[Backup]:
         call = {"POST /backup": "start", "GET /backup": "read"}.get(f"{asked.method} {asked.path}", "cancel")
         self.calls.append(call)
         if call == self._during:
             self._during = ""
-            task = asyncio.current_task()
-            assert task is not None
-            task.cancel()  # as asyncio.run does for the first Ctrl-C
-            await asyncio.sleep(0)
+            raise KeyboardInterrupt
         made = {
             "path": self._running if asked.content is None else asked.content["path"],
             "state": "cancelled" if call == "cancel" else "running",
@@ -106,10 +102,10 @@ class Interrupted:
         ("start", "/another.db", ["start", "read"], "cancelled before it began"),
     ],
 )
-async def test_ctrl_c_cancels_this_backup(during: str, running: str, calls: list[str], message: str) -> None:
+def test_ctrl_c_cancels_this_backup(during: str, running: str, calls: list[str], message: str) -> None:
     api = Interrupted(during, running)
     call = Call(options=Namespace(file=Path("/b/a.db"), force=False), out=Output(), api=cast(ApiClient, api))
     with pytest.raises(CliError, match=message) as raised:
-        await backup(call)
+        backup(call)
     assert raised.value.code == Exit.INTERRUPTED
     assert api.calls == calls

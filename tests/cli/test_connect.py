@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,13 @@ async def test_finding_the_program_counts_no_expired_requests(tmp_path: Path, mo
     counted = []
     monkeypatch.setattr(application.store.retention, "size", lambda: counted.append(1))
     services = CliServices(**dict.fromkeys(CliServices.__struct_fields__, _unused))  # type: ignore[arg-type]
-    try:
-        async with connect(tmp_path, services, create=False) as api:
+
+    def ask() -> None:
+        with connect(tmp_path, services, create=False) as api:
             assert api is not None
+
+    try:
+        await asyncio.to_thread(ask)
         assert counted == []
     finally:
         await application.close()

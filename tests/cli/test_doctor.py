@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
@@ -32,7 +31,7 @@ class Terminal(io.StringIO):
 def printed(*found: Finding, out: io.StringIO) -> tuple[int, str]:
     given = services(doctor=lambda *_: found)
     call = LocalCall(options=Namespace(full=False), out=Output(out=out), folder=Path("/data"), services=given)
-    return asyncio.run(doctor(call)), out.getvalue()
+    return doctor(call), out.getvalue()
 
 
 def test_in_a_pipe_each_finding_is_a_line_of_four_columns() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import threading
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -116,7 +117,7 @@ async def test_wait_goes_on_after_a_restart(tmp_path: Path, capsys: pytest.Captu
     application = await opened(tmp_path)
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     options = Namespace(slug="orders", query="", timeout=60.0, after=None)
-    waiting = asyncio.create_task(wait(LocalCall(options, Output(True), tmp_path, services())))
+    waiting = asyncio.create_task(asyncio.to_thread(wait, LocalCall(options, Output(True), tmp_path, services())))
     await until(lambda: application._events._followers)
     await application.close()
     application = await opened(tmp_path)
@@ -135,7 +136,7 @@ async def test_wait_goes_on_after_a_restart(tmp_path: Path, capsys: pytest.Captu
 async def test_wait_gives_up_while_the_program_is_gone(tmp_path: Path) -> None:
     application = await opened(tmp_path)
     options = Namespace(slug=None, query="", timeout=2.0, after=None)
-    waiting = asyncio.create_task(wait(LocalCall(options, Output(), tmp_path, services())))
+    waiting = asyncio.create_task(asyncio.to_thread(wait, LocalCall(options, Output(), tmp_path, services())))
     await until(lambda: application._events._followers)
     await application.close()
     with pytest.raises(CliError, match="No request came within 2 seconds") as told:
@@ -150,7 +151,8 @@ async def test_tail_says_what_was_paused_while_it_did_not_follow(
     application = await opened(tmp_path)
     endpoint = await application.store.endpoints.create(draft(slug="orders", forward_url="http://127.0.0.1:9/"))
     options = Namespace(slug=None, query="", count=0, deliveries=True)
-    following = asyncio.create_task(tail(LocalCall(options, Output(), tmp_path, services())))
+    call = LocalCall(options, Output(), tmp_path, services())
+    threading.Thread(target=tail, args=(call,), daemon=True).start()  # which goes on until the process ends
     await until(lambda: application._events._followers)
     await application.close()
     application = Application(tmp_path, {"port": 0, "api_port": 0})
@@ -158,7 +160,6 @@ async def test_tail_says_what_was_paused_while_it_did_not_follow(
     await application.store.targets.pause(endpoint.targets[0].id)
     await application.listen()
     await until(lambda: "Forwarding to http://127.0.0.1:9/ is paused." in capsys.readouterr().err)
-    following.cancel()
     await application.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from argparse import Namespace
@@ -31,7 +30,7 @@ def init_on(address: str | None, *, as_json: bool = False) -> tuple[str, str]:
     out = io.StringIO()
     given = Namespace(address=address)
     call = LocalCall(given, Output(as_json, out=out), None, services(init_team=init))  # type: ignore[arg-type]
-    assert asyncio.run(init_team(call)) == 0
+    assert init_team(call) == 0
     return out.getvalue(), made[0]
 
 

@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.call import Call, LocalCall, uncancel
+from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
@@ -36,21 +36,18 @@ def add_parser(commands: Commands) -> None:
 
 
 def _add_backup(commands: Commands) -> None:
-    parser = commands.add("backup", HELP, DETAILS, EXAMPLES, run=backup, waits=True)
+    parser = commands.add("backup", HELP, DETAILS, EXAMPLES, run=backup)
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
     parser.add_argument("--force", action="store_true", default=False, help="replace the file if it exists")
 
 
-async def backup(call: Call) -> int:
-    import asyncio  # start-up time: the shells' completions load this module
-
+def backup(call: Call) -> int:
     path = absolute_path(call.options.file)
     try:
-        begun = await call.api.answer(call.api.asked.start_backup(str(path), overwrite=call.options.force))
-        answer = await call.until_ended(begun, call.api.asked.backup(), _progress)
-    except asyncio.CancelledError:
-        uncancel()
-        answer = await _cancel(call, path)
+        begun = call.api.answer(call.api.asked.start_backup(str(path), overwrite=call.options.force))
+        answer = call.until_ended(begun, call.api.asked.backup(), _progress)
+    except KeyboardInterrupt:
+        answer = _cancel(call, path)
     ended = answer.value
     if ended.state == "failed":
         raise CliError(ended.problem or "The backup failed.", Exit.ENVIRONMENT)
@@ -64,11 +61,11 @@ def _progress(backup: Backup) -> str | None:
     return progress_text(backup.step, backup.done_bytes, backup.total_bytes) if running else None
 
 
-async def _cancel(call: Call, path: Path) -> Answer[Backup]:
+def _cancel(call: Call, path: Path) -> Answer[Backup]:
     """It may not have begun yet; then another one is left alone."""
     with contextlib.suppress(CliError):
-        if (await call.api.answer(call.api.asked.backup())).value.path == str(path):
-            return await call.api.answer(call.api.asked.cancel_backup())
+        if call.api.answer(call.api.asked.backup()).value.path == str(path):
+            return call.api.answer(call.api.asked.cancel_backup())
     raise CliError("The backup was cancelled before it began.", Exit.INTERRUPTED)
 
 
@@ -96,7 +93,7 @@ def _add_restore(commands: Commands) -> None:
     add_yes(parser)
 
 
-async def restore(call: LocalCall) -> int:
+def restore(call: LocalCall) -> int:
     file, accepted = absolute_path(call.options.file), []
     with ProgressLine(call.out) as line:
 

@@ -48,10 +48,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=1_000, help=text)
 
 
-async def compare(call: Call) -> int:
+def compare(call: Call) -> int:
     options = call.options
     slug = slug_given(options.which)
-    first, second = await _targets(call, slug)
+    first, second = _targets(call, slug)
     asked = call.api.endpoints.asked.compare(
         slug,
         first,
@@ -63,7 +63,7 @@ async def compare(call: Call) -> int:
     )
     array = JsonList(call.out) if call.out.as_json else None
     counts: dict[bool | None, int] = {True: 0, False: 0, None: 0}
-    async for answer in call.api.answers(asked):
+    for answer in call.api.answers(asked):
         one = answer.value
         counts[one.same] += 1
         if array is not None:
@@ -78,7 +78,7 @@ async def compare(call: Call) -> int:
     return Exit.FAILURE if counts[False] else Exit.DONE
 
 
-async def _targets(call: Call, slug: str) -> tuple[int | None, int | None]:
+def _targets(call: Call, slug: str) -> tuple[int | None, int | None]:
     """CliError unless none is given, or both and the endpoint has them."""
     first, second = call.options.first, call.options.second
     if first is None:
@@ -87,7 +87,7 @@ async def _targets(call: Call, slug: str) -> tuple[int | None, int | None]:
         raise CliError("Name both targets by their numbers, or none. See hookline targets SLUG.", Exit.USAGE)
     if first == second:
         raise CliError("A target cannot be compared with itself.", Exit.USAGE)
-    known = {target.id for target in (await call.api.endpoints.get(slug)).targets}
+    known = {target.id for target in call.api.endpoints.get(slug).targets}
     for number in (first, second):
         if number not in known:
             raise CliError(f"Endpoint {slug!r} has no target {number}. See hookline targets {slug}.", Exit.FAILURE)

@@ -3,8 +3,7 @@ those that failed, or wait, sent again."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call
@@ -120,10 +119,10 @@ def _add_list(commands: Commands) -> None:
     add_count(parser)
 
 
-async def list_deliveries(call: Call) -> int:
+def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
     options = call.options
-    replay = None if options.replay is None else await replay_id(call.api, options.replay)
+    replay = None if options.replay is None else replay_id(call.api, options.replay)
     asked = call.api.deliveries.asked.list(
         endpoint=slug,
         target=options.target,
@@ -133,9 +132,9 @@ async def list_deliveries(call: Call) -> int:
         replay=replay,
     )
 
-    printed = await call.show_list(asked, COLUMNS, short_ids=True)
+    printed = call.show_list(asked, COLUMNS, short_ids=True)
     if not printed and options.target is not None:  # one that was deleted has deliveries still
-        await target_named(call.api, str(options.target))
+        target_named(call.api, str(options.target))
     if not printed and not call.out.as_json:
         of_all, of_some = NONE_FOUND[options.state]
         call.out.message(of_all if (slug, options.target, replay) == (None, None, None) else of_some)
@@ -186,17 +185,16 @@ def _add_show(commands: Commands) -> None:
     parser.add_argument("--body", action="store_true", default=False, help=text)
 
 
-async def show(call: Call) -> int:
+def show(call: Call) -> int:
     options = call.options
     if options.body and call.out.as_json:
         raise CliError("--json prints the delivery as JSON and cannot be combined with --body.", Exit.USAGE)
-    answer = await call.api.answer(call.api.deliveries.asked.get(await delivery_id(call.api, options.id)))
+    answer = call.api.answer(call.api.deliveries.asked.get(delivery_id(call.api, options.id)))
     delivery = answer.value
     attempt = _attempt(delivery, options.attempt) if options.body or options.attempt is not None else None
     if attempt is not None and options.body:
         path = ("deliveries", delivery.id, "attempts", str(attempt.number), "body")
-        async with aclosing(call.api.bytes_of(*path)) as body:
-            await write_bytes(call.out, body)
+        write_bytes(call.out, call.api.bytes_of(*path))
     elif call.out.as_json:
         number = None if attempt is None else delivery.attempts.index(attempt)
         call.out.json(answer.json if number is None else answer.json["attempts"][number])
@@ -311,29 +309,29 @@ def _add_retry(commands: Commands) -> None:
     now.add_argument("ids", metavar="DELIVERY", nargs="+", help=DELIVERY_HELP)
 
 
-async def retry(call: Call) -> int:
+def retry(call: Call) -> int:
     options = call.options
     several = bool(options.all or options.endpoint is not None or options.target is not None)
     if several == bool(options.ids):
         raise CliError("Name deliveries, or use --endpoint, --target or --all. See hookline retry --help.", Exit.USAGE)
     refusals: list[CliError] = []
-    queued = await _retry_failed(call) if several else await _for_each(call, call.api.deliveries.retry, refusals)
+    queued = _retry_failed(call) if several else _for_each(call, call.api.deliveries.retry, refusals)
     call.done({"queued": queued}, f"Queued {_deliveries(queued)} again." if queued else None)
     if several and not queued and not call.out.as_json:
         call.out.message("There is no failed delivery to send again.")
-    return await _end(call, queued, refusals)
+    return _end(call, queued, refusals)
 
 
-async def send_now(call: Call) -> int:
+def send_now(call: Call) -> int:
     refusals: list[CliError] = []
-    due = await _for_each(call, call.api.deliveries.send_now, refusals)
+    due = _for_each(call, call.api.deliveries.send_now, refusals)
     call.done({"due": due}, f"{_deliveries(due)} {'is' if due == 1 else 'are'} due now." if due else None)
-    return await _end(call, due, refusals)
+    return _end(call, due, refusals)
 
 
-async def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
+def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
     """Say what keeps deliveries from being sent; the exit code."""
-    if changed and not (await call.api.status()).captures:
+    if changed and not call.api.status().captures:
         call.out.message("Hookline is not running, so nothing is sent yet. Start it with hookline, or hookline serve.")
     for refusal in refusals:
         call.out.message(str(refusal))
@@ -344,26 +342,26 @@ def _deliveries(count: int) -> str:
     return count_of(count, "delivery", "deliveries")
 
 
-async def _retry_failed(call: Call) -> int:
+def _retry_failed(call: Call) -> int:
     slug, target = call.options.endpoint, None
     if slug is not None:
-        slug = (await call.api.endpoints.get(slug_given(slug))).slug
+        slug = call.api.endpoints.get(slug_given(slug)).slug
     if call.options.target is not None:
-        target = (await target_named(call.api, call.options.target))[1].id
-    return await call.api.deliveries.retry_failed(endpoint=slug, target=target)
+        target = (target_named(call.api, call.options.target))[1].id
+    return call.api.deliveries.retry_failed(endpoint=slug, target=target)
 
 
-async def _for_each(call: Call, change: Callable[[str], Awaitable[object]], refusals: list[CliError]) -> int:
+def _for_each(call: Call, change: Callable[[str], object], refusals: list[CliError]) -> int:
     """Change the deliveries that exist; how many. Adds an error for each that cannot be changed.
 
     CliError when an id is ambiguous; then none is changed.
     """
-    ids, missing = await each_id(call.api, delivery_id, call.options.ids)
+    ids, missing = each_id(call.api, delivery_id, call.options.ids)
     refusals += missing
     changed = 0
     for identity in ids:
         try:
-            await change(identity)
+            change(identity)
             changed += 1
         except CliError as error:
             refusals.append(CliError(f"Delivery {identity}: {error}", error.code))

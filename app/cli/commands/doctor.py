@@ -35,12 +35,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--full", action="store_true", default=False, help=text)
 
 
-async def doctor(call: LocalCall) -> int:
-    import asyncio  # start-up time: the shells' completions load this module
-
+def doctor(call: LocalCall) -> int:
     found: list[Finding] = []
-    findings = iter(call.services.doctor(call.folder, call.options.full))
-    while (finding := await asyncio.to_thread(next, findings, None)) is not None:
+    for finding in call.services.doctor(call.folder, call.options.full):
         found.append(finding)
         if not call.out.as_json:
             _print(call.out, finding)

@@ -119,36 +119,36 @@ def add_parser(commands: Commands) -> None:
     add_yes(verb("rm", remove, "delete an endpoint and all its requests"))
 
 
-async def list_all(call: Call) -> int:
+def list_all(call: Call) -> int:
     tag = call.options.tag
     nothing = f"No endpoint has the tag {tag}." if tag else "No endpoints yet. Create one: hookline endpoint add NAME"
-    await call.show_list(call.api.endpoints.asked.list(tag=tag or None), COLUMNS, nothing)
+    call.show_list(call.api.endpoints.asked.list(tag=tag or None), COLUMNS, nothing)
     return Exit.DONE
 
 
-async def make(call: Call) -> int:
+def make(call: Call) -> int:
     """Create an endpoint, or with `--ensure` change an existing one."""
     fields = given_endpoint_fields(call.options)
     ensured = call.options.ensure
     call.show(
-        await (_ensured(call, fields) if ensured else call.api.answer(call.api.endpoints.asked.create(**fields))),
+        (_ensured(call, fields) if ensured else call.api.answer(call.api.endpoints.asked.create(**fields))),
         _describe,
     )
-    if not (await call.api.status()).captures:
+    if not call.api.status().captures:
         call.out.message(
             "Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve."
         )
     return Exit.DONE
 
 
-async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
+def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
     """The endpoint that `fields` identify, created or changed so that it has all of them."""
-    present = await _present(call, fields)
+    present = _present(call, fields)
     if present is None:
         try:
-            return await call.api.answer(call.api.endpoints.asked.create(**fields))
+            return call.api.answer(call.api.endpoints.asked.create(**fields))
         except CliError:
-            present = await _present(call, fields)  # another may have made it in the meantime
+            present = _present(call, fields)  # another may have made it in the meantime
             if present is None:
                 raise
     changes = changed_fields(present.json, fields)
@@ -156,43 +156,43 @@ async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
     if not changes:
         call.out.message(f"Endpoint {slug} already exists. Nothing to change.")
         return present
-    endpoint = await call.api.answer(call.api.endpoints.asked.update(slug, **changes))
+    endpoint = call.api.answer(call.api.endpoints.asked.update(slug, **changes))
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
     call.out.message(f"Endpoint {slug} already exists. Changed: {changed}.")
     return endpoint
 
 
-async def _present(call: Call, fields: dict[str, Any]) -> Answer[Endpoint] | None:
+def _present(call: Call, fields: dict[str, Any]) -> Answer[Endpoint] | None:
     """The endpoint with that slug, or without a slug the first with that name."""
     slug, name = fields.get("slug"), fields["name"].strip()
-    async for answer in call.api.answers(call.api.endpoints.asked.list()):
+    for answer in call.api.answers(call.api.endpoints.asked.list()):
         if answer.value.slug == slug if slug else answer.value.name == name:
             return answer
     return None
 
 
-async def show(call: Call) -> int:
-    return await call.send(call.api.endpoints.asked.get(slug_given(call.options.which)), _describe)
+def show(call: Call) -> int:
+    return call.send(call.api.endpoints.asked.get(slug_given(call.options.which)), _describe)
 
 
-async def change(call: Call) -> int:
+def change(call: Call) -> int:
     fields = given_endpoint_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline endpoint edit --help for the options.", Exit.USAGE)
-    return await _update(call, **fields)
+    return _update(call, **fields)
 
 
-async def _update(call: Call, **changes: Any) -> int:
+def _update(call: Call, **changes: Any) -> int:
     slug = slug_given(call.options.which)
-    return await call.send(call.api.endpoints.asked.update(slug, **changes), _describe)
+    return call.send(call.api.endpoints.asked.update(slug, **changes), _describe)
 
 
-async def remove(call: Call) -> int:
+def remove(call: Call) -> int:
     slug = slug_given(call.options.which)
-    endpoint = await call.api.endpoints.get(slug)
+    endpoint = call.api.endpoints.get(slug)
     count = count_of(endpoint.request_count, "request")
     confirm_delete(call.options, f"Delete {endpoint.name} ({slug}) with {count}?")
-    await call.api.endpoints.delete(slug)
+    call.api.endpoints.delete(slug)
     return call.done({"deleted": slug}, f"Deleted {endpoint.name} with {count}.")
 
 

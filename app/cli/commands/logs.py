@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from pathlib import Path
 
 from app.cli.call import LocalCall
 from app.cli.command import Commands, row_limit
 from app.cli.errors import CliError, Exit
-from app.cli.output import until_closed
+from app.cli.output import when_closed
 from app.core.files import LOG_NAME, OLD_LOGS
 
 HELP = "print the last lines of the program's log"
@@ -33,7 +34,7 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-async def logs(call: LocalCall) -> int:
+def logs(call: LocalCall) -> int:
     """Print the last lines, and with `--follow` those that come."""
     path = call.folder / LOG_NAME
     try:
@@ -43,7 +44,7 @@ async def logs(call: LocalCall) -> int:
         if not lines and not call.options.follow:
             call.out.message(f"Nothing is logged in {path}.")
         if call.options.follow:
-            await _follow(call, path, end)
+            _follow(call, path, end)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
@@ -65,13 +66,11 @@ def last_lines(path: Path, count: int) -> tuple[list[str], int]:
     return list(lines), end
 
 
-async def _follow(call: LocalCall, path: Path, end: int) -> None:
-    import asyncio  # start-up time, as for HTTP elsewhere
-
-    closed = asyncio.create_task(until_closed(call.out.out), name="watch the pipe")
+def _follow(call: LocalCall, path: Path, end: int) -> None:
+    closed = threading.Event()
+    when_closed(call.out.out, closed.set)
     identity = _identity(path)
-    while not closed.done():
-        await asyncio.sleep(POLL_S)
+    while not closed.wait(POLL_S):
         if (now := _identity(path)) != identity:
             # Rotated: the rest of the file that was read is the newest of the older ones.
             old = path.with_name(f"{path.name}.1")

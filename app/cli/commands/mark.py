@@ -3,7 +3,7 @@ single requests, or all of an endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
 from app.cli.call import Call
@@ -51,28 +51,28 @@ def _add_mark(commands: Commands) -> None:
     note.add_argument("--no-note", dest="note", action="store_const", const=None, help="remove the note")
 
 
-async def mark(call: Call) -> int:
+def mark(call: Call) -> int:
     """Mark the requests that exist; exit code 1 when one does not."""
     marks: dict[str, Any] = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
         raise CliError("Nothing to change. See hookline mark --help for the options.", Exit.USAGE)
     if hasattr(call.options, "endpoint"):
-        return await _mark_endpoint(call, marks)
+        return _mark_endpoint(call, marks)
     if not call.options.ids:
         raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
     asked = call.api.requests.asked
-    marked, missing = await _each(call, lambda identity: call.api.answer(asked.mark(identity, **marks)))
+    marked, missing = _each(call, lambda identity: call.api.answer(asked.mark(identity, **marks)))
     text = f"Marked {count_of(len(marked), 'request')}." if marked else None
     call.done([answer.json for answer in marked.values()], text)
     return _end(call, missing)
 
 
-async def _mark_endpoint(call: Call, marks: dict[str, Any]) -> int:
+def _mark_endpoint(call: Call, marks: dict[str, Any]) -> int:
     """Mark all requests of an endpoint as read."""
     if call.options.ids or marks != {"read": True}:
         raise CliError("--endpoint works only with --read, and without IDs.", Exit.USAGE)
-    endpoint = await call.api.endpoints.get(slug_given(call.options.endpoint))
-    await call.api.requests.mark_all_read(endpoint.slug)
+    endpoint = call.api.endpoints.get(slug_given(call.options.endpoint))
+    call.api.requests.mark_all_read(endpoint.slug)
     count = endpoint.unread_count
     return call.done({"read": endpoint.slug, "requests": count}, f"Marked {count_of(count, 'request')}.")
 
@@ -105,30 +105,30 @@ def _add_deleting(commands: Commands) -> None:
     add_yes(clear)
 
 
-async def remove(call: Call) -> int:
+def remove(call: Call) -> int:
     """Delete the requests that exist; exit code 1 when one does not."""
-    found, missing = await _each(call, call.api.requests.head)
+    found, missing = _each(call, call.api.requests.head)
     if found:
         first = next(iter(found.values()))
         only = f"{first.method} {first.target} ({first.id})"
         confirm_delete(call.options, f"Delete {only if len(found) == 1 else count_of(len(found), 'request')}?")
     for identity in found:
-        await call.api.requests.delete(identity)
+        call.api.requests.delete(identity)
     call.done({"deleted": list(found)}, f"Deleted {count_of(len(found), 'request')}." if found else None)
     return _end(call, missing)
 
 
-async def clear_endpoint(call: Call) -> int:
+def clear_endpoint(call: Call) -> int:
     """Delete every request of the endpoint, except those kept for their marks."""
-    endpoint = await call.api.endpoints.get(slug_given(call.options.which))
+    endpoint = call.api.endpoints.get(slug_given(call.options.which))
     count, slug = endpoint.request_count, endpoint.slug
     keep = [mark for mark in get_args(Mark) if getattr(call.options, f"keep_{mark}")]
     but = f" except {KEPT[tuple(keep)]}" if keep else ""
     confirm_delete(
         call.options, f"Delete {count_of(count, 'request')} of {endpoint.name} ({slug}){but}? The endpoint is kept."
     )
-    await call.api.requests.clear(slug, keep)
-    kept = (await call.api.endpoints.get(slug)).request_count if keep else 0
+    call.api.requests.clear(slug, keep)
+    kept = call.api.endpoints.get(slug).request_count if keep else 0
     deleted = max(0, count - kept)
     also = f" Kept {kept:,}." if keep else ""
     return call.done(
@@ -137,13 +137,13 @@ async def clear_endpoint(call: Call) -> int:
     )
 
 
-async def _each(call: Call, change: Callable[[str], Awaitable[T]]) -> tuple[dict[str, T], list[CliError]]:
+def _each(call: Call, change: Callable[[str], T]) -> tuple[dict[str, T], list[CliError]]:
     """What `change` returns for the requests that exist, by their ids, and an error for each other one."""
-    ids, missing = await each_id(call.api, request_id, call.options.ids)
+    ids, missing = each_id(call.api, request_id, call.options.ids)
     changed: dict[str, T] = {}
     for identity in ids:
         try:
-            changed[identity] = await change(identity)
+            changed[identity] = change(identity)
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise

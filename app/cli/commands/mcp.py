@@ -38,13 +38,14 @@ def add_parser(commands: Commands) -> None:
         parser.add_argument(flag, action="store_true", help=text)
 
 
-async def serve(call: LocalCall) -> int:
+def serve(call: LocalCall) -> int:
     """Serve until standard input ends. CliError if the protocol's library is not installed."""
     if find_spec("mcp") is None:
         raise CliError(_PACKAGED if call.services.is_bundle else _NOT_INSTALLED, Exit.ENVIRONMENT)
-    # Start-up time: both import much.
-    from app.cli.connect import connect
-    from app.cli.mcp.server import build_server
+    import asyncio  # start-up time, as below
+
+    from app.cli.connect import connect  # it imports much
+    from app.cli.mcp.server import build_server  # as above
 
     options = call.options
     server = build_server(
@@ -56,7 +57,7 @@ async def serve(call: LocalCall) -> int:
     )
     closed = False
     try:
-        await server.run_stdio_async()
+        asyncio.run(server.run_stdio_async())
     except* BrokenPipeError:  # the library's task group wraps it
         sys.unraisablehook = _report_unless_closed
         closed = True

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.call import Call, uncancel
+from app.cli.call import Call
 from app.cli.command import (
     Commands,
     add_count,
@@ -65,55 +65,55 @@ def add_parser(commands: Commands) -> None:
 
 
 def _add_replay(commands: Commands) -> None:
-    parser = commands.add("replay", HELP, DETAILS, EXAMPLES, only_given=True, run=replay, waits=True, background=False)
+    parser = commands.add("replay", HELP, DETAILS, EXAMPLES, only_given=True, run=replay, background=False)
     parser.add_argument("ids", metavar="ID", nargs="*", default=[], help=ID_HELP)
     _add_options(parser)
     text = "do not wait for the end, which hookline replays shows; Hookline must be running"
     parser.add_argument("--background", action="store_true", help=text)
 
 
-async def replay(call: Call) -> int:
+def replay(call: Call) -> int:
     check_options(call.options)
-    if call.options.background and not await is_running(call):
+    if call.options.background and not is_running(call):
         raise CliError(
             "Hookline is not running, so nothing can be sent in the background. Start it with hookline, or hookline"
             " serve, or leave out --background.",
             Exit.ENVIRONMENT,
         )
-    started = await call.api.answer(call.api.replays.asked.start(**await _fields(call)))
+    started = call.api.answer(call.api.replays.asked.start(**_fields(call)))
     if call.options.background:
         return call.show(started, _started)
-    return await show_to_its_end(call, started)
+    return show_to_its_end(call, started)
 
 
 def _started(out: Output, replay: Replay) -> None:
     out.line(f"Replaying {selection_text(replay)}. Its progress: hookline replays {replay.id}")
 
 
-async def _fields(call: Call) -> dict[str, Any]:
+def _fields(call: Call) -> dict[str, Any]:
     options = call.options
     fields = _given_fields(options)
     for name in ("endpoint", "to_endpoint"):
         if hasattr(options, name):
-            await call.api.endpoints.get(slug_given(getattr(options, name)))
+            call.api.endpoints.get(slug_given(getattr(options, name)))
     if not options.ids:
         return fields
-    ids, missing = await each_id(call.api, request_id, options.ids)
+    ids, missing = each_id(call.api, request_id, options.ids)
     if missing:
         raise missing[0]
     if is_edited(options):
-        fields["edit"] = edit_of(options, await call.api.requests.head(ids[0]))
+        fields["edit"] = edit_of(options, call.api.requests.head(ids[0]))
     return {"ids": ids, **fields}
 
 
-async def is_running(call: Call) -> bool:
+def is_running(call: Call) -> bool:
     """Whether a program has the data folder open, rather than this command alone."""
-    return (await call.api.status()).pid != os.getpid()
+    return call.api.status().pid != os.getpid()
 
 
-async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
+def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
     """Follow a replay and print what became of it; returns the exit code."""
-    answer, interrupted = await _follow(call, started)
+    answer, interrupted = _follow(call, started)
     ended = answer.value
     if interrupted:
         call.out.message(outcome_text(ended))
@@ -123,7 +123,7 @@ async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
         pass  # the problem says it
     elif not ended.progress.total and ended.state == "done":
         call.out.message("No requests match.")
-    elif not await _show_deliveries(call, ended) and ended.summary:
+    elif not _show_deliveries(call, ended) and ended.summary:
         for line in ended.summary.splitlines():
             call.out.line(line)
     if ended.problem:
@@ -134,30 +134,27 @@ async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
     return Exit.DONE if all_delivered(ended) else Exit.FAILURE
 
 
-async def _follow(call: Call, started: Answer[FullReplay]) -> tuple[Answer[FullReplay], bool]:
+def _follow(call: Call, started: Answer[FullReplay]) -> tuple[Answer[FullReplay], bool]:
     """The replay once it has ended, and whether Ctrl-C cancelled it. A second Ctrl-C does not wait for its end."""
-    import asyncio  # start-up time: the shells' completions load this module
-
     asked = call.api.replays.asked.get(started.value.id)
     try:
-        return await call.until_ended(started, asked, _progress), False
-    except asyncio.CancelledError:
-        uncancel()
-    call.out.message("Cancelling; waiting for what is being sent.")
+        return call.until_ended(started, asked, _progress), False
+    except KeyboardInterrupt:
+        call.out.message("Cancelling; waiting for what is being sent.")
     with contextlib.suppress(CliError):  # it has just ended
-        await call.api.replays.cancel(started.value.id)
-    return await call.until_ended(started, asked, _progress), True
+        call.api.replays.cancel(started.value.id)
+    return call.until_ended(started, asked, _progress), True
 
 
 def _progress(replay: FullReplay) -> str | None:
     return None if replay.ended else progress_text(replay)
 
 
-async def _show_deliveries(call: Call, replay: FullReplay) -> bool:
+def _show_deliveries(call: Call, replay: FullReplay) -> bool:
     """Print the deliveries of a single request that was sent once; whether it was."""
     if replay.ids is None or len(replay.ids) != 1 or replay.progress.sent != 1:
         return False
-    request = await call.api.requests.head(replay.ids[0])
+    request = call.api.requests.head(replay.ids[0])
     made = [delivery for delivery in request.deliveries if delivery.replay == replay.id]
     for delivery in made:
         delivery_lines(call.out, delivery)
@@ -390,7 +387,7 @@ VERBS = {"pause": "send no more until it is resumed", "resume": "continue it", "
 
 
 def _add_replays(commands: Commands) -> None:
-    parser = commands.add("replays", LIST_HELP, LIST_DETAILS, LIST_EXAMPLES, run=replays, waits=True, verb=None)
+    parser = commands.add("replays", LIST_HELP, LIST_DETAILS, LIST_EXAMPLES, run=replays, verb=None)
     parser.add_argument("id", metavar="REPLAY", nargs="?", help=REPLAY_HELP)
     verbs = parser.add_mutually_exclusive_group()
     for verb, text in VERBS.items():
@@ -398,19 +395,19 @@ def _add_replays(commands: Commands) -> None:
     add_count(parser)
 
 
-async def replays(call: Call) -> int:
+def replays(call: Call) -> int:
     options = call.options
     if options.id is None:
         if options.verb is not None:
             raise CliError(f"Name the replay to {options.verb}. See hookline replays.", Exit.USAGE)
         asked_list = call.api.replays.asked.list(options.count)
-        await call.show_list(asked_list, COLUMNS, "Nothing has been replayed yet.", short_ids=True)
+        call.show_list(asked_list, COLUMNS, "Nothing has been replayed yet.", short_ids=True)
         return Exit.DONE
-    identity = await replay_id(call.api, options.id)
+    identity = replay_id(call.api, options.id)
     asked: ApiCall[FullReplay] = getattr(call.api.replays.asked, options.verb or "get")(identity)
-    replay = await call.api.answer(asked)
-    if options.verb == "resume" and not await is_running(call):
-        return await show_to_its_end(call, replay)
+    replay = call.api.answer(asked)
+    if options.verb == "resume" and not is_running(call):
+        return show_to_its_end(call, replay)
     return call.show(replay, _show if options.verb is None else _cancelled if options.verb == "cancel" else _outcome)
 
 

@@ -4,7 +4,6 @@ captured, and why."""
 from __future__ import annotations
 
 import os
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call
@@ -98,34 +97,34 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--raw", type=whole_number, metavar="N", help=text)
 
 
-async def list_requests(call: Call) -> int:
+def list_requests(call: Call) -> int:
     which, query = call.options.which, checked_query(call.options.query)
-    by_id = which is not None and await _is_id(call, which)
+    by_id = which is not None and _is_id(call, which)
     if by_id and query:
         raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
     unexamined: list[int] = []
     if by_id:
         if is_last(which):
-            which = await request_id(call.api, which)
+            which = request_id(call.api, which)
         asked = call.api.requests.asked.list(id_start=which, count=call.options.count)
     else:
         asked = call.api.requests.asked.list(which, query, call.options.count)
     columns = COLUMNS if which is None or by_id else OF_ONE
     nothing = _no_such_id(which) if by_id else _nothing(which, query)
-    await call.show_list(asked, columns, nothing, unexamined.append, short_ids=True)
+    call.show_list(asked, columns, nothing, unexamined.append, short_ids=True)
     if count := sum(unexamined):
         call.out.message(unexamined_text(count))
     return Exit.DONE
 
 
-async def _is_id(call: Call, which: str) -> bool:
+def _is_id(call: Call, which: str) -> bool:
     """Whether `which` is a request's id rather than a slug; CliError when it can be neither."""
     if is_last(which):
         return True
     beginning = id_beginning(which)
     if slug_error(which) and beginning is None:
         raise CliError(f"No endpoint has the slug {which!r}. See hookline endpoint list.", Exit.FAILURE)
-    return beginning is not None and which not in {endpoint.slug for endpoint in await call.api.all_endpoints()}
+    return beginning is not None and which not in {endpoint.slug for endpoint in call.api.all_endpoints()}
 
 
 def checked_query(text: str) -> str:
@@ -152,21 +151,20 @@ def _nothing(slug: str | None, query: str) -> str:
     return f"This endpoint has no requests yet. To see its URL: hookline endpoint show {slug}"
 
 
-async def list_refused(call: Call) -> int:
+def list_refused(call: Call) -> int:
     """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
-        return await _write_raw(call, call.options.raw)
-    if not await call.show_list(call.api.asked.refused(call.options.count), REFUSED_COLUMNS) and not call.out.as_json:
-        is_running = (await call.api.status()).pid != os.getpid()
+        return _write_raw(call, call.options.raw)
+    if not call.show_list(call.api.asked.refused(call.options.count), REFUSED_COLUMNS) and not call.out.as_json:
+        is_running = call.api.status().pid != os.getpid()
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )
     return Exit.DONE
 
 
-async def _write_raw(call: Call, refusal_id: int) -> int:
+def _write_raw(call: Call, refusal_id: int) -> int:
     if call.out.as_json:
         raise CliError("--raw writes bytes and cannot be combined with --json.", Exit.USAGE)
-    async with aclosing(call.api.bytes_of("refused", str(refusal_id), "raw")) as pieces:
-        await write_bytes(call.out, pieces)
+    write_bytes(call.out, call.api.bytes_of("refused", str(refusal_id), "raw"))
     return Exit.DONE

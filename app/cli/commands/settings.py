@@ -62,14 +62,11 @@ def values(key: str) -> list[tuple[str, str]]:
     return [(word, "") for word in (*words, *([NONE] if nullable(Settings, key) else []))]
 
 
-async def settings(call: Call) -> int:
+def settings(call: Call) -> int:
     key, value = call.options.key, call.options.value
     if key is not None and key not in Settings.__struct_fields__:
         raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.USAGE)
-    if value is not None:
-        now = await call.api.change_settings({key: parse_value(key, value)})
-    else:
-        now = await call.api.settings()
+    now = call.api.settings() if value is None else call.api.change_settings({key: parse_value(key, value)})
     if call.out.as_json:
         call.out.json(now if key is None else {key: now[key]})
     elif key is not None:

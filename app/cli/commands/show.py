@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call
@@ -46,11 +45,11 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--damaged", action="store_true", help="print a damaged body too, as it is stored")
 
 
-async def show(call: Call) -> int:
+def show(call: Call) -> int:
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON and cannot be combined with --{part}.", Exit.USAGE)
-    answer = await call.api.answer(call.api.requests.asked.head(await request_id(call.api, call.options.id)))
+    answer = call.api.answer(call.api.requests.asked.head(request_id(call.api, call.options.id)))
     if call.out.as_json:
         call.out.json(answer.json)
         return Exit.DONE
@@ -58,28 +57,27 @@ async def show(call: Call) -> int:
     if part == "headers":
         _headers(call.out, request)
     elif part == "body":
-        await _write(call, request)
+        _write(call, request)
     elif part == "raw":
         head = head_bytes(request.method, request.target, request.http_version, request.headers.pairs)
-        await _write(call, request, head, trailer_bytes(request.trailers.pairs))
+        _write(call, request, head, trailer_bytes(request.trailers.pairs))
     elif part == "curl":
-        await _curl(call, request)
+        _curl(call, request)
     else:
-        await print_request(call, request, damaged=call.options.damaged)
+        print_request(call, request, damaged=call.options.damaged)
     return Exit.DONE
 
 
-async def _write(call: Call, request: RequestHead, before: bytes = b"", after: bytes = b"") -> None:
-    async with aclosing(_body(call, request, call.options.damaged)) as body:
-        await write_bytes(call.out, body, before, after)
+def _write(call: Call, request: RequestHead, before: bytes = b"", after: bytes = b"") -> None:
+    write_bytes(call.out, _body(call, request, call.options.damaged), before, after)
 
 
-def _body(call: Call, request: RequestHead, damaged: bool) -> AsyncGenerator[bytes, None]:
+def _body(call: Call, request: RequestHead, damaged: bool) -> Iterator[bytes]:
     params = {"damaged": "true"} if damaged else {}
     return call.api.bytes_of("requests", request.id, "body", **params)
 
 
-async def _curl(call: Call, request: RequestHead) -> None:
+def _curl(call: Call, request: RequestHead) -> None:
     sent = SentRequest(
         method=request.method,
         target=request.target,
@@ -90,8 +88,8 @@ async def _curl(call: Call, request: RequestHead) -> None:
     )
     body = None
     if request.size <= PASTE_MAX:
-        body = b"".join([piece async for piece in _body(call, request, call.options.damaged)])
-    command = curl_command(sent, body, (await call.api.status()).base_url) + "\n"
+        body = b"".join(_body(call, request, call.options.damaged))
+    command = curl_command(sent, body, call.api.status().base_url) + "\n"
     if call.out.terminal:
         call.out.untrusted(command)
     else:
@@ -105,7 +103,7 @@ def _headers(out: Output, request: RequestHead) -> None:
         out.line(f"{name}: {value}")
 
 
-async def print_request(call: Call, request: RequestHead, *, damaged: bool = False) -> None:
+def print_request(call: Call, request: RequestHead, *, damaged: bool = False) -> None:
     """Print all of it, and the beginning of a text body; of a damaged one only if `damaged`."""
     out = call.out
     out.line(f"{request.method} {request.target} HTTP/{request.http_version}")
@@ -139,7 +137,7 @@ async def print_request(call: Call, request: RequestHead, *, damaged: bool = Fal
         out.line(f"(To print what is stored of the body: hookline show {request.id} --damaged)")
     elif request.size:
         out.line()
-        await _preview(call, request, damaged)
+        _preview(call, request, damaged)
 
 
 def _marks(out: Output, request: RequestHead) -> None:
@@ -164,14 +162,13 @@ def delivery_lines(out: Output, delivery: Delivery) -> None:
         out.line(f"  Attempts: hookline delivery {delivery.id}")
 
 
-async def _preview(call: Call, request: RequestHead, damaged: bool) -> None:
+def _preview(call: Call, request: RequestHead, damaged: bool) -> None:
     """Print the body's beginning if it is text, otherwise how to get it."""
     start = b""
-    async with aclosing(_body(call, request, damaged)) as body:
-        async for piece in body:
-            start += piece
-            if len(start) > PREVIEW:
-                break
+    for piece in _body(call, request, damaged):
+        start += piece
+        if len(start) > PREVIEW:
+            break
     complete = len(start) <= PREVIEW
     # A character cut in two by the limit does not make the body binary.
     text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=complete)

@@ -57,16 +57,16 @@ def add_parser(commands: Commands) -> None:
     verb("resume", resume_retention, "trust this machine's clock and resume deleting by age")
 
 
-async def status(call: LocalCall) -> int:
+def status(call: LocalCall) -> int:
     """While it waits it opens nothing: what is being started needs the data folder for itself."""
-    from app.cli.connect import RunningProgram, connect  # start-up time: httpx is for commands that run
+    from app.cli.connect import RunningProgram, connect  # start-up time: completions load this module
 
     wait, program = call.options.wait, RunningProgram(call.folder, call.out)
-    if wait is not None and not await program.captures(time.monotonic() + wait):
+    if wait is not None and not program.captures(time.monotonic() + wait):
         so_far = f"did not capture within {seconds_text(wait)}" if wait else "does not capture"
         raise CliError(f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window.", Exit.FAILURE)
-    async with connect(call.folder, call.services, create=False) if wait is None else program.client() as api:
-        return await Call(call.options, call.out, api).send(api.asked.status(), _print)
+    with connect(call.folder, call.services, create=False) if wait is None else program.client() as api:
+        return Call(call.options, call.out, api).send(api.asked.status(), _print)
 
 
 def _print(out: Output, status: Status) -> None:
@@ -103,10 +103,10 @@ def stored_text(stored: Storage) -> str:
     return use_text(stored.bytes, stored.limit) + (f": full, {then}" if stored.limit_reached else "")
 
 
-async def plan(call: Call) -> int:
+def plan(call: Call) -> int:
     """Change the plan if one is given, and print it."""
     plan, asked = call.options.plan, call.api.asked
-    return await call.send(asked.account() if plan is None else asked.set_plan(plan), _print_account)
+    return call.send(asked.account() if plan is None else asked.set_plan(plan), _print_account)
 
 
 def _print_account(out: Output, account: Account) -> None:
@@ -119,13 +119,13 @@ def endpoints_text(usage: EndpointUsage) -> str:
     return f"{usage.held:,}" if usage.limit is None else f"{usage.held:,} of {usage.limit:,}"
 
 
-async def retention_status(call: Call) -> int:
+def retention_status(call: Call) -> int:
     asked = call.api.asked.status()
-    return await call.send(asked, lambda out, status: _print_retention(out, status.retention), "retention")
+    return call.send(asked, lambda out, status: _print_retention(out, status.retention), "retention")
 
 
-async def resume_retention(call: Call) -> int:
-    return await call.send(call.api.asked.resume_retention(), _print_retention)
+def resume_retention(call: Call) -> int:
+    return call.send(call.api.asked.resume_retention(), _print_retention)
 
 
 def _print_retention(out: Output, retention: Retention) -> None:

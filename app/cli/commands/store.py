@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from argparse import ArgumentTypeError
 from pathlib import Path
 from threading import Event
 
-from app.cli.call import LocalCall, uncancel
+from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
@@ -50,9 +51,7 @@ def _store(text: str) -> str | Path:
     return absolute_path(Path(text))
 
 
-async def copy(call: LocalCall) -> int:
-    import asyncio  # start-up time: the shells' completions load this module
-
+def copy(call: LocalCall) -> int:
     if hasattr(call.options, "data_dir"):
         raise CliError("Name the data folder as FROM or TO, not with --data-dir.", Exit.USAGE)
     source, target, stop = call.options.source, call.options.target, Event()
@@ -66,15 +65,11 @@ async def copy(call: LocalCall) -> int:
             stopped = f"Stopped while {step}: {done:,} of {count_of(total, 'request')} done."
             line.show(copy_progress_text(step, done, total))
 
-        copying = asyncio.create_task(
-            asyncio.to_thread(call.services.copy_store, source, target, report), name="copy of a store"
-        )
+        before = signal.signal(signal.SIGINT, lambda *_: stop.set())
         try:
-            copied = await asyncio.shield(copying)
-        except asyncio.CancelledError:
-            uncancel()
-            stop.set()
-            copied = await copying
+            copied = call.services.copy_store(source, target, report)
+        finally:
+            signal.signal(signal.SIGINT, before)
     if call.out.as_json:
         call.out.json(
             {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call, LocalCall
@@ -25,8 +26,8 @@ from app.cli.output import (
     seconds_text,
     state_text,
     terminal_cells,
-    until_closed,
     visible,
+    when_closed,
     when_text,
 )
 from app.core.clock import microseconds, now_us
@@ -100,27 +101,16 @@ def add_parser(commands: Commands) -> None:
     begin.add_argument("--from-start", dest="after", action="store_const", const=FROM_START, help=text)
 
 
-async def tail(call: LocalCall) -> int:
+def tail(call: LocalCall) -> int:
     """Print until Ctrl-C, or until nobody reads it."""
-    import asyncio  # start-up time, as below
-
-    printing = asyncio.create_task(_print_all(call), name="print requests")
-    closing = asyncio.create_task(until_closed(call.out.out), name="watch the pipe")
-    await asyncio.wait((printing, closing), return_when=asyncio.FIRST_COMPLETED)
-    if closing.done():
-        raise BrokenPipeError
-    closing.cancel()
-    return await printing
-
-
-async def _print_all(call: LocalCall) -> int:
-    from app.cli.connect import RunningProgram  # start-up time: httpx is for commands that run
+    from app.cli.connect import RunningProgram  # start-up time: completions load this module
 
     options = call.options
     follower = Follower(call.out, options.slug, checked_query(options.query), deliveries=options.deliveries)
     program = RunningProgram(call.folder, call.out)
-    await program.require("hookline tail")
-    await follower.run(program, options.count)
+    program.require("hookline tail")
+    when_closed(call.out.out, lambda: os._exit(Exit.DONE))
+    follower.run(program, options.count)
     return Exit.DONE
 
 
@@ -140,7 +130,7 @@ class Follower:
         self._paused: set[int] = set()
         """Targets that are known to be paused, so that each pause is reported once."""
 
-    async def run(self, program: RunningProgram, count: int, begun: Callable[[], None] = _nothing) -> None:
+    def run(self, program: RunningProgram, count: int, begun: Callable[[], None] = _nothing) -> None:
         """Begin with the newest `count` requests of a program that was found, and go on without end. `begun` is called
         once nothing can be missed, before anything is printed."""
         from app.cli.client import Answer  # start-up time, as above
@@ -150,47 +140,45 @@ class Follower:
         types = "captured,delivered,endpoint" if self._deliveries else "captured"
         following = False
         params = query_of(endpoint=self._slug, q=self._query, types=types)
-        async with aclosing(program.events(params)) as stream:
-            async for event in stream:
-                if event.type == "position" and not following:
-                    following = True
-                    begun()
-                    # Listed after the stream began, so that none is between the two; the stream repeats some then.
-                    await self._begin(program, count)
-                elif event.type == "captured":
-                    request = Answer.of(event.data, Summary)
-                    if request.value.id not in self._repeated:
-                        self._request(request)
-                    self._repeated.discard(request.value.id)
-                elif event.type == "delivered":
-                    self._delivery(Answer.of(event.data, DeliverySummary))
-                elif event.type == "endpoint":
-                    change = decoded(event.data, EndpointChange)
-                    if change.change != "deleted":
-                        await self._tell_paused(program, change.slug)
-                elif event.type == "gap":
-                    gap = decoded(event.data, Gap)
-                    what = "Requests" if "captured" in gap.types else "Deliveries"
-                    self._out.message(f"{what} may be missing here. {gap.reason}")
-                    if "endpoint" in gap.types:
-                        await self._tell_paused(program, self._slug)
+        for event in program.events(params):
+            if event.type == "position" and not following:
+                following = True
+                begun()
+                # Listed after the stream began, so that none is between the two; the stream repeats some then.
+                self._begin(program, count)
+            elif event.type == "captured":
+                request = Answer.of(event.data, Summary)
+                if request.value.id not in self._repeated:
+                    self._request(request)
+                self._repeated.discard(request.value.id)
+            elif event.type == "delivered":
+                self._delivery(Answer.of(event.data, DeliverySummary))
+            elif event.type == "endpoint":
+                change = decoded(event.data, EndpointChange)
+                if change.change != "deleted":
+                    self._tell_paused(program, change.slug)
+            elif event.type == "gap":
+                gap = decoded(event.data, Gap)
+                what = "Requests" if "captured" in gap.types else "Deliveries"
+                self._out.message(f"{what} may be missing here. {gap.reason}")
+                if "endpoint" in gap.types:
+                    self._tell_paused(program, self._slug)
 
-    async def _begin(self, program: RunningProgram, count: int) -> None:
+    def _begin(self, program: RunningProgram, count: int) -> None:
         if count:
-            async with program.client() as api:
-                newest = [one async for one in api.answers(api.requests.asked.list(self._slug, self._query, count))]
+            with program.client() as api:
+                newest = list(api.answers(api.requests.asked.list(self._slug, self._query, count)))
             self._repeated = {one.value.id for one in newest}
             for request in reversed(newest):
                 self._request(request)
         if self._deliveries:
-            await self._tell_paused(program, self._slug)
+            self._tell_paused(program, self._slug)
 
-    async def _tell_paused(self, program: RunningProgram, slug: str | None) -> None:
+    def _tell_paused(self, program: RunningProgram, slug: str | None) -> None:
         """Of one endpoint, or of all (None)."""
-        with suppress(CliError):  # it was deleted, or the program is stopping
-            async with program.client() as api:
-                for endpoint in await api.all_endpoints() if slug is None else [await api.endpoints.get(slug)]:
-                    self._tell_newly_paused(endpoint)
+        with suppress(CliError), program.client() as api:  # it was deleted, or the program is stopping
+            for endpoint in api.all_endpoints() if slug is None else [api.endpoints.get(slug)]:
+                self._tell_newly_paused(endpoint)
 
     def _tell_newly_paused(self, endpoint: Endpoint) -> None:
         """A sentence for each target that is paused now and was not before."""
@@ -312,34 +300,34 @@ def delivery_line(out: Output, delivery: DeliverySummary, width: int | None = No
     return f"{start}{url} {result}"
 
 
-async def wait(call: LocalCall) -> int:
-    from app.cli.connect import RunningProgram  # start-up time: httpx is for commands that run
+def wait(call: LocalCall) -> int:
+    from app.cli.connect import RunningProgram  # start-up time: completions load this module
     from hookline.client.requests import wait_call  # as above
 
     options, query = call.options, checked_query(call.options.query)
     program = RunningProgram(call.folder, call.out)
     until = time.monotonic() + options.timeout
-    await program.require("hookline wait")
+    program.require("hookline wait")
     is_running, after = True, options.after
     while is_running:
-        async with program.client() as api:
+        with program.client() as api:
             try:
                 if after is not None and not _POSITION.fullmatch(after):
-                    after = await request_id(api, after)
+                    after = request_id(api, after)
                 # The first call only asks for the position: without it, a restart would leave a gap.
                 left_s = max(0.0, until - time.monotonic()) if after is not None else 0.0
                 begins = after is None
-                answer = await api.answer(wait_call(options.slug, query, after, min(left_s, CALL_S), body=False))
+                answer = api.answer(wait_call(options.slug, query, after, min(left_s, CALL_S), body=False))
                 found, after = answer.value
             except UnavailableError:
-                is_running = await program.again(until)
+                is_running = program.again(until)
                 continue
             program.connected()
             if found is not None:
                 if call.out.as_json:
                     call.out.json(answer.json)
                 else:
-                    await print_request(Call(options=options, out=call.out, api=api), found)
+                    print_request(Call(options=options, out=call.out, api=api), found)
                 return Exit.DONE
         if not begins and time.monotonic() >= until:
             break

@@ -103,55 +103,55 @@ def add_parser(commands: Commands) -> None:
     add_yes(verb("rm", remove, "delete a target; deliveries queued for it are not sent"))
 
 
-async def list_targets(call: Call) -> int:
+def list_targets(call: Call) -> int:
     slug = slug_given(call.options.which)
     nothing = f"No targets yet. Add one: hookline target add {slug} URL"
-    await call.show_list(call.api.targets.asked.list(slug), COLUMNS, nothing)
+    call.show_list(call.api.targets.asked.list(slug), COLUMNS, nothing)
     return Exit.DONE
 
 
-async def make(call: Call) -> int:
+def make(call: Call) -> int:
     slug = slug_given(call.options.which)
     asked = call.api.targets.asked.create(slug, **given_fields(call.options))
-    return await call.send(asked, partial(_describe, slug))
+    return call.send(asked, partial(_describe, slug))
 
 
-async def show(call: Call) -> int:
-    endpoint, target = await _named(call)
-    async for answer in call.api.answers(call.api.targets.asked.list(endpoint.slug)):
+def show(call: Call) -> int:
+    endpoint, target = _named(call)
+    for answer in call.api.answers(call.api.targets.asked.list(endpoint.slug)):
         if answer.value.id == target.id:
             return call.show(answer, partial(_describe, endpoint.slug))
     raise CliError(f"Target {target.id} was deleted.", Exit.FAILURE)
 
 
-async def change(call: Call) -> int:
+def change(call: Call) -> int:
     fields = given_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline target edit --help for the options.", Exit.USAGE)
-    return await _update(call, **fields)
+    return _update(call, **fields)
 
 
-async def _update(call: Call, **changes: Any) -> int:
-    return await _send(call, call.api.targets.asked.update, **changes)
+def _update(call: Call, **changes: Any) -> int:
+    return _send(call, call.api.targets.asked.update, **changes)
 
 
-async def _send(call: Call, ask: Callable[..., ApiCall[Target]], **changes: Any) -> int:
+def _send(call: Call, ask: Callable[..., ApiCall[Target]], **changes: Any) -> int:
     """Make a call of the API about the target that is named."""
-    endpoint, target = await _named(call)
-    return await call.send(ask(endpoint.slug, target.id, **changes), partial(_describe, endpoint.slug))
+    endpoint, target = _named(call)
+    return call.send(ask(endpoint.slug, target.id, **changes), partial(_describe, endpoint.slug))
 
 
-async def remove(call: Call) -> int:
-    endpoint, target = await _named(call)
+def remove(call: Call) -> int:
+    endpoint, target = _named(call)
     queued = count_of(target.queued, "queued delivery", "queued deliveries")
     lost = f" {queued} will not be sent." if target.queued else ""
     confirm_delete(call.options, f"Delete the target {target.url} of {endpoint.name}?{lost}")
-    await call.api.targets.delete(endpoint.slug, target.id)
+    call.api.targets.delete(endpoint.slug, target.id)
     return call.done({"deleted": target.id}, f"Deleted the target {target.url} of {endpoint.name}.")
 
 
-async def _named(call: Call) -> tuple[Endpoint, Target]:
-    return await target_named(call.api, call.options.which)
+def _named(call: Call) -> tuple[Endpoint, Target]:
+    return target_named(call.api, call.options.which)
 
 
 def _describe(slug: str, out: Output, target: Target) -> None:

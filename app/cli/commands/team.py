@@ -65,21 +65,19 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-async def nodes(call: Call) -> int:
+def nodes(call: Call) -> int:
     asked = call.api.asked.nodes()
-    return await call.send(asked, lambda out, found: print_table(out, COLUMNS, found), "items")
+    return call.send(asked, lambda out, found: print_table(out, COLUMNS, found), "items")
 
 
-async def init_team(call: LocalCall) -> int:
-    import asyncio  # start-up time: the shells' completions load this module
-
+def init_team(call: LocalCall) -> int:
     given = call.options.address
     if wrong := store_error(given):
         raise CliError(wrong, Exit.USAGE)
     address = given or os.environ.get(STORE_VARIABLE)
     if not address:
         raise CliError(f"Say which store: hookline team init ADDRESS, or set {STORE_VARIABLE}.", Exit.USAGE)
-    roles = await asyncio.to_thread(call.services.init_team, address)
+    roles = call.services.init_team(address)
     if call.out.as_json:
         call.out.json(roles)
         return Exit.DONE

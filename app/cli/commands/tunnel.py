@@ -74,7 +74,6 @@ def add_parser(commands: Commands) -> None:
     verb = commands.noun("tunnel", HELP, examples=EXAMPLES).verb
     verb("list", list_programs, "list the tunnel programs that Hookline can run").set_defaults(without_data=True)
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
-    begin.set_defaults(waits=True)
     _add_program(begin)
     begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
     verb("stop", stop, "stop the tunnel")
@@ -97,8 +96,8 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="PROGRAM", choices=ids, help=", ".join(ids))
 
 
-async def list_programs(call: Call) -> int:
-    return await call.send(call.api.tunnel.asked.programs(), _print_programs, "items")
+def list_programs(call: Call) -> int:
+    return call.send(call.api.tunnel.asked.programs(), _print_programs, "items")
 
 
 def _print_programs(out: Output, programs: Sequence[TunnelProgram]) -> None:
@@ -110,15 +109,15 @@ def _print_programs(out: Output, programs: Sequence[TunnelProgram]) -> None:
             out.line(f"To install {program.id}: {program.install}")
 
 
-async def start(call: Call) -> int:
+def start(call: Call) -> int:
     options = call.options
     values = _given(options.values)
     if values:
-        await call.api.tunnel.set_options(options.program, values)
-    answer = await call.api.answer(call.api.tunnel.asked.start(options.program))
+        call.api.tunnel.set_options(options.program, values)
+    answer = call.api.answer(call.api.tunnel.asked.start(options.program))
     if call.out.terminal:
-        await _print_warnings(call, options.program)
-    answer = await call.until_ended(answer, call.api.tunnel.asked.get(), _working)
+        _print_warnings(call, options.program)
+    answer = call.until_ended(answer, call.api.tunnel.asked.get(), _working)
     tunnel = answer.value
     if tunnel.state not in CONNECTED:
         raise CliError(tunnel.problem or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
@@ -138,25 +137,25 @@ def _started(out: Output, tunnel: Tunnel) -> None:
     _show_outdated(out, tunnel)
 
 
-async def _print_warnings(call: Call, program_id: str) -> None:
-    for program in await call.api.tunnel.programs():
+def _print_warnings(call: Call, program_id: str) -> None:
+    for program in call.api.tunnel.programs():
         if program.id == program_id:
             for warning in program.warnings:
                 call.out.message(warning)
 
 
-async def stop(call: Call) -> int:
-    before = await call.api.tunnel.get()
+def stop(call: Call) -> int:
+    before = call.api.tunnel.get()
 
     def stopped(out: Output, _: Tunnel) -> None:
         out.line("Stopped." if before.state != "off" else "No tunnel is running.")
 
-    return await call.send(call.api.tunnel.asked.stop(), stopped)
+    return call.send(call.api.tunnel.asked.stop(), stopped)
 
 
-async def show_status(call: Call) -> int:
+def show_status(call: Call) -> int:
     """Exit code 1 if the tunnel failed, or the last probe did."""
-    answer = await call.api.answer(call.api.tunnel.asked.get())
+    answer = call.api.answer(call.api.tunnel.asked.get())
     call.show(answer, _print_status)
     tunnel = answer.value
     is_wrong = tunnel.state in DOWN or (tunnel.state == "checking" and tunnel.reason)
@@ -183,9 +182,9 @@ def _print_status(out: Output, tunnel: Tunnel) -> None:
             out.line(f"  {line}")
 
 
-async def probe(call: Call) -> int:
+def probe(call: Call) -> int:
     """Exit code 1 if the URL does not reach Hookline."""
-    answer = await call.api.answer(call.api.tunnel.asked.probe())
+    answer = call.api.answer(call.api.tunnel.asked.probe())
     call.show(answer, _print_probe)
     return Exit.DONE if answer.value.problem is None else Exit.FAILURE
 
@@ -195,25 +194,25 @@ def _print_probe(out: Output, result: Probe) -> None:
     out.marked("✓" if worked else "✗", GREEN if worked else RED, _probe_text(result))
 
 
-async def show_history(call: Call) -> int:
+def show_history(call: Call) -> int:
     asked = call.api.tunnel.asked.history(call.options.count)
-    await call.show_list(asked, HISTORY_COLUMNS, "There has been no tunnel yet.")
+    call.show_list(asked, HISTORY_COLUMNS, "There has been no tunnel yet.")
     return Exit.DONE
 
 
-async def set_options(call: Call) -> int:
+def set_options(call: Call) -> int:
     asked = call.api.tunnel.asked.set_options(call.options.program, _given(call.options.values))
-    return await call.send(asked, lambda out, program: out.line(_options_text(program)))
+    return call.send(asked, lambda out, program: out.line(_options_text(program)))
 
 
-async def mark_updated(call: Call) -> int:
+def mark_updated(call: Call) -> int:
     slug = slug_given(call.options.slug)
 
     def marked(out: Output, tunnel: Tunnel) -> None:
         out.line(f"Marked the URL of {slug} as updated.")
         _show_outdated(out, tunnel)
 
-    return await call.send(call.api.tunnel.asked.updated(slug), marked)
+    return call.send(call.api.tunnel.asked.updated(slug), marked)
 
 
 def _given(texts: list[str]) -> dict[str, str]:

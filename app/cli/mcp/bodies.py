@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import codecs
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
 
 from app.cli.mcp.serializers import BodyShape
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
@@ -21,9 +19,9 @@ _PIECE = 64 * 1024
 Headers = Sequence[tuple[str, str]]
 
 
-async def part_as_sent(pieces: AsyncGenerator[bytes, None], size: int, limit: int, offset: int) -> BodyShape:
+def part_as_sent(pieces: Iterator[bytes], size: int, limit: int, offset: int) -> BodyShape:
     """At most `limit` bytes from `offset`; `size` is the whole body's."""
-    data = (await _read(pieces, None, offset + limit, skip=offset))[0] if limit else b""
+    data = (_read(pieces, None, offset + limit, skip=offset))[0] if limit else b""
     cut_off = _cut_off(data)
     data = data[: len(data) - (cut_off or 0)]
     reached = offset + len(data)
@@ -31,9 +29,7 @@ async def part_as_sent(pieces: AsyncGenerator[bytes, None], size: int, limit: in
     return _shape(data, is_text=cut_off is not None, size=size, offset=offset, next_offset=rest, note=None)
 
 
-async def part_without_secrets(
-    pieces: AsyncGenerator[bytes, None], headers: Headers, size: int, limit: int, offset: int
-) -> BodyShape:
+def part_without_secrets(pieces: Iterator[bytes], headers: Headers, size: int, limit: int, offset: int) -> BodyShape:
     """The same of the decompressed body, with secrets replaced. `headers` are those of the body."""
     names = codings(headers)
     if reason := unsupported_reason(names):
@@ -42,12 +38,11 @@ async def part_without_secrets(
     if offset >= REDACTED_MAX:
         return _shape(b"", is_text=True, size=size, offset=offset, next_offset=None, note=TOO_LONG)
     end = min(offset + limit, REDACTED_MAX)
-    data, problem = await _read(pieces, Decompressor(names) if names else None, end + AFTER_BYTES)
+    data, problem = _read(pieces, Decompressor(names) if names else None, end + AFTER_BYTES)
     part = data[offset:end]
     cut_off = _cut_off(part)
     end = min(end, len(data)) - (cut_off or 0)
-    # On a thread: a tool that waits goes on meanwhile.
-    shown, note = await asyncio.to_thread(redacted_body, data, content_type_of(headers), offset, max(offset, end))
+    shown, note = redacted_body(data, content_type_of(headers), offset, max(offset, end))
     more = (bool(part) or not limit) and end < len(data)
     notes = [
         problem,
@@ -60,25 +55,24 @@ async def part_without_secrets(
     return _shape(shown, is_text=cut_off is not None, size=size, offset=offset, next_offset=rest, note=told)
 
 
-async def _read(
-    pieces: AsyncGenerator[bytes, None], decompressor: Decompressor | None, most: int, *, skip: int = 0
+def _read(
+    pieces: Iterator[bytes], decompressor: Decompressor | None, most: int, *, skip: int = 0
 ) -> tuple[bytes, str | None]:
     """At most `most` bytes, without the first `skip` of them; and why the rest cannot be decompressed."""
     data, before = bytearray(), skip
     most -= skip
-    async with aclosing(pieces):
-        async for piece in pieces:
-            if decompressor is None:
-                data += piece[before:]
-                before = max(0, before - len(piece))
-            else:
-                decompressor.feed(piece)
-                while len(data) < most and (plain := await asyncio.to_thread(decompressor.read, _PIECE)):
-                    data += plain
-            if len(data) >= most or (decompressor and decompressor.error):
-                break
+    for piece in pieces:
+        if decompressor is None:
+            data += piece[before:]
+            before = max(0, before - len(piece))
         else:
-            return bytes(data), decompressor.finish() if decompressor else None
+            decompressor.feed(piece)
+            while len(data) < most and (plain := decompressor.read(_PIECE)):
+                data += plain
+        if len(data) >= most or (decompressor and decompressor.error):
+            break
+    else:
+        return bytes(data), decompressor.finish() if decompressor else None
     return bytes(data[:most]), decompressor.error if decompressor else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 
-def _nothing() -> AbstractAsyncContextManager[ApiClient]:
+def _nothing() -> AbstractContextManager[ApiClient]:
     raise AssertionError("a refused call asks Hookline nothing")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from app.cli.mcp.bodies import part_without_secrets
@@ -18,15 +18,11 @@ PIECE = 5
 """So many characters of a secret in a row have passed if they are shown."""
 
 
-async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:
-    yield body
-
-
-async def shown(sent: Sent) -> str:
+def shown(sent: Sent) -> str:
     """All that the tools return of it."""
     serializer = Serializer(show_secrets=False)
     headers = [("Content-Type", sent.content_type), *sent.headers]
-    body = await part_without_secrets(_pieces(sent.body), headers, len(sent.body), 65_536, 0)
+    body = part_without_secrets(iter([sent.body]), headers, len(sent.body), 65_536, 0)
     candidate = RedactedCandidate(
         target=sent.target,
         event=None,
@@ -47,14 +43,14 @@ async def shown(sent: Sent) -> str:
     return "\n".join(texts)
 
 
-async def _counts(kinds: Mapping[str, Make], of_each: int, value: Any, holds: Any) -> dict[str, list[str]]:
+def _counts(kinds: Mapping[str, Make], of_each: int, value: Any, holds: Any) -> dict[str, list[str]]:
     """What is wrong, by kind, out of so many requests of each; prints the table."""
     wrong: dict[str, list[str]] = {}
     for kind, make in kinds.items():
         for number in range(of_each):
             seed = random.Random(f"{kind} {number}")
             one = value(seed)
-            text = await shown(make(one, seed))
+            text = shown(make(one, seed))
             if not holds(one, text):
                 wrong.setdefault(kind, []).append(f"{one!r} in {text!r}")
     total = len(kinds) * of_each
@@ -70,13 +66,13 @@ def _is_hidden(one: str, text: str) -> bool:
     return not any(form[at : at + PIECE] in text for form in (one, *encoded) for at in range(len(form) - PIECE + 1))
 
 
-async def test_no_secret_of_the_corpus_passes() -> None:
+def test_no_secret_of_the_corpus_passes() -> None:
     assert len(SECRETS) * 6 >= 300
     assert len(SECRETS) >= 40
-    assert await _counts(SECRETS, 6, secret, _is_hidden) == {}
+    assert _counts(SECRETS, 6, secret, _is_hidden) == {}
 
 
-async def test_what_only_looks_like_a_secret_is_shown() -> None:
+def test_what_only_looks_like_a_secret_is_shown() -> None:
     assert len(HARMLESS) * 10 >= 300
-    wrong = await _counts(HARMLESS, 10, word, lambda one, text: one in text)
+    wrong = _counts(HARMLESS, 10, word, lambda one, text: one in text)
     assert sum(map(len, wrong.values())) <= 5, wrong
