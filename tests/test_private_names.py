@@ -31,7 +31,7 @@ ASYNCIO = ("_call_soon", "_csock", "_ready", "_run_once", "_scheduled", "_stoppi
 REBUILT_BY_QASYNC = ("_add_callback", "_add_reader", "_add_writer", "_remove_reader", "_remove_writer")
 ARGPARSE = {
     "app/cli/parser.py": ("_SubParsersAction", "_check_value", "_option_string_actions"),
-    "app/cli/complete.py": ("_SubParsersAction", "_actions", "_choices_actions", "_option_string_actions"),
+    "app/cli/commands/completion.py": ("_SubParsersAction", "_actions", "_choices_actions", "_option_string_actions"),
 }
 USED: dict[str, tuple[str, ...]] = {
     "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments

@@ -69,7 +69,7 @@ ALSO = {
     "app/start.py": {"aiohttp"},  # loads it without what it would do for its client
     "app/gui.py": {"PySide6"},  # makes the QApplication that the window lives in
     # The protocol's library, an extra, describes tools by pydantic's types.
-    **{f"app/cli/mcp/{part}.py": {"anyio", "mcp", "mcp_types", "pydantic"} for part in ("server", "tools")},
+    "app/cli/mcp_server.py": {"anyio", "mcp", "mcp_types", "pydantic"},
 }
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)

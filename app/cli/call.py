@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import with_short_ids
 from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
-from app.cli.output import JsonList, Output, ProgressLine
-from app.cli.table import Column, Table
+from app.cli.output import Column, JsonList, Output, ProgressLine, Table
 from app.core.backup import BackupContents, CopiedStore, Report
 from app.core.doctor import Finding
 from app.core.record import Record

@@ -8,21 +8,19 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from app import __version__
 from app.cli.call import Call, CliServices, LocalCall
-from app.cli.commands import selftest
-from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import all_as_typed
-from app.cli.options import absolute_path, default_folder, listen_to_options, serve_options, window_options
+from app.cli.options import absolute_path, default_folder
 from app.cli.output import Output
-from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
+from app.cli.parser import parse
 from app.core.errors import DamagedDatabaseError, HooklineError
 
 __all__ = ["CliServices", "main"]
 
+COMPLETE = "--complete"
+"""What the shells' completions call."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -59,6 +57,8 @@ def main(arguments: Sequence[str], services: CliServices) -> int:
 
 def _dispatch(arguments: list[str], services: CliServices) -> int:
     if arguments[:1] == [COMPLETE]:
+        from app.cli.commands.completion import complete  # start-up time: a command loads its own module only
+
         complete(arguments[1:], services)
         return Exit.DONE
     options = parse(arguments)
@@ -96,43 +96,17 @@ def _drop_output() -> None:
 
 def _run(options: argparse.Namespace, services: CliServices) -> int:
     out = Output(options.as_json)
-    if options.command == VERSION:
-        return _print_version(out)
+    code: int
     if hasattr(options, "run_alone"):
-        options.run_alone(options, out)
-        return Exit.DONE
-    if options.command == selftest.NAME:
-        return services.selftest(selftest.options_of(options))
-    folder = _folder(options, services)
-    if options.command == WINDOW:
-        return services.window(window_options(options, folder))
-    if options.command == SERVE:
-        return services.serve(serve_options(options, folder))
-    if options.command == LISTEN:
-        return services.listen(listen_to_options(options, folder))
-    if hasattr(options, "run_local"):
-        code: int = options.run_local(LocalCall(options, out, folder, services))
+        code = options.run_alone(options, out, services)
         return code
-    return _on_store(options, out, folder, services)
-
-
-def _print_version(out: Output) -> int:
-    if out.as_json:
-        out.json({"version": __version__})
-    else:
-        out.line(f"hookline {__version__}")
-    return Exit.DONE
-
-
-def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
+    folder = absolute_path(getattr(options, "data_dir", None) or default_folder(services.portable_folder))
+    if not hasattr(options, "run"):
+        code = options.run_local(LocalCall(options, out, folder, services))
+        return code
     from app.cli.connect import connect  # start-up time: `hookline version` needs no HTTP
 
     create, without_data = getattr(options, "creates", False), getattr(options, "without_data", False)
     with connect(folder, services, create=create, without_data=without_data) as api:
-        code: int = options.run(Call(options=options, out=out, api=api))
+        code = options.run(Call(options=options, out=out, api=api))
         return code
-
-
-def _folder(options: argparse.Namespace, services: CliServices) -> Path:
-    """The absolute data folder."""
-    return absolute_path(getattr(options, "data_dir", None) or default_folder(services.portable_folder))

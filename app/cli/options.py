@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,8 @@ def start_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def add_serve(commands: Commands) -> None:
-    serve = commands.add("serve", "capture without a window until Ctrl-C", examples=SERVE_EXAMPLES)
+def add_serve(commands: Commands, run: Callable[..., int]) -> None:
+    serve = commands.add("serve", "capture without a window until Ctrl-C", examples=SERVE_EXAMPLES, run_local=run)
     serve.add_argument(
         "--endpoint",
         dest="endpoints",
@@ -234,13 +235,13 @@ LISTEN_EXAMPLES = (
 )
 
 
-def add_listen(commands: Commands) -> None:
+def add_listen(commands: Commands, run: Callable[..., int]) -> None:
     text = "forward requests to a URL, and print requests and deliveries, until Ctrl-C"
     details = (
         f"{text}. Without SLUG it takes the first endpoint that forwards there already, or else creates one. It starts"
         " capturing unless Hookline is running. The endpoint and what it captured are kept."
     )
-    listen = commands.add("listen", text, details, LISTEN_EXAMPLES)
+    listen = commands.add("listen", text, details, LISTEN_EXAMPLES, run_local=run)
     listen.add_argument("slug", metavar="SLUG", nargs="?", help="the endpoint, created if it does not exist")
     listen.add_argument("url", metavar="URL", help="where to forward: 3000, localhost:3000/hooks or a whole URL")
 

@@ -9,10 +9,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__
+from app.cli.call import CliServices, LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import names_of
-from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
+from app.cli.options import (
+    NAMES,
+    START_NAMES,
+    add_listen,
+    add_serve,
+    listen_parser,
+    listen_to_options,
+    serve_options,
+    start_parser,
+    window_options,
+)
+from app.cli.output import Output
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 from app.core.text import closest
 from hookline.running import FOLDER_VARIABLE
@@ -53,13 +65,12 @@ OTHER_NAMES = {
     "tunnel": ("tunnels", "expose", "share", "forward"),
 }
 """Common names of commands and verbs in other programs, by their names here."""
-WINDOW, SERVE, LISTEN, VERSION = "window", "serve", "listen", "version"
+WINDOW, VERSION = "window", "version"
 _MODULES = {
     "endpoint": ("endpoint",),
     "requests": ("requests", "refused"),
     "tail": ("tail", "wait"),
-    "show": ("show",),
-    "mark": ("mark", "rm", "clear"),
+    "show": ("show", "mark", "rm", "clear"),
     "target": ("targets", "target"),
     "deliveries": ("deliveries", "delivery", "retry", "send-now"),
     "replay": ("replay", "replays"),
@@ -70,8 +81,7 @@ _MODULES = {
     "settings": ("settings",),
     "backup": ("backup", "restore"),
     "store": ("store",),
-    "doctor": ("doctor",),
-    "logs": ("logs",),
+    "doctor": ("doctor", "logs"),
     "completion": ("completion",),
     "mcp": ("mcp",),
     "selftest": ("selftest",),
@@ -152,8 +162,8 @@ class CommandParser(Parser):
 
 
 def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of a command line of these words, or of any (None). A command that needs the store has `run` in its
-    options; the others are named by `command`.
+    """The parser of a command line of these words, or of any (None). What runs it is in the options: `run`, with
+    the API, `run_local`, with the data folder, or `run_alone`.
 
     Commands that no word names have no arguments: loading their modules takes longer than most commands do.
     """
@@ -162,11 +172,12 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
     text = "print the version"
     parser.add_argument("--version", action="version", version=f"hookline {__version__}", help=text)
+    parser.set_defaults(run_local=_open_window)
     commands: Any = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
-    add_serve(Commands(commands, [folder, listen]))
-    add_listen(Commands(commands, [as_json, folder, listen]))
+    add_serve(Commands(commands, [folder, listen]), _serve)
+    add_listen(Commands(commands, [as_json, folder, listen]), _listen)
     parents = {"mcp": [folder], "selftest": [as_json], "store": [as_json]}
     if words is None or (("--help" in words or "-h" in words) and COMMANDS.isdisjoint(words)):
         words = COMMANDS
@@ -177,8 +188,28 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
         else:
             for name in names:
                 commands.add_parser(name)
-    Commands(commands, [as_json]).add(VERSION, text)
+    Commands(commands, [as_json]).add(VERSION, text, run_alone=_print_version)
     return parser
+
+
+def _open_window(call: LocalCall) -> int:
+    return call.services.window(window_options(call.options, call.folder))
+
+
+def _serve(call: LocalCall) -> int:
+    return call.services.serve(serve_options(call.options, call.folder))
+
+
+def _listen(call: LocalCall) -> int:
+    return call.services.listen(listen_to_options(call.options, call.folder))
+
+
+def _print_version(options: argparse.Namespace, out: Output, services: CliServices) -> int:
+    if out.as_json:
+        out.json({"version": __version__})
+    else:
+        out.line(f"hookline {__version__}")
+    return Exit.DONE
 
 
 def _json_parser() -> Parser:
@@ -230,10 +261,10 @@ def _reject_misplaced(options: argparse.Namespace) -> None:
         raise CliError(f"A link cannot be combined with {other}.", Exit.USAGE)
     if options.command != WINDOW and start:
         raise CliError(f"{start[0]} only works without a command.", Exit.USAGE)
-    if options.command not in (WINDOW, SERVE, LISTEN) and listen:
+    if options.command not in (WINDOW, "serve", "listen") and listen:
         text = f"{listen[0]} only works with hookline serve and hookline listen, or without a command."
         raise CliError(text, Exit.USAGE)
-    if options.command in (WINDOW, SERVE) and options.as_json:
+    if options.command in (WINDOW, "serve") and options.as_json:
         raise CliError("--json only works with commands that print data.", Exit.USAGE)
 
 

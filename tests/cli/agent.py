@@ -36,7 +36,7 @@ async def reader(folder: Path, **allowed: bool) -> AsyncIterator[Client]:
     second."""
     from mcp import Client
 
-    from app.cli.mcp.server import build_server
+    from app.cli.mcp_server import build_server
 
     options = dict.fromkeys(("replay", "send", "create", "show_secrets"), False) | allowed
     server = build_server(lambda: connect(folder, services(), create=False), **options)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands.logs import last_lines
+from app.cli.commands.doctor import last_lines
 from tests.cli.conftest import WAIT_S, Following, Program, Run
 
 

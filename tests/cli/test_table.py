@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.output import Output, cell_count, cut_to_cells
-from app.cli.table import ROWS_MEASURED, Column, Table
+from app.cli.output import ROWS_MEASURED, Column, Output, Table, cell_count, cut_to_cells
 
 COLUMNS = (
     Column("ID"),

@@ -19,8 +19,18 @@ from app.cli.identifiers import (
     slug_given,
     target_named,
 )
-from app.cli.output import GREEN, RED, YELLOW, Output, brief_time, state_text, when_text, write_bytes
-from app.cli.table import Column, print_table
+from app.cli.output import (
+    GREEN,
+    RED,
+    YELLOW,
+    Column,
+    Output,
+    brief_time,
+    print_table,
+    state_text,
+    when_text,
+    write_bytes,
+)
 from app.core.clock import microseconds
 from app.core.delivery import RESPONSE_REMOVED, TRIGGERS, WaitReason, reason_text
 from app.core.text import count_of, ms_text, size_text, time_text

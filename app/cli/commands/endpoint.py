@@ -16,8 +16,7 @@ from app.cli.commands.target import CODES, state_text, worst_state
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, slug_given
-from app.cli.output import DIM, GREEN, RED, Output, add_yes, confirm_delete, when_text
-from app.cli.table import Column
+from app.cli.output import DIM, GREEN, RED, Column, Output, add_yes, confirm_delete, when_text
 from app.core.fields import fields_of
 from app.core.model import EndpointDraft
 from app.core.rules import NAME_MAX

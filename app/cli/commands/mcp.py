@@ -45,7 +45,7 @@ def serve(call: LocalCall) -> int:
     import asyncio  # start-up time, as below
 
     from app.cli.connect import connect  # it imports much
-    from app.cli.mcp.server import build_server  # as above
+    from app.cli.mcp_server import build_server  # as above
 
     options = call.options
     server = build_server(

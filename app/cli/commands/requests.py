@@ -10,8 +10,7 @@ from app.cli.call import Call
 from app.cli.command import Commands, add_count, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import LAST, is_last, request_id
-from app.cli.output import RED, Output, brief_time, state_text, visible, when_text, write_bytes
-from app.cli.table import Column
+from app.cli.output import RED, Column, Output, brief_time, state_text, visible, when_text, write_bytes
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
 from app.core.rules import slug_error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from app.cli.call import CliServices
 from app.cli.command import Commands, seconds
 from app.cli.errors import CliError, Exit
 from app.cli.options import SelftestOptions
+from app.cli.output import Output
 
-NAME = "selftest"
 HELP = "test the whole program in a temporary folder: window, five requests, storage"
 EXAMPLES = (("Test what a server without a display needs", "hookline selftest --headless"),)
 DESCRIPTION = (
@@ -19,7 +20,7 @@ DESCRIPTION = (
 
 def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add(NAME, HELP, DESCRIPTION, EXAMPLES)
+    parser = commands.add("selftest", HELP, DESCRIPTION, EXAMPLES, run_alone=selftest)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--on-screen", action="store_true", help="show the window while testing")
     where.add_argument(
@@ -35,15 +36,17 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def options_of(options: argparse.Namespace) -> SelftestOptions:
-    """The selftest's options; CliError for options that do not apply to it."""
+def selftest(options: argparse.Namespace, out: Output, services: CliServices) -> int:
+    """CliError for options that do not apply to it."""
     if hasattr(options, "data_dir"):
         raise CliError("The selftest uses its own data folder. Leave out --data-dir.", Exit.USAGE)
     if not options.time_limit:
         raise CliError("--time-limit must be a number of seconds above 0.", Exit.USAGE)
-    return SelftestOptions(
-        as_json=options.as_json,
-        on_screen=options.on_screen,
-        headless=options.headless,
-        time_limit_s=options.time_limit,
+    return services.selftest(
+        SelftestOptions(
+            as_json=options.as_json,
+            on_screen=options.on_screen,
+            headless=options.headless,
+            time_limit_s=options.time_limit,
+        )
     )

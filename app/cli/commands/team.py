@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from app.cli.call import Call, LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
-from app.cli.output import when_text
-from app.cli.table import Column, print_table
+from app.cli.output import Column, print_table, when_text
 from app.core.settings import STORE_VARIABLE, store_error
 from app.core.team import Role
 

@@ -11,8 +11,7 @@ from app.cli.call import Call
 from app.cli.command import Commands, add_count, text_in
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
-from app.cli.output import GREEN, RED, Output, brief_time, when_text
-from app.cli.table import Column, print_table
+from app.cli.output import GREEN, RED, Column, Output, brief_time, print_table, when_text
 from app.core.files import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh

@@ -21,7 +21,7 @@ def _nothing() -> AbstractContextManager[ApiClient]:
 @cache
 def _server() -> MCPServer:
     """With every tool."""
-    from app.cli.mcp.server import build_server
+    from app.cli.mcp_server import build_server
 
     return build_server(_nothing, replay=True, send=True, create=True, show_secrets=False)
 

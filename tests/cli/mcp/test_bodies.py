@@ -7,8 +7,7 @@ import gzip
 import json
 from collections.abc import Iterator
 
-from app.cli.mcp.bodies import REDACTED_MAX, TOO_LONG, part_as_sent, part_without_secrets
-from app.cli.mcp.serializers import BodyShape
+from app.cli.mcp_results import REDACTED_MAX, TOO_LONG, BodyShape, part_as_sent, part_without_secrets
 from app.core.redaction.body import AFTER_BYTES, UNENDED, UNREADABLE
 
 JSON = [("Content-Type", "application/json")]

@@ -8,8 +8,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from app.cli.mcp.bodies import part_without_secrets
-from app.cli.mcp.serializers import Serializer
+from app.cli.mcp_results import Serializer, part_without_secrets
 from app.db.models import encode_headers
 from app.db.search.redacted import RedactedCandidate
 from tests.cli.mcp.secret_corpus import ENDPOINT_HEADER, HARMLESS, SECRETS, Make, Sent, secret, word

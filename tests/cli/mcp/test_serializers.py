@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.cli.mcp.serializers import HEADERS_MAX, LISTED_MAX, TEXT_MAX, Serializer
+from app.cli.mcp_results import HEADERS_MAX, LISTED_MAX, TEXT_MAX, Serializer
 from hookline.calls import decoded
 from hookline.records import Delivery, Summary
 
