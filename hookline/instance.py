@@ -1,4 +1,4 @@
-"""Hookline as a process of its own for a test session: on free ports, with a data folder of its own.
+"""Hookline as a process of its own for a test session: on free ports, with a data folder of its own; and its endpoints.
 
 All processes of a session, such as the workers of pytest-xdist, share one. Each has a lease, a connection that the
 system closes with the process, and the program ends with the last lease: nobody has to be left who could end it.
@@ -14,22 +14,106 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import msgspec
 from filelock import FileLock
 
 from hookline.decoding import decode_json
+from hookline.errors import ApiError, NotFoundError
 from hookline.running import FOLDER_VARIABLE, find_running
 
 if TYPE_CHECKING:
+    from hookline.client.client import Client
+    from hookline.records import Endpoint
     from hookline.testing.https import HttpsPort
 
 PROGRAM = Path(__file__).resolve().parent / "__main__.py"
 START_S, STOP_S = 60.0, 15.0
 LISTENING, LEASE_PORT = "listening on ", "lease port "
+NAME = "Test"
+"""Of an endpoint that is given no other."""
+MOST, FEW = 16, 4
+"""Endpoints in one call; and when so many are left, the next ones are created."""
+
+
+class EndpointPool:
+    """The endpoints of the fixture's tests. Most are created ahead and deleted later, many in one call: alone, each of
+    the two would take as long as a short test. Threads may share it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._background = ThreadPoolExecutor(1, "hookline endpoints")
+        self._lock = Lock()
+        self._ready: list[Endpoint] = []
+        self._creating: Future[Sequence[Endpoint]] | None = None
+        self._next = 1
+        """How many are created next: a session of few tests needs no more."""
+        self._ended: list[str] = []
+
+    def take(self) -> Endpoint:
+        """An endpoint as most tests have it, which nothing was sent to."""
+        with self._lock:
+            if self._creating is not None and (not self._ready or self._creating.done()):
+                self._add_created()
+            taken = self._ready.pop() if self._ready else None
+            if self._creating is None and len(self._ready) < FEW:
+                self._creating = self._background.submit(self._create, self._next)
+                self._next = min(2 * self._next, MOST)
+        return self._client.endpoints.create(NAME) if taken is None else taken
+
+    def delete_later(self, slug: str) -> None:
+        """Delete an endpoint together with others."""
+        with self._lock:
+            self._ended.append(slug)
+            if len(self._ended) == MOST:
+                self._delete_ended()
+
+    def delete_soon(self, slug: str) -> Future[None]:
+        """Delete an endpoint, unless the test has, while the next test begins."""
+        return self._background.submit(self._delete, (slug,))
+
+    def empty(self) -> None:
+        """Delete all but those of tests that run."""
+        with self._lock:
+            self._add_created()
+            self._ended += [endpoint.slug for endpoint in self._ready]
+            self._ready.clear()
+            self._delete_ended()
+        self._background.submit(int).result()  # after what is to be deleted
+
+    def close(self) -> None:
+        """Finish what was begun. The rest goes with the program's data."""
+        self._background.shutdown()
+
+    def _add_created(self) -> None:
+        if self._creating is not None:
+            self._ready += self._creating.result()
+            self._creating = None
+
+    def _create(self, number: int) -> Sequence[Endpoint]:
+        """None if that fails: the next test is then told why."""
+        with suppress(ApiError):
+            return self._client.endpoints.change_several([{"name": NAME}] * number)
+        return ()
+
+    def _delete_ended(self) -> None:
+        if self._ended:
+            self._background.submit(self._delete, tuple(self._ended))
+            self._ended.clear()
+
+    def _delete(self, slugs: Sequence[str]) -> None:
+        try:
+            self._client.endpoints.change_several(delete=slugs)
+        except NotFoundError:  # a test has deleted one of them
+            for slug in slugs:
+                with suppress(NotFoundError):
+                    self._client.endpoints.delete(slug)
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -62,7 +146,6 @@ class Instance:
             self.url, self.data_dir = self._started.url, self._started.data_dir
             # Both were loaded while the program started.
             from hookline.client.client import Client
-            from hookline.endpoint_pool import EndpointPool
 
             address = find_running(self.data_dir)
             assert address is not None
@@ -144,7 +227,7 @@ class Instance:
         assert process.stdout is not None
         with process.stdin, process.stdout:
             try:
-                import hookline.endpoint_pool  # noqa: F401 - needed next, and loaded while the program starts
+                import hookline.client.client  # noqa: F401 - needed next, and loaded while the program starts
 
                 url, port = _read(process, started.log)
                 lease = _lease(port)

@@ -4,22 +4,21 @@ port, and whether each was stored intact."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -71,19 +70,14 @@ class SampleRequest:
     view: View = "code"
     text: str = ""
 
-    def head(self, host: str, base_path: str) -> tuple[str, Headers]:
-        """Target and headers as sent to `host`."""
+    def sent_headers(self, host: str) -> Headers:
+        """All headers as sent to `host`."""
         framing: Headers = ()
         if self.chunked:
             framing = (("Transfer-Encoding", "chunked"),)
         elif self.body:
             framing = (("Content-Length", str(len(self.body))),)
-        return base_path + self.path, (("Host", host), *self.headers, *framing)
-
-    def wire(self, target: str, headers: Headers) -> bytes:
-        """The request's bytes."""
-        lines = [f"{self.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
-        return "\r\n".join(lines).encode("latin-1") + (_chunks(self.body) if self.chunked else self.body)
+        return (("Host", host), *self.headers, *framing)
 
 
 SAMPLES = (
@@ -118,8 +112,8 @@ class SampleSender:
 
     async def send_and_compare(self, sample: SampleRequest) -> str:
         """Send one and compare it with what was stored; returns its id. HooklineError says what differs."""
-        target, headers = sample.head(self._url.netloc, self._url.path)
-        status, response = await asyncio.to_thread(self._send, sample.method, sample.wire(target, headers))
+        target, headers = self._url.path + sample.path, sample.sent_headers(self._url.netloc)
+        status, response = await asyncio.to_thread(self._send, sample, target, headers)
         if not 200 <= status < 300:
             raise HooklineError(
                 f"The capture port responded with {status}: {response.decode('utf-8', 'replace').strip()}"
@@ -144,13 +138,16 @@ class SampleSender:
         _compare_bodies("The local API", body, sample.body)
         return name
 
-    def _send(self, method: str, wire: bytes) -> tuple[int, bytes]:
-        address = (self._url.hostname or "", self._url.port or 0)
-        with socket.create_connection(address, timeout=TIMEOUT_S) as connection:
-            connection.sendall(wire)
-            response = HTTPResponse(connection, method=method)
+    def _send(self, sample: SampleRequest, target: str, headers: Headers) -> tuple[int, bytes]:
+        connection = HTTPConnection(self._url.netloc, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.putrequest(sample.method, target, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers:
+                connection.putheader(name, value)
+            body = (sample.body[at : at + CHUNK] for at in range(0, len(sample.body), CHUNK))
+            connection.endheaders(body, encode_chunked=sample.chunked)
             try:
-                response.begin()
+                response = connection.getresponse()
                 return response.status, response.read()
             except HTTPException as error:
                 raise HooklineError(f"The capture port gave no valid response: {error!r}") from error
@@ -175,12 +172,6 @@ def _compare_bodies(who: str, body: bytes, expected: bytes) -> None:
         raise HooklineError(f"{who} has another body: {len(body):,} bytes, {len(expected):,} were sent.")
 
 
-def _chunks(body: bytes) -> bytes:
-    """`body` in chunked transfer coding."""
-    parts = [body[at : at + CHUNK] for at in range(0, len(body), CHUNK)]
-    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
-
-
 class CheckDetail:
     """The detail that a running check reports when it passes."""
 
@@ -203,7 +194,7 @@ class Report:
         """Whether there was a check and none failed."""
         return bool(self._checks) and all(check["passed"] for check in self._checks)
 
-    @contextmanager
+    @contextlib.contextmanager
     def check(self, name: str) -> Iterator[CheckDetail]:
         """Run one check, which fails by any exception: a part missing from a bundle may raise anything."""
         self.doing = name
@@ -287,7 +278,7 @@ def _make_folder() -> Path:
         raise HooklineError("No folder for temporary files can be written. Set TMPDIR to one that can.") from error
 
 
-@contextmanager
+@contextlib.contextmanager
 def _time_limit(seconds: float, report: Report, folder: Path) -> Iterator[None]:
     """End the process with a message when it takes longer: whatever hangs cannot be asked to stop."""
 

@@ -22,8 +22,8 @@ from hookline.calls import Pages, Steps
 from hookline.client.client import AsyncClient
 from hookline.client.endpoints import NewEndpointFields
 from hookline.client.requests import Waited, wait_call, with_body
-from hookline.endpoint_pool import NAME
 from hookline.errors import NotFoundError, ProblemError
+from hookline.instance import NAME
 from hookline.records import Endpoint, Refusal, Request
 from hookline.testing.matchers import (
     Expected,
