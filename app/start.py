@@ -177,7 +177,7 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
 
 
 def _selftest(options: SelftestOptions) -> int:
-    from app.selftest.run import run_selftest  # start-up time: other commands need none of it
+    from app.selftest import run_selftest  # start-up time: other commands need none of it
 
     return run_selftest(options)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.instance import MOST
-from hookline.instance import Instance
+from hookline.instance import MOST, Instance
 from hookline.testing import Hookline
 from tests.hookline.sending import send
 

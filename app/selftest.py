@@ -41,7 +41,7 @@ from hookline.records import RequestHead
 if TYPE_CHECKING:
     # At run time only where there is a window, see below.
     from app.gui import Ready
-    from app.selftest.window_probe import WindowProbe
+    from app.window_probe import WindowProbe
 
 
 TIMEOUT_S = 10.0
@@ -334,7 +334,7 @@ async def _without_window(folder: Path, report: Report) -> None:
 def _with_window(folder: Path, report: Report) -> None:
     # Only a selftest with a window may import Qt.
     from app.gui import run_window
-    from app.selftest.window_probe import WindowProbe
+    from app.window_probe import WindowProbe
 
     tasks: list[asyncio.Task[None]] = []
 

@@ -1,1 +1,0 @@
-"""`hookline selftest`: tests the real program on a folder of its own."""
