@@ -48,8 +48,7 @@ from app.db.store import Store
 from app.server.addresses import LOOPBACK, Addresses, ProbeKey
 from app.server.api import server as api_server
 from app.server.api.event_log import EventLog
-from app.server.api.server import ApiServer
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServer, ApiServices
 from app.server.capture import CaptureServer, Handler, Limits, limits
 from app.server.forward import Forwarder
 from app.server.listening import KeptDescriptors, keep_descriptors, raise_file_limit, report_failed_accepts

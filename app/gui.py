@@ -40,7 +40,7 @@ from app.db.sqlite.backup.restore import restore_staged
 from app.event_loop import set_on_signals
 from app.server.addresses import LOOPBACK
 from app.server.listening import raise_file_limit
-from app.system import installation, updates
+from app.system import installation
 from app.system.display import how_to_install_fonts
 from app.system.log_file import write_log
 from app.ui.gui_application import GuiApplication, GuiCollector
@@ -146,7 +146,7 @@ class GuiProgram:
         self._closing, self._reopening = asyncio.Event(), asyncio.Event()
         app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
-        self._program_file = updates.ProgramFile(installation.executable())
+        self._program_file = installation.ProgramFile(installation.executable())
         self._restart_requested = self._restore_requested = False
         self._replaced: Path | None = None
         """Where the database is that a backup has replaced."""
@@ -360,7 +360,7 @@ class GuiProgram:
         """Start the new program, now that the data folder is free."""
         try:
             replaced = () if self._replaced is None else ("--replaced", str(self._replaced))
-            updates.start([*self._options.arguments(), *replaced])
+            installation.start([*self._options.arguments(), *replaced])
         except OSError as error:
             self._closing.clear()
             text = (

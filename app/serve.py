@@ -36,7 +36,7 @@ from app.data_folder.private_files import has_runtime
 from app.event_loop import set_on_signals
 from app.server.addresses import LOOPBACK
 from app.server.listening import raise_file_limit
-from app.system import installation, updates
+from app.system import installation
 from app.system.log_file import json_line, write_log
 from hookline.decoding import convert
 from hookline.records import DeliverySummary
@@ -139,7 +139,7 @@ async def _serve(options: ServeOptions) -> int:
     if options.exit_on_stdin_close or options.exit_when_unused:
         leases.take_stdin()
     report = _report_as_json if options.log_json else _report
-    program_file = updates.ProgramFile(installation.executable())
+    program_file = installation.ProgramFile(installation.executable())
     async with opened(options) as application:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         _report_tunnel(application, endpoints)
@@ -182,7 +182,7 @@ async def _forward(application: Application, endpoints: Sequence[Endpoint], url:
     return [endpoint for endpoint in found if endpoint is not None]
 
 
-async def _watch(program_file: updates.ProgramFile, report: Report) -> None:
+async def _watch(program_file: installation.ProgramFile, report: Report) -> None:
     """Report that the program was updated or removed, which affects only its next start."""
     if installation.is_bundle():
         async for change in program_file.changes():

@@ -217,8 +217,8 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
         ("app/ui/services.py", "app.cli.main", False),
         ("app/server/refused.py", "app.db.store", True),
         ("app/server/refused.py", "app.db.sqlite.store", False),
-        ("app/server/api/services.py", "app.current_settings", True),
-        ("app/server/api/services.py", "app.application", False),
+        ("app/server/api/server.py", "app.current_settings", True),
+        ("app/server/api/server.py", "app.application", False),
         ("app/core/rules.py", "app.server.replay_service", False),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from app.cli.errors import CliError, Exit
@@ -50,16 +51,12 @@ def short_id(own: str, *others: str) -> str:
 def with_short_ids(out: Output, found: Iterator[V]) -> Iterator[tuple[str, V]]:
     """Each record of a list in the order of ids, on a terminal with the part of its id that distinguishes it from its
     neighbours, elsewhere with its id."""
-    before: str | None = None
-    previous: V | None = None
-    for one in found:
-        if previous is not None:
-            short = short_id(previous.id, one.id, *([before] if before else []))
-            yield short if out.terminal else previous.id, previous
-            before = previous.id
-        previous = one
-    if previous is not None:
-        yield short_id(previous.id, *([before] if before else [])) if out.terminal else previous.id, previous
+    before = current = None
+    for following in chain(found, (None,)):
+        if current is not None:
+            neighbours = [one.id for one in (before, following) if one is not None]
+            yield short_id(current.id, *neighbours) if out.terminal else current.id, current
+        before, current = current, following
 
 
 class _Kind(NamedTuple):

@@ -4,7 +4,6 @@ standard error, for a program that collects them."""
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import logging
 import math
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TextIO
 
 from app import __version__
 from app.core.clock import rfc3339
@@ -85,33 +85,36 @@ def _open_private(path: str, flags: int) -> int:
 def write_log(folder: Path, *, as_json: bool = False) -> Iterator[None]:
     """Write log messages to the file in `folder`, on a thread of their own, and warnings to standard error as
     before; or there all that the file gets, as lines of JSON."""
-    with contextlib.ExitStack() as files:
+    with contextlib.ExitStack() as ending:
         handlers: list[logging.Handler] = []
-        queues: list[QueueListener] = []
         with contextlib.suppress(OSError):  # standard error is left
             file = LogFile(folder / LOG_NAME)
-            files.callback(_close, file)
-            _add(QueueHandler(SimpleQueue()), file, handlers, queues)
+            ending.callback(_close, file)
+            handlers.append(_queued(file, ending))
         if as_json:
-            _add(_LineQueue(SimpleQueue()), _LinePrinter(), handlers, queues)
+            handlers.append(_queued(_LinePrinter(sys.stderr), ending, _JsonLines()))
         elif handlers and logging.lastResort is not None:
             handlers.append(logging.lastResort)
         if handlers:
-            files.enter_context(_logging_to(handlers, queues))
+            ending.enter_context(_logging_to(handlers))
         yield
 
 
-def _add(
-    handler: QueueHandler, to: logging.Handler, handlers: list[logging.Handler], queues: list[QueueListener]
-) -> None:
-    """Let `to` write what is logged, on a thread of its own."""
+def _queued(
+    to: logging.Handler, ending: contextlib.ExitStack, formatter: logging.Formatter | None = None
+) -> logging.Handler:
+    """Lets `to` write what is logged, on a thread of its own, until the end."""
+    handler = QueueHandler(SimpleQueue())
     handler.addFilter(_is_kept)
-    handlers.append(handler)
-    queues.append(QueueListener(handler.queue, to))
+    handler.setFormatter(formatter)
+    listener = QueueListener(handler.queue, to)
+    listener.start()
+    ending.callback(listener.stop)
+    return handler
 
 
 @contextlib.contextmanager
-def _logging_to(handlers: Sequence[logging.Handler], queues: Sequence[QueueListener]) -> Iterator[None]:
+def _logging_to(handlers: Sequence[logging.Handler]) -> Iterator[None]:
     root, own = logging.getLogger(), logging.getLogger(OWN)
     level = own.level
     own.setLevel(logging.INFO)
@@ -119,8 +122,6 @@ def _logging_to(handlers: Sequence[logging.Handler], queues: Sequence[QueueListe
     for each in handlers:
         each.addFilter(one_a_minute)
         root.addHandler(each)
-    for queue in queues:
-        queue.start()
     log.info("Hookline %s has started as process %d", __version__, os.getpid())
     try:
         yield
@@ -130,8 +131,6 @@ def _logging_to(handlers: Sequence[logging.Handler], queues: Sequence[QueueListe
             each.removeFilter(one_a_minute)
             root.removeHandler(each)
         own.setLevel(level)
-        for queue in queues:
-            queue.stop()
 
 
 def _close(file: LogFile) -> None:
@@ -156,24 +155,13 @@ def json_line(record: logging.LogRecord) -> str:
     return json.dumps(fields)
 
 
-class _LineQueue(QueueHandler):
-    """Makes the lines where messages are logged: a queue's own way of it loses the exception."""
-
-    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        line = copy.copy(record)
-        line.msg, line.args, line.exc_info, line.exc_text, line.stack_info = json_line(record), None, None, None, None
-        return line
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return json_line(record)
 
 
-class _LinePrinter(logging.Handler):
+class _LinePrinter(logging.StreamHandler[TextIO]):
     """Prints the lines. Who collects them may have gone, which is no reason to stop."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            sys.stderr.write(f"{record.msg}\n")
-            sys.stderr.flush()
-        except (OSError, ValueError):  # the last one: it was closed
-            self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Nothing: there is no other place to say it."""

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
 from app.gui import Ready, run_window
-from app.system import updates
+from app.system import installation
 from app.ui.widgets.dialog import ChoiceDialog
 
 
@@ -27,7 +27,7 @@ def main() -> int:
     def start(arguments: Sequence[str]) -> None:
         started.write_text(json.dumps(list(arguments)))
 
-    updates.start = start
+    installation.start = start
 
     async def restore(ready: Ready) -> None:
         services = ready.window.services

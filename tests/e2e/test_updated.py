@@ -26,8 +26,8 @@ sys.frozen, sys.executable = True, sys.argv[1]
 from pathlib import Path
 from app import serve
 from app.cli.options import ServeOptions
-from app.system import updates
-updates.LOOK_S = 0.05
+from app.system import installation
+installation.LOOK_S = 0.05
 sys.exit(serve.run_headless(ServeOptions(data_dir=Path(sys.argv[2]), port=0, api_port=0)))
 """
 

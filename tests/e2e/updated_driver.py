@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
 from app.gui import Ready, run_window
-from app.system import updates
+from app.system import installation
 from app.ui.widgets.dialog import ChoiceDialog
 
 
@@ -22,7 +22,7 @@ def main() -> int:
     """The window's exit code."""
     path, folder, *rest = sys.argv[1:]
     sys.frozen, sys.executable = True, path  # type: ignore[attr-defined]
-    updates.LOOK_S = 0.05
+    installation.LOOK_S = 0.05
 
     def ready(told: Ready) -> None:
         def show() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.system.updates import REMOVED, UPDATED, Change, ProgramFile
+from app.system.installation import REMOVED, UPDATED, Change, ProgramFile
 
 PAUSE_S = 0.02
 

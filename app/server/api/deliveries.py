@@ -39,7 +39,7 @@ from app.server.api.routes import (
     takes,
 )
 from app.server.api.serializers import delivery_out, full_delivery_out
-from app.server.api.services import REPLAYS_KEPT
+from app.server.api.server import REPLAYS_KEPT
 from hookline import records
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)

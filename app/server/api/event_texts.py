@@ -23,7 +23,7 @@ from app.core.model import Endpoint, Summary
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.replays import replay_out
 from app.server.api.serializers import delivery_summary_out, made, refusal_out, summary_out
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 from hookline import records
 
 EVENT_TYPES: tuple[records.EventType, ...] = get_args(records.EventType)

@@ -14,15 +14,15 @@ from uuid import UUID
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import Endpoint, Summary
+from app.core.model import Summary
 from app.server.api.event_log import POSITION_PATTERN, EventLog, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
-from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of, text
+from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, text
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.protocol import ApiProtocol
-from app.server.api.requests import BATCH, BODY, CaptureFilter, described, full_request
-from app.server.api.routes import Calls, Returns, can_fail, json_response, route
-from app.server.api.services import ApiServices
+from app.server.api.requests import BATCH, BODY, CaptureFilter, FilteringCalls, full_request
+from app.server.api.routes import Returns, can_fail, json_response, route
+from app.server.api.server import ApiServices
 from hookline import records
 
 if TYPE_CHECKING:
@@ -195,12 +195,11 @@ class EventStream:
         services: ApiServices,
         texts: EventTexts,
         captures: CaptureFilter,
-        endpoint: Endpoint | None,
         types: tuple[records.EventType, ...],
     ) -> None:
         self._services, self._log, self._texts = services, services.events, texts
         self._captures = captures
-        self._wanted = EventFilter(types, None if endpoint is None else endpoint.slug)
+        self._wanted = EventFilter(types, None if captures.endpoint is None else captures.endpoint.slug)
         self._position: Position
 
     async def run(self, follower: Follower, response: web.StreamResponse, start: Position | None) -> None:
@@ -209,7 +208,7 @@ class EventStream:
         opening = event_text("position", records.Position(position=str(self._position)))
         await follower.write(response, b"retry: %d\n%s%s" % (RETRY_MS, id_line(self._position), opening))
         await self._catch_up(follower, response)
-        with contextlib.nullcontext() if self._captures.has_query else self._texts.streaming(self._wanted):
+        with contextlib.nullcontext() if self._captures.query is not None else self._texts.streaming(self._wanted):
             await self._follow(follower, response)
 
     async def _follow(self, follower: Follower, response: web.StreamResponse) -> None:
@@ -264,7 +263,7 @@ class EventStream:
 
     async def _next_text(self) -> bytes | None:
         """What the caller wants of the next events, at most a chunk; None if there are none. Moves on."""
-        if self._captures.has_query:
+        if self._captures.query is not None:
             events = self._log.since(self._position.number, BATCH)
             ids = await self._captures.wanted([event.what for event in events if isinstance(event.what, Summary)])
             chunk = self._texts.chunk(events, self._wanted, ids) if events else None
@@ -317,7 +316,7 @@ STREAM = Returns(media_type="text/event-stream")
 POSITIONED = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
 
 
-class FollowingCalls(Calls):
+class FollowingCalls(FilteringCalls):
     """Handlers of `/requests/wait` and `/events`."""
 
     def __init__(self, services: ApiServices, followers: Followers) -> None:
@@ -336,9 +335,8 @@ class FollowingCalls(Calls):
         """The oldest matching request that was stored after `after`, in full; 204 if there is none within `timeout`
         seconds. Both have the header Hookline-Position: given as the next call's `after`, nothing is left out and
         nothing comes twice."""
-        services, query, timeout_s = self._services, query_of(request), TIMEOUT.of(request)
-        endpoint, after, body = self._only_endpoint(request), AFTER.of(request), BODY.of(request) or False
-        secret_headers = secret_headers_of(request, services.store.endpoints.all())
+        services, wanted, timeout_s = self._services, self._filter(request), TIMEOUT.of(request)
+        after, body = AFTER.of(request), BODY.of(request) or False
         newest = services.events.newest()
         start = newest if after is None else await start_of(services, "after", after)
         if start.capture > newest.capture:
@@ -347,12 +345,8 @@ class FollowingCalls(Calls):
         until = asyncio.get_running_loop().time() + (TIMEOUT_DEFAULT_S if timeout_s is None else timeout_s)
         with self._followers.follow(request) as follower:
             captures = NewCaptures(services.events, services.store.captures, start)
-            endpoint_id = None if endpoint is None else endpoint.id
-            wanted = CaptureFilter(services.store.captures, endpoint_id, query, secret_headers)
-            found = await self._first(
-                follower, captures, wanted, endpoint, newest=newest.capture, until=until, body=body
-            )
-        shown = await described(services, [] if found is None else [found], secret_headers)
+            found = await self._first(follower, captures, wanted, newest=newest.capture, until=until, body=body)
+        shown = await wanted.described([] if found is None else [found])
         response = json_response(shown[0]) if shown else web.Response(status=204)
         response.headers[POSITION_HEADER] = str(captures.position)
         return response
@@ -362,7 +356,6 @@ class FollowingCalls(Calls):
         follower: Follower,
         captures: NewCaptures,
         wanted: CaptureFilter,
-        endpoint: Endpoint | None,
         *,
         newest: int,
         until: float,
@@ -387,7 +380,8 @@ class FollowingCalls(Calls):
             if follower.stopping:
                 detail = "Hookline is stopping; wait again when it runs."
                 raise Problem("stopping", detail)
-            if endpoint is not None and self._services.store.endpoints.by_id(endpoint.id) is None:
+            endpoint = wanted.endpoint
+            if endpoint is not None and self._store.endpoints.by_id(endpoint.id) is None:
                 raise Problem("not-found", f"The endpoint {endpoint.slug!r} was deleted.")
             if not batch:
                 await follower.sleep(max(left_s, 0))
@@ -402,19 +396,17 @@ class FollowingCalls(Calls):
         `url`, `name`, `active`), `refused` (a refused request), `replay` (a replay), and `tunnel` (`state`, `program`,
         `url` and `problem`, as `GET /tunnel` has them), which also comes with `endpoint`. An event `gap` names `types`
         of which some may be missing here, and the `reason`."""
-        services, query, endpoint = self._services, query_of(request), self._only_endpoint(request)
-        types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
-        start = None
+        captures, start = self._filter(request), None
+        types = TYPES.of(request) or (EVENT_TYPES if captures.query is None else ("captured",))
         for name, given in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
             if given and start is None:
-                start = await start_of(services, name, given)
+                start = await start_of(self._services, name, given)
         response = web.StreamResponse(headers=_HEADERS)
         with self._followers.follow(request) as follower:
             await response.prepare(request)
             if request.method == "HEAD":
                 return response
-            captures = CaptureFilter(services.store.captures, None if endpoint is None else endpoint.id, query)
-            stream = EventStream(services, self._texts, captures, endpoint, types)
+            stream = EventStream(self._services, self._texts, captures, types)
             # The caller left or was dropped, or the store is closed: it connects again, and continues where it was.
             with contextlib.suppress(ConnectionError, StorageUnavailableError):
                 await stream.run(follower, response, start)

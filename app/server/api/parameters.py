@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 from uuid import UUID
@@ -13,9 +13,8 @@ from msgspec.structs import astuple
 
 from app.core.clock import LATEST_US, parse_rfc3339
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
-from app.core.model import Endpoint, Mark, PageKey
+from app.core.model import Mark, PageKey
 from app.core.record import Record
-from app.core.redaction.secret import SecretHeaders
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
@@ -212,6 +211,13 @@ def ordered_page(
     return page, following
 
 
+def newest_page(request: web.Request, rows: Sequence[Any], key: type) -> tuple[Sequence[Any], str | None]:
+    """The page of a list by falling ids, numbers or texts as `key` says, and the cursor of what follows."""
+    limit, last = limit_of(request), cursor_of(request, key)
+    left = [row for row in rows if last is None or row.id < last]
+    return left[:limit], cursor_text(left[limit - 1].id) if len(left) > limit else None
+
+
 def cursor_of(request: web.Request, key: type[K]) -> K | None:
     """The place where a list continues, from an earlier `next`; None for its beginning."""
     text = request.query.get("cursor")
@@ -236,13 +242,6 @@ def parsed_query(text: str) -> Query | None:
         return parse(text)
     except QueryError as error:
         raise query_problem("q", error) from None
-
-
-def secret_headers_of(request: web.Request, endpoints: Iterable[Endpoint]) -> SecretHeaders | None:
-    """The secret headers of all endpoints, which a search without secrets needs; None unless one is asked for."""
-    if not REDACTED.of(request):
-        return None
-    return {one.id: one.auth.name for one in endpoints if one.auth.kind == "header"}
 
 
 def cursor_text(key: object) -> str:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 
 T = TypeVar("T")
 

@@ -35,11 +35,11 @@ from app.core.replay.spec import (
     ReplaySpec,
 )
 from app.core.rules import FieldError
-from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging, parsed_query
+from app.server.api.parameters import newest_page, paging, parsed_query
 from app.server.api.problems import Problem
 from app.server.api.routes import Calls, Page, can_fail, endpoint_named, located, route, stored_request, takes
 from app.server.api.serializers import full_delivery_out, made
-from app.server.api.services import REPLAYS_KEPT
+from app.server.api.server import REPLAYS_KEPT
 from hookline import records
 
 if TYPE_CHECKING:
@@ -146,11 +146,8 @@ class ReplayCalls(Calls):
     @route("GET", "/replays", "List replays", paging(str))
     async def list(self, request: web.Request) -> Page[records.Replay]:
         """Last started first."""
-        limit, last = limit_of(request), cursor_of(request, str)
-        rows = [one for one in await self._services.replays.latest(REPLAYS_KEPT) if last is None or one.id < last]
-        following = cursor_text(rows[limit - 1].id) if len(rows) > limit else None
-        endpoints = self._store.endpoints
-        return Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following)
+        page, following = newest_page(request, await self._services.replays.latest(REPLAYS_KEPT), str)
+        return Page(tuple(replay_out(one, self._store.endpoints) for one in page), following)
 
     @route("POST", "/replays", "Start a replay", status=202)
     @located("/replays/{made.id}")

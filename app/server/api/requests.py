@@ -34,7 +34,6 @@ from app.server.api.parameters import (
     paging,
     place,
     query_of,
-    secret_headers_of,
 )
 from app.server.api.problems import Problem
 from app.server.api.routes import (
@@ -48,7 +47,7 @@ from app.server.api.routes import (
     takes,
 )
 from app.server.api.serializers import request_out, summary_out
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 from hookline import records
 
 if TYPE_CHECKING:
@@ -74,23 +73,42 @@ class CaptureFilter:
     def __init__(
         self,
         captures: Captures,
-        endpoint_id: int | None,
+        endpoint: Endpoint | None,
         query: Query | None,
-        secret_headers: SecretHeaders | None = None,
+        secret_headers: SecretHeaders | None,
     ) -> None:
-        self._captures, self.endpoint_id, self._query = captures, endpoint_id, query
-        self._secret_headers = secret_headers
+        self._captures, self.endpoint, self.query = captures, endpoint, query
+        self.secret_headers = secret_headers
 
     @property
-    def has_query(self) -> bool:
-        return self._query is not None
+    def endpoint_id(self) -> int | None:
+        return None if self.endpoint is None else self.endpoint.id
 
     async def wanted(self, summaries: Sequence[Summary]) -> set[str]:
         """The ids of those wanted, at most `BATCH`."""
         ids = {one.id for one in summaries if self.endpoint_id in (None, one.endpoint_id)}
-        if self._query is None or not ids:
+        if self.query is None or not ids:
             return ids
-        return await self._captures.matching(self._query, ids, self._secret_headers)
+        return await self._captures.matching(self.query, ids, self.secret_headers)
+
+    async def described(self, items: Sequence[S]) -> list[S]:
+        """Those that are still stored, described without secrets if that is asked for."""
+        if self.secret_headers is None:
+            return list(items)
+        found = await self._captures.descriptions([one.id for one in items], self.secret_headers)
+        return [replace(one, event=found[one.id].event, gist=found[one.id].gist) for one in items if one.id in found]
+
+
+class FilteringCalls(Calls):
+    """Handlers of calls about the captures that a caller wants."""
+
+    def _filter(self, request: web.Request) -> CaptureFilter:
+        """What the parameters `endpoint`, `q` and `redacted` say."""
+        endpoint, query, secret_headers = self._only_endpoint(request), query_of(request), None
+        if REDACTED.of(request):
+            every = self._store.endpoints.all()
+            secret_headers = {one.id: one.auth.name for one in every if one.auth.kind == "header"}
+        return CaptureFilter(self._store.captures, endpoint, query, secret_headers)
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):
@@ -110,7 +128,7 @@ class RequestPage(Record, frozen=True):
     unexamined: int
 
 
-class RequestCalls(Calls):
+class RequestCalls(FilteringCalls):
     """Handlers of `/requests` and `/endpoints/{slug}/requests`."""
 
     @route("GET", "/requests", "List requests", FILTERS)
@@ -118,26 +136,23 @@ class RequestCalls(Calls):
     async def list(self, request: web.Request) -> RequestPage:
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
         begin with it, with `after` and `before` those received between two times or requests."""
-        services, limit, before = self._services, limit_of(request), _earlier(request)
-        query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
-        only, unexamined = self._only_endpoint(request), list[int]()
-        secret_headers = secret_headers_of(request, services.store.endpoints.all())
-        endpoint_id = None if only is None else only.id
+        captures, wanted = self._store.captures, self._filter(request)
+        limit, before = limit_of(request), _earlier(request)
+        query, begins, after, unexamined = wanted.query, BEGINNING.of(request), AFTER.of(request), list[int]()
         if query is None:
-            rows = await services.store.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
+            rows = await captures.page(wanted.endpoint_id, before=before, limit=limit + 1, beginning=begins)
         elif begins is not None:
-            matching = CaptureFilter(services.store.captures, endpoint_id, query, secret_headers)
-            rows = await _matching_of(services, begins, matching, before, limit + 1)
+            rows = await _matching_of(captures, begins, wanted, before, limit + 1)
         else:
             if after is not None:  # so that a search does not look further
                 query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
-            found = services.store.captures.search(
+            found = captures.search(
                 query,
-                endpoint_id,
+                wanted.endpoint_id,
                 before=before,
                 limit=limit + 1,
                 unexamined=unexamined.append,
-                secret_headers=secret_headers,
+                secret_headers=wanted.secret_headers,
             )
             async with aclosing(found) as batches:
                 rows = [row async for batch in batches for row in batch]
@@ -147,9 +162,9 @@ class RequestCalls(Calls):
         following = None
         if len(rows) > limit:
             following = cursor_text(PageKey(received_at=page[-1].received_at, id=page[-1].id))
-        listed = ((row, services.store.endpoints.by_id(row.endpoint_id)) for row in page)
+        listed = ((row, self._store.endpoints.by_id(row.endpoint_id)) for row in page)
         items = [summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None]
-        items = await described(services, items, secret_headers)
+        items = await wanted.described(items)
         return RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined))
 
     @route("GET", "/requests/{id}", "Read a request", (BODY,))
@@ -208,14 +223,6 @@ class RequestCalls(Calls):
         await self._store.captures.clear(endpoint.id, keep)
 
 
-async def described(services: ApiServices, items: Sequence[S], secret_headers: SecretHeaders | None) -> list[S]:
-    """Those that are still stored, described without secrets if there are `secret_headers`."""
-    if secret_headers is None:
-        return list(items)
-    found = await services.store.captures.descriptions([one.id for one in items], secret_headers)
-    return [replace(one, event=found[one.id].event, gist=found[one.id].gist) for one in items if one.id in found]
-
-
 def _earlier(request: web.Request) -> PageKey | None:
     """Where the page begins: at the cursor or at `before`, whichever is further down."""
     places = [place for place in (cursor_of(request, PageKey), BEFORE.of(request)) if place is not None]
@@ -223,12 +230,12 @@ def _earlier(request: web.Request) -> PageKey | None:
 
 
 async def _matching_of(
-    services: ApiServices, beginning: str, matching: CaptureFilter, before: PageKey | None, limit: int
+    captures: Captures, beginning: str, matching: CaptureFilter, before: PageKey | None, limit: int
 ) -> list[Summary]:
     """The newest matching requests with such IDs, at least `limit` if there are so many. Few requests have them."""
     found: list[Summary] = []
     while True:
-        rows = await services.store.captures.page(matching.endpoint_id, before=before, limit=BATCH, beginning=beginning)
+        rows = await captures.page(matching.endpoint_id, before=before, limit=BATCH, beginning=beginning)
         wanted = await matching.wanted(rows)
         found += [row for row in rows if row.id in wanted]
         if len(rows) < BATCH or len(found) >= limit:

@@ -14,7 +14,7 @@ from app.core.errors import NotFoundError
 from app.core.model import Capture, Endpoint
 from app.server.api.parameters import ENDPOINT, Parameter, check_names
 from app.server.api.problems import Problem, decoded, json_text, problem_of
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints

@@ -1,5 +1,5 @@
-"""The local API's listener: on loopback, and on another address if that is set; started and stopped by the
-application."""
+"""The local API's listener, on loopback, and on another address if that is set, started and stopped by the application;
+and what the API needs of that."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import asyncio
 import errno
 import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from app.core.errors import HooklineError, PortInUseError
-from app.server.addresses import LOOPBACK
+from app.server.addresses import LOOPBACK, Addresses
+from app.server.api.event_log import EventLog
 from app.server.listening import KeptDescriptors, bind, file_limit, find_holder, stop_listening
+from app.server.node_counts import NodeCounts
+from app.server.refused import RefusedLog
+from app.server.replay_service import ReplayService
+from app.server.tunnel.service import TunnelService
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from app.server.api.services import ApiServices
+    from app.current_settings import CurrentSettings
+    from app.db.store import Store
+    from app.troubles import Troubles
+
 
 CONNECTIONS_MAX = 640
 """More than `FOLLOWERS_MAX` callers that wait for events."""
@@ -36,6 +45,31 @@ def affordable_connections() -> int:
 def kept_descriptors() -> int:
     """How many descriptors are kept for the API."""
     return affordable_connections() + _AT_ONCE
+
+
+REPLAYS_KEPT = 1_000
+"""More replays than are ever kept."""
+
+
+@dataclass(frozen=True)
+class ApiServices:
+    """What the local API needs of the running program."""
+
+    store: Store
+    events: EventLog
+    replays: ReplayService
+    tunnels: TunnelService
+    refused: RefusedLog
+    version: str
+    addresses: Addresses
+    troubles: Troubles
+    counts: NodeCounts
+    uptime_s: Callable[[], float]
+    settings: CurrentSettings
+    change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]
+    """Applies and saves these, by name; InvalidFieldsError or PortInUseError changes nothing."""
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while an endpoint or target is patched: two patches at once must not undo each other's fields."""
 
 
 class ApiServer:

@@ -17,22 +17,15 @@ from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import DOWN
-from app.server.api.parameters import cursor_of, cursor_text, is_number, limit_of, paging
+from app.server.api.parameters import is_number, newest_page, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, attachment_headers, can_fail, route, takes
 from app.server.api.serializers import made, patch_of, refusal_out, retention_out, stored_out
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 from hookline import records
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.backups import Backups
-
-
-class RefusedKey(Record, frozen=True):
-    """A place in the refused list: the first `given` entries of microsecond `at` are on earlier pages."""
-
-    at: int
-    given: int
 
 
 class StateCalls(Calls):
@@ -90,20 +83,11 @@ class StateCalls(Calls):
         await self._store.retention.resume()
         return retention_out(self._store.retention.problem)
 
-    @route("GET", "/refused", "List refused requests", paging(RefusedKey))
+    @route("GET", "/refused", "List refused requests", paging(int))
     async def refused(self, request: web.Request) -> Page[records.Refusal]:
         """Refused requests, newest first."""
-        limit, key = limit_of(request), cursor_of(request, RefusedKey)
-        rows = self._services.refused.newest()
-        if key is not None:
-            rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
-        page, following = rows[:limit], None
-        if len(rows) > limit:
-            at = page[-1].at
-            before = key.given if key is not None and key.at == at else 0
-            following = cursor_text(RefusedKey(at=at, given=before + sum(row.at == at for row in page)))
-        endpoints = self._store.endpoints
-        return Page(tuple(refusal_out(row, endpoints) for row in page), following)
+        page, following = newest_page(request, self._services.refused.newest(), int)
+        return Page(tuple(refusal_out(row, self._store.endpoints) for row in page), following)
 
     @route("GET", "/refused/{id}/raw", "Download a refused request", returns=ATTACHMENT)
     async def raw(self, request: web.Request) -> web.Response:

@@ -12,9 +12,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from app.core.own_urls import ALL_ADDRESSES
-from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
-from app.server.api.endpoints import EndpointCalls, TargetCalls
+from app.server.api.endpoints import ComparisonCalls, EndpointCalls, TargetCalls
 from app.server.api.events import Followers, FollowingCalls
 from app.server.api.openapi import documented
 from app.server.api.probes import PATHS, Probes
@@ -23,7 +22,7 @@ from app.server.api.protocol import SERVER_NAME, ApiConnections, ApiProtocol
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import Route, register
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServices
 from app.server.api.status import AccountCalls, BackupCalls, SettingsCalls, StateCalls
 from app.server.api.tunnel import TunnelCalls
 

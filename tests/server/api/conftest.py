@@ -19,8 +19,7 @@ from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
 from app.server.api.events import Followers
-from app.server.api.server import ApiServer
-from app.server.api.services import ApiServices
+from app.server.api.server import ApiServer, ApiServices
 from app.server.api.web_application import routes_of
 from app.server.node_counts import NodeCounts
 from app.server.refused import RefusedLog
