@@ -40,7 +40,7 @@ check: set-up-dev ## lint, formatting, types, then the tests, with the slow ones
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review
 	@$(PYTHON) -m benchmarks.sizes
 
-api: set-up-dev ## write docs/openapi.json and docs/api.html anew from the calls of the local API
+api: set-up-dev ## write resources/openapi.json and docs/api.html anew from the calls of the local API
 	$(BIN)/python docs/api.py
 
 docs: ## make the site of the pages in docs/, into build/docs, and check their links, anchors, pictures and navigation

@@ -22,13 +22,13 @@ html_title = "Hookline"
 html_favicon = "../resources/icons/hookline.svg"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
-html_extra_path = ["api.html", "openapi.json"]
+html_extra_path = ["api.html", "../resources/openapi.json"]
 html_copy_source = False
 html_use_index = False
 html_show_copyright = False
 
 _OF_ROOT = re.compile(r"\]\((?P<up>(?:\.\./)*)(?P<name>CHANGELOG|CONTRIBUTING)\.md")
-_GENERATED = re.compile(r"\]\((?=(?:api\.html|openapi\.json)\b)")
+_GENERATED = re.compile(r"\]\((?:\.\./resources/)?(?=(?:api\.html|openapi\.json)\b)")
 
 
 def _of_the_site(text: str, up: str) -> str:

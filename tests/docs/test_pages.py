@@ -99,7 +99,7 @@ def test_the_search_page_has_every_filter() -> None:
 
 
 def test_calls_on_the_apis_page_exist_and_every_resource_is_there() -> None:
-    document: dict[str, Any] = json.loads((DOCS / "openapi.json").read_bytes())
+    document: dict[str, Any] = json.loads((DOCS.parent / "resources" / "openapi.json").read_bytes())
     paths = {re.sub(r"\{\w+\}", "NAME", path): methods for path, methods in document["paths"].items()}
     shown = re.findall(r"`(?:([A-Z]+) )?(/[^`?]*)(?:\?([^`]*))?`", sentences(DOCS / "local-api.md"))
     calls = [(method.lower() or "get", re.sub(r"\b[A-Z]+\b", "NAME", path), query) for method, path, query in shown]

@@ -69,7 +69,7 @@ class Route:
     `summary` is a short imperative, unique among all; the handler's docstring is the description. `status` is that of
     what the handler returns, and `location` says where that is. `returns` says what it responds, unless the handler's
     annotation does. `problems` are the kinds that this call has besides those that all calls of its form have
-    (`app/server/api/openapi.py`).
+    (`docs/openapi.py`).
     """
 
     method: str

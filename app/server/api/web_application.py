@@ -7,21 +7,22 @@ import asyncio
 import hmac
 import re
 from collections.abc import Callable
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from app.core.files import resource
 from app.core.own_urls import ALL_ADDRESSES
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import ComparisonCalls, EndpointCalls, TargetCalls
 from app.server.api.events import Followers, FollowingCalls
-from app.server.api.openapi import documented
 from app.server.api.probes import PATHS, Probes
 from app.server.api.problems import Problem, problems
 from app.server.api.protocol import SERVER_NAME, ApiConnections, ApiProtocol
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
-from app.server.api.routes import Route, register
+from app.server.api.routes import Calls, Returns, Route, register, route
 from app.server.api.server import ApiServices
 from app.server.api.status import AccountCalls, BackupCalls, SettingsCalls, StateCalls
 from app.server.api.tunnel import TunnelCalls
@@ -62,8 +63,18 @@ async def running(services: ApiServices, token: str, host: str) -> web.AppRunner
 
 def routes_of(services: ApiServices, followers: Followers) -> tuple[Route, ...]:
     """All calls, in the order of the documentation."""
-    calls = (*(calls(services) for calls in CALLS), FollowingCalls(services, followers))
-    return documented(route for one in calls for route in one.routes())
+    calls = (*(calls(services) for calls in CALLS), FollowingCalls(services, followers), DocumentCalls(services))
+    return tuple(route for one in calls for route in one.routes())
+
+
+class DocumentCalls(Calls):
+    """Handler of `/openapi.json`."""
+
+    @route("GET", "/openapi.json", "Read this document", returns=Returns(dict[str, Any]))
+    async def read(self, request: web.Request) -> web.Response:
+        """The OpenAPI 3.1 document of this API."""
+        body = await asyncio.to_thread(resource("openapi.json").read_bytes)
+        return web.Response(body=body, content_type="application/json")
 
 
 def protocol_of(runner: web.AppRunner, connections: ApiConnections) -> Callable[[], asyncio.Protocol]:

@@ -17,7 +17,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import shown
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
+DOCUMENT = Path(__file__).parents[3] / "resources" / "openapi.json"
 
 
 class Script(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -10,12 +9,11 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
-from app.server.api.constraints import constrain
 from app.server.api.parameters import NUMBER_MAX, SLUG_SCHEMA, Parameter
-from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut, json_text
+from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut
 from app.server.api.routes import PREFIX, Body, Returns, Route
+from docs.openapi_constraints import constrain
 from hookline.headers import Headers
 
 VERSION = "1"
@@ -55,28 +53,6 @@ _ALWAYS = (
     "too-many-connections",
 )
 _WITH_BODY = ("invalid-json", "body-too-large", "invalid-fields")
-
-
-def documented(routes: Iterable[Route]) -> tuple[Route, ...]:
-    """`routes`, and the one that serves the document of them all."""
-    handler = DocumentHandler()
-    returns = Returns(dict[str, Any])
-    handler.routes = (*routes, Route("GET", "/openapi.json", handler.read, "Read this document", returns=returns))
-    return handler.routes
-
-
-class DocumentHandler:
-    """Serves the document of `routes`, made at the first call."""
-
-    def __init__(self) -> None:
-        self.routes: tuple[Route, ...] = ()
-        self._body: bytes | None = None
-
-    async def read(self, request: web.Request) -> web.Response:
-        """The OpenAPI 3.1 document of this API."""
-        if self._body is None:
-            self._body = await asyncio.to_thread(lambda: json_text(document(self.routes)))
-        return web.Response(body=self._body, content_type="application/json")
 
 
 def document(routes: Iterable[Route]) -> dict[str, Any]:
