@@ -12,7 +12,6 @@ import json
 import re
 import time
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -108,24 +107,16 @@ class MalformedResponseError(Exception):
     """The response is not valid HTTP; `str()` says why."""
 
 
-class Framing(Enum):
-    """What ends a response's body."""
-
-    NONE = "none"
-    LENGTH = "length"
-    CHUNKED = "chunked"
-    CLOSE = "close"
-
-
 class ResponseHead(msgspec.Struct, frozen=True):
-    """`length` is the body's with `Framing.LENGTH`. `keep_alive`: the target does not close the connection after it;
-    `idle_s` is how long it then keeps the connection, None if it did not say."""
+    """`length` is the body's; None where its end shows by itself: it is `chunked`, or ends with the connection.
+    `keep_alive`: the target does not close the connection after it; `idle_s` is how long it then keeps the connection,
+    None if it did not say."""
 
     version: str
     status: int
     headers: Headers
-    framing: Framing
-    length: int
+    length: int | None
+    chunked: bool
     keep_alive: bool
     idle_s: float | None
 
@@ -202,27 +193,26 @@ def _framed(version: str, status: int, headers: Headers, special: list[tuple[str
             options += (part.strip().lower() for part in value.split(","))
         elif lower == "keep-alive" and (given := re.search(r"timeout=([0-9]{1,6})", value)):
             idle_s = float(given[1])
-    framing, length = _framing(status, method, lengths, codings)
+    length = _length(status, method, lengths, codings)
+    chunked = length is None and bool(codings)
     keep_alive = "close" not in options and (version != "1.0" or "keep-alive" in options)
-    keep_alive = keep_alive and framing is not Framing.CLOSE and not (lengths and codings)
+    keep_alive = keep_alive and (chunked or length is not None) and not (lengths and codings)
     if status == _NO_CONTENT and (codings or set(lengths) - {"0"}):
         keep_alive = False  # the body that it cannot have may come later, and would begin the next response
-    return ResponseHead(version, status, headers, framing, length, keep_alive, idle_s)
+    return ResponseHead(version, status, headers, length, chunked, keep_alive, idle_s)
 
 
-def _framing(status: int, method: str, lengths: list[str], codings: list[str]) -> tuple[Framing, int]:
+def _length(status: int, method: str, lengths: list[str], codings: list[str]) -> int | None:
+    """Of the body, None where that is not known."""
     if method == "HEAD" or status < 200 or status in _NO_BODY:
-        return Framing.NONE, 0
-    if codings:
-        if codings != ["chunked"]:
-            raise MalformedResponseError(f"its transfer coding {_quoted(', '.join(codings))} is not supported")
-        return Framing.CHUNKED, 0
-    if not lengths:
-        return Framing.CLOSE, 0
+        return 0
+    if codings not in ([], ["chunked"]):
+        raise MalformedResponseError(f"its transfer coding {_quoted(', '.join(codings))} is not supported")
+    if codings or not lengths:
+        return None
     if len(set(lengths)) > 1 or not _LENGTH.fullmatch(lengths[0]):
         raise MalformedResponseError(f"illegal Content-Length: {_quoted(', '.join(lengths))}")
-    length = int(lengths[0])
-    return (Framing.LENGTH, length) if length else (Framing.NONE, 0)
+    return int(lengths[0])
 
 
 def _not_http(buffer: bytearray) -> str:
@@ -385,11 +375,11 @@ async def read_body(connection: Connection, head: ResponseHead, into: TargetResp
 
     ConnectionClosedError when the body ends early, MalformedResponseError.
     """
-    if head.framing is Framing.LENGTH:
+    if head.length is not None:
         await _read_exactly(connection, head.length, into)
-    elif head.framing is Framing.CHUNKED:
+    elif head.chunked:
         await _read_chunks(connection, into)
-    elif head.framing is Framing.CLOSE:
+    else:
         await _read_to_close(connection, into)
 
 
