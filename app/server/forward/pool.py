@@ -51,6 +51,8 @@ class Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.responding = False
         self.sent_body = 0
+        self.idle_until = 0.0
+        """Until when the pool keeps it, by the monotonic clock."""
         self._loop = asyncio.get_running_loop()
         self._closed: ConnectionClosedError | None = None
         self._failure: Exception | None = None
@@ -273,12 +275,6 @@ class Progress:
     tls: float | None = None
 
 
-@dataclass(slots=True)
-class _Idle:
-    connection: Connection
-    until: float
-
-
 _Lookups = dict[str, asyncio.Task[list[Any]]]
 """Those under way, by host."""
 
@@ -288,7 +284,7 @@ class ConnectionPool:
     """Uses neither the environment's proxies nor any setting of it."""
 
     _contexts: TlsContexts = field(default_factory=TlsContexts)
-    _idle: dict[PoolKey, list[_Idle]] = field(default_factory=dict)
+    _idle: dict[PoolKey, list[Connection]] = field(default_factory=dict)
     _lookups: _Lookups = field(default_factory=dict)
     _timer: asyncio.TimerHandle | None = None
     _closed: bool = False
@@ -298,9 +294,9 @@ class ConnectionPool:
         idle, now = self._idle.get(key), time.monotonic()
         while idle:
             candidate = idle.pop()
-            if now < candidate.until and candidate.connection.is_usable():
-                return candidate.connection
-            candidate.connection.close()
+            if now < candidate.idle_until and candidate.is_usable():
+                return candidate
+            candidate.close()
         return None
 
     def give_back(self, key: PoolKey, connection: Connection, keep: int, idle_s: float | None) -> None:
@@ -311,7 +307,8 @@ class ConnectionPool:
             connection.close()
             return
         connection.resume_reading()  # to notice when the target closes it
-        self._idle.setdefault(key, []).append(_Idle(connection, time.monotonic() + seconds))
+        connection.idle_until = time.monotonic() + seconds
+        self._idle.setdefault(key, []).append(connection)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(IDLE_S, self._close_expired)
 
@@ -319,12 +316,12 @@ class ConnectionPool:
         now = time.monotonic()
         for key, idle in tuple(self._idle.items()):
             for one in idle:
-                if one.until <= now or not one.connection.is_usable():
-                    one.connection.close()
-            idle[:] = [one for one in idle if not one.connection.transport.is_closing()]
+                if one.idle_until <= now or not one.is_usable():
+                    one.close()
+            idle[:] = [one for one in idle if not one.transport.is_closing()]
             if not idle:
                 del self._idle[key]
-        soonest = min((one.until for idle in self._idle.values() for one in idle), default=None)
+        soonest = min((one.idle_until for idle in self._idle.values() for one in idle), default=None)
         loop = asyncio.get_running_loop()
         self._timer = None if soonest is None else loop.call_later(soonest - now, self._close_expired)
 
@@ -336,7 +333,7 @@ class ConnectionPool:
             self._timer = None
         for lookup in self._lookups.values():
             lookup.cancel()
-        connections = [one.connection for idle in self._idle.values() for one in idle]
+        connections = [one for idle in self._idle.values() for one in idle]
         self._idle.clear()
         for connection in connections:
             connection.close()
