@@ -40,13 +40,12 @@ class TargetResponse:
     body: bytearray = field(default_factory=bytearray)
     truncated: bool = False
 
-    def failure(self) -> tuple[FailureKind, str] | None:
-        """Of a complete response; None for 2xx."""
+    def check(self) -> None:
+        """Of a complete response; AttemptError unless it is a success."""
         assert self.status is not None
         text = status_text(self.status, self.headers, self.body)
-        if text is None:
-            return None
-        return (FailureKind.LOOP if text == LOOP_ERROR else FailureKind.STATUS), text
+        if text is not None:
+            raise AttemptError(FailureKind.LOOP if text == LOOP_ERROR else FailureKind.STATUS, text)
 
     def add(self, data: bytes) -> None:
         """Append `data` as far as there is room."""
@@ -233,7 +232,7 @@ class StaleConnectionError(Exception):
 @dataclass(slots=True)
 class Exchange:
     """Filled in while it runs, so that what precedes a failure is kept. `keep`: how many idle connections to the target
-    are kept."""
+    are kept. `connection` is the one on which the request is sent, from then on."""
 
     request: OutgoingRequest
     key: PoolKey
@@ -243,7 +242,6 @@ class Exchange:
     response: TargetResponse = field(default_factory=TargetResponse)
     connection: Connection | None = None
     reused: bool = False
-    written: bool = False
     complete: bool = False
     first_byte: float | None = None
     _sending: asyncio.Task[None] | None = None
@@ -253,10 +251,6 @@ class Exchange:
     def timing(self) -> Timing:
         progress = self.progress
         return Timing(lookup=progress.lookup, connect=progress.connect, tls=progress.tls, first_byte=self.first_byte)
-
-    @property
-    def sent_body(self) -> int:
-        return self.connection.sent_body if self.connection is not None and self.written else 0
 
     async def run(self, *, fresh: bool) -> None:
         """Send the request and read the response. AttemptError; StaleConnectionError unless `fresh`, which asks for a
@@ -307,7 +301,6 @@ class Exchange:
     async def _exchange(self, connection: Connection, head: bytes) -> ResponseHead:
         connection.begin_exchange()
         started = time.perf_counter()
-        self.written = True
         body = self.request.body
         if isinstance(body, bytes):
             connection.write(head, body)

@@ -349,7 +349,6 @@ class ConnectionPool:
                 raise AttemptError(FailureKind.TLS, str(error)) from error
         connection = await _connect(key, progress, self._lookups)
         if context is None:
-            progress.phase = Phase.EXCHANGE
             return connection
         progress.phase, started = Phase.TLS, time.perf_counter()
         if connection.buffer:
@@ -365,7 +364,6 @@ class ConnectionPool:
             connection.transport.abort()
             raise
         progress.tls = _ms_since(started)
-        progress.phase = Phase.EXCHANGE
         return connection
 
     async def _names(self, error: BaseException, key: PoolKey) -> tuple[str, ...] | None:

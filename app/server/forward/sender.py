@@ -140,14 +140,14 @@ class _Run:
     async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> tuple[Attempt, bytes]:
         self.stale, self.request, self.exchange, self.sent, self.followed = False, None, None, None, []
         started_at, started = now_us(), time.perf_counter()
-        failure: tuple[FailureKind, str] | None
+        failure: tuple[FailureKind, str] | None = None
         try:
             if self.body is not None and not self.began:
                 await self.body.begin()
                 started_at, started = now_us(), time.perf_counter()
             self.began = True
             async with asyncio.timeout(self.target.timeout_ms / 1000):
-                failure = await self._send(number, fresh=fresh)
+                await self._send(number, fresh=fresh)
         except AttemptError as error:
             failure = error.kind, self._text(str(error))
         except TimeoutError:
@@ -167,8 +167,8 @@ class _Run:
         ms = (time.perf_counter() - started) * 1000
         return self._record(trigger, number, started_at, ms, failure)
 
-    async def _send(self, number: int, *, fresh: bool) -> tuple[FailureKind, str] | None:
-        """Send, and follow redirects; what is wrong with the last response."""
+    async def _send(self, number: int, *, fresh: bool) -> None:
+        """Send, and follow redirects. AttemptError unless the last response is a success."""
         request = make_request(
             self.queued, self.target, self.instance_id, self.body, self.edit, cut_off=self.cut_off, number=number
         )
@@ -181,8 +181,8 @@ class _Run:
             assert response.status is not None
             location = location_of(response.status, response.headers) if self.target.follow_redirects else None
             if location is None:
-                failure = response.failure()
-                return failure and (failure[0], self._text(failure[1]))
+                response.check()
+                return
             seen.add((request.method, request.url.text))
             request = next_request(request, response.status, location, self.target.own_headers)
             followed.append(request.url.text)
@@ -200,8 +200,8 @@ class _Run:
         try:
             await exchange.run(fresh=fresh)
         finally:
-            if exchange.written:
-                self.sent = request, exchange.sent_body
+            if exchange.connection is not None:
+                self.sent = request, exchange.connection.sent_body
 
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:
         if request.url.scheme != "https":
