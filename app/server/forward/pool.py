@@ -57,8 +57,8 @@ class Connection(asyncio.Protocol):
         self._closed: ConnectionClosedError | None = None
         self._failure: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
-        self._drainer: asyncio.Future[None] | None = None
-        self._reading_paused = self._writing_paused = False
+        self._writable = asyncio.Event()
+        self._writable.set()
         self._lost = self._loop.create_future()
         self._poll: select.poll | None = None
 
@@ -70,8 +70,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.buffer += data
         self.responding = True
-        if len(self.buffer) > READ_AHEAD and not self._reading_paused:
-            self._reading_paused = True
+        if len(self.buffer) > READ_AHEAD:
             self.transport.pause_reading()
         _wake(self._reader)
 
@@ -84,8 +83,8 @@ class Connection(asyncio.Protocol):
         if exc is not None and self._closed is None:
             self._receive_rest()
         self._closed = self._closed or ConnectionClosedError(exc)
+        self._writable.set()
         _wake(self._reader)
-        _wake(self._drainer)
         _wake(self._lost)
 
     def _receive_rest(self) -> None:
@@ -102,11 +101,10 @@ class Connection(asyncio.Protocol):
                 self.responding = True
 
     def pause_writing(self) -> None:
-        self._writing_paused = True
+        self._writable.clear()
 
     def resume_writing(self) -> None:
-        self._writing_paused = False
-        _wake(self._drainer)
+        self._writable.set()
 
     # What the sender calls.
 
@@ -148,7 +146,7 @@ class Connection(asyncio.Protocol):
             raise self._failure
         if self._closed is not None:
             raise self._closed
-        self.resume_reading()
+        self.transport.resume_reading()
         if self.responding:
             self._acknowledge_at_once()
         self._reader = self._loop.create_future()
@@ -159,11 +157,6 @@ class Connection(asyncio.Protocol):
             self._reader = None
         if len(self.buffer) == before:
             await self.more()
-
-    def resume_reading(self) -> None:
-        if self._reading_paused:
-            self._reading_paused = False
-            self.transport.resume_reading()
 
     def fail(self, error: Exception) -> None:
         """Let the reader raise `error`."""
@@ -199,20 +192,12 @@ class Connection(asyncio.Protocol):
                 piece = part[at : at + _STEP]
                 self.transport.write(piece)
                 self.sent_body += len(piece)
-                await self._drained()
+                await self._writable.wait()
 
     async def flush(self) -> None:
         """Return once all that was written has left, or the connection is lost."""
         while self.transport.get_write_buffer_size() and not self._lost.done():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.001)
-
-    async def _drained(self) -> None:
-        while self._writing_paused and not self._lost.done():
-            self._drainer = self._loop.create_future()
-            try:
-                await self._drainer
-            finally:
-                self._drainer = None
 
     def close(self) -> None:
         """Close it; at once if bytes have not left, for which the target may never make room."""
@@ -306,7 +291,7 @@ class ConnectionPool:
         if self._closed or seconds <= 0 or len(self._idle.get(key, ())) >= keep:
             connection.close()
             return
-        connection.resume_reading()  # to notice when the target closes it
+        connection.transport.resume_reading()  # to notice when the target closes it
         connection.idle_until = time.monotonic() + seconds
         self._idle.setdefault(key, []).append(connection)
         if self._timer is None:
