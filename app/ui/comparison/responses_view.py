@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QContextMenuEvent, QPainter, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QPainter,
+    QPalette,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHeaderView,
     QMenu,
     QSplitter,
     QStyle,
@@ -41,7 +48,7 @@ HEADERS_ROWS = 4
 """At most so many rows of headers are shown until the user moves the divider."""
 PART_TITLE, LOW = 36, 480
 """Pixels of the line above headers and body; a view less high than this leaves out headers that are the same."""
-MARK, NAME, FIRST, SECOND = range(4)
+MARK, FIRST, SECOND = 0, 2, 3
 _MARKS = {
     RowKind.SAME: ("", "Same"),
     RowKind.CHANGED: ("≠", "Different"),
@@ -59,51 +66,34 @@ _INDEX = re.compile(r"\[[0-9]+\]")
 _SHOWN_MAX = 60
 
 
-class HeadersModel(Rows[AlignedRow]):
-    """Mark, name and both values of each header."""
-
-    def __init__(self, theme: Theme, parent: QObject) -> None:
-        columns = [
-            Column[AlignedRow]("", lambda row: _MARKS[row.kind][0], _mark_words, align=Qt.AlignmentFlag.AlignCenter),
-            Column[AlignedRow]("Header", lambda row: escape(row.field)),
-            Column[AlignedRow]("First", lambda row: row.first or "", font=mono_font(SMALL)),
-            Column[AlignedRow]("Second", lambda row: row.second or "", font=mono_font(SMALL)),
-        ]
-        super().__init__(columns, parent)
-        self._theme = theme
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        row, column = self.record(index.row()), index.column()
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == MARK:
-            return _mark_words(row)
-        if role in (Qt.ItemDataRole.BackgroundRole, Qt.ItemDataRole.ForegroundRole):
-            return self._colour(row, column, role)
-        return super().data(index, role)
-
-    def _colour(self, row: AlignedRow, column: int, role: int) -> QColor | None:
-        tokens = self._theme.tokens
-        if column in (FIRST, SECOND):
-            background, text = _row_colours(row.kind, column - FIRST, tokens)
-        else:
-            usual = tokens.danger if column == MARK else tokens.text
-            background, text = None, usual if row.kind.differs else tokens.text_muted
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return QColor(text)
-        return QColor(background) if background is not None else None
-
-
 def _mark_words(row: AlignedRow) -> str:
     return _MARKS[row.kind][1]
 
 
 class HeadersDelegate(QStyledItemDelegate):
-    """Fills cells with their colour: with a style sheet for items, Qt ignores it."""
+    """Colours the cells, and fills them itself: with a style sheet for items, Qt ignores their colour."""
+
+    def __init__(self, rows: Rows[AlignedRow], theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows, self._theme = rows, theme
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.palette.setColor(QPalette.ColorRole.Text, QColor(self._colours(index)[1]))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        ground = index.data(Qt.ItemDataRole.BackgroundRole)
+        ground = self._colours(index)[0]
         if ground is not None and not option.state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(option.rect, ground)
+            painter.fillRect(option.rect, QColor(ground))
         super().paint(painter, option, index)
+
+    def _colours(self, index: Index) -> tuple[str | None, str]:
+        """As `_row_colours`."""
+        kind, column, tokens = self._rows.record(index.row()).kind, index.column(), self._theme.tokens
+        if column in (FIRST, SECOND):
+            return _row_colours(kind, column - FIRST, tokens)
+        usual = tokens.danger if column == MARK else tokens.text
+        return None, usual if kind.differs else tokens.text_muted
 
 
 class HeadersTable(RowsView):
@@ -113,16 +103,21 @@ class HeadersTable(RowsView):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("Headers of both responses", parent)
-        self.rows = HeadersModel(theme, self)
+        mono, centre = mono_font(SMALL), Qt.AlignmentFlag.AlignCenter
+        mark: Column[AlignedRow] = Column(
+            "", lambda row: _MARKS[row.kind][0], _mark_words, spoken=_mark_words, align=centre, width=36
+        )
+        columns = [
+            mark,
+            Column("Header", lambda row: escape(row.field), width=150),
+            Column("First", lambda row: row.first or "", font=mono, stretches=True),
+            Column("Second", lambda row: row.second or "", font=mono, stretches=True),
+        ]
+        self.rows = Rows(columns, self)
+        self.horizontalHeader().setMinimumSectionSize(32)
         self.show_rows(self.rows, metrics.ROW_DENSE)
-        self.setItemDelegate(HeadersDelegate(self))
+        self.setItemDelegate(HeadersDelegate(self.rows, theme, self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        header = self.horizontalHeader()
-        header.setMinimumSectionSize(32)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        for column, width in ((MARK, 36), (NAME, 150)):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
-            self.setColumnWidth(column, width)
         self.customContextMenuRequested.connect(self._show_menu)
         theme.changed.connect(self.viewport().update)
 
