@@ -100,7 +100,7 @@ def _fields(call: Call) -> dict[str, Any]:
     ids, missing = each_id(call.api, request_id, options.ids)
     if missing:
         raise missing[0]
-    if is_edited(options):
+    if _given(options, EDITING):
         fields["edit"] = edit_of(options, call.api.requests.head(ids[0]))
     return {"ids": ids, **fields}
 
@@ -130,7 +130,8 @@ def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
         call.out.message(f"{ended.problem}{more}")
     if interrupted:
         return Exit.INTERRUPTED
-    return Exit.DONE if all_delivered(ended) else Exit.FAILURE
+    all_delivered = ended.state == "done" and not ended.progress.failed and ended.progress.sent
+    return Exit.DONE if all_delivered else Exit.FAILURE
 
 
 def _follow(call: Call, started: Answer[FullReplay]) -> tuple[Answer[FullReplay], bool]:
@@ -191,11 +192,6 @@ def outcome_text(replay: Replay) -> str:
     progress = replay.progress
     failed = f", {progress.delivered:,} delivered, {progress.failed:,} failed" if progress.failed else ""
     return f"{replay.state.capitalize()}: {sent_text(replay)}{failed}."
-
-
-def all_delivered(replay: Replay) -> bool:
-    """Whether it ended by itself and nothing failed."""
-    return replay.state == "done" and not replay.progress.failed and bool(replay.progress.sent)
 
 
 def selection_text(replay: Replay) -> str:
@@ -317,10 +313,6 @@ def _given_fields(options: argparse.Namespace) -> dict[str, Any]:
         fields["gaps"] = "original"
     faults = {name: given[name] for name in FaultFields.__annotations__ if name in given}
     return {**fields, "faults": faults} if faults else fields
-
-
-def is_edited(options: argparse.Namespace) -> bool:
-    return bool(_given(options, EDITING))
 
 
 def edit_of(options: argparse.Namespace, request: RequestHead) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from app.core.replay.spec import (
     Pace,
     Replay,
     ReplayDestination,
-    ReplayProgress,
     ReplaySpec,
 )
 from app.core.rules import FieldError
@@ -240,12 +239,8 @@ EDIT = "edit."
 
 def api_errors(errors: Sequence[FieldError], *, flat: bool) -> list[FieldError]:
     """`errors` about a spec as errors about the JSON. `flat`: what is edited is not in an object of its own."""
-    return [FieldError(field=_api_name(error.field, flat=flat), message=error.message) for error in errors]
-
-
-def _api_name(field: str, *, flat: bool) -> str:
-    name = FIELDS.get(field, field)
-    return name.removeprefix(EDIT) if flat else name
+    named = [(FIELDS.get(error.field, error.field), error.message) for error in errors]
+    return [FieldError(field=name.removeprefix(EDIT) if flat else name, message=message) for name, message in named]
 
 
 def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
@@ -372,20 +367,16 @@ def full_replay_out(replay: Replay, endpoints: Endpoints) -> records.FullReplay:
     )
 
 
-def _progress_out(progress: ReplayProgress) -> records.ReplayProgress:
-    targets = tuple(made(records.ReplayTarget, one) for one in progress.targets)
-    return made(records.ReplayProgress, progress, targets=targets)
-
-
 def _out(shape: type[R], replay: Replay, endpoints: Endpoints, **others: Any) -> R:
     spec = replay.spec
     source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
     endpoint = None if source.endpoint_id is None else endpoints.by_id(source.endpoint_id)
     gaps = spec.pace if isinstance(spec.pace, OriginalGaps) else None
+    targets = tuple(made(records.ReplayTarget, one) for one in replay.progress.targets)
     return made(
         shape,
         replay,
-        progress=_progress_out(replay.progress),
+        progress=made(records.ReplayProgress, replay.progress, targets=targets),
         id_count=len(spec.source.ids) if isinstance(spec.source, ChosenRequests) else None,
         endpoint=None if endpoint is None else endpoint.slug,
         q=source.query,
