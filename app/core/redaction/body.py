@@ -13,8 +13,20 @@ from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decod
 from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_text import PACKED, form_secrets, holds_secrets, is_plain, text_secrets
-from app.core.redaction.names import WORDS, binary_may_name_secret, is_secret, is_secret_file, may_name_secret
-from app.core.redaction.secret import HOLE, REDACTED, Decoded, Find, Secret, as_sent, without_secret
+from app.core.redaction.secret import (
+    HOLE,
+    REDACTED,
+    WORDS,
+    Decoded,
+    Find,
+    Secret,
+    as_sent,
+    binary_may_name_secret,
+    is_secret,
+    is_secret_file,
+    may_name_secret,
+    without_secret,
+)
 
 # What is not closed extends to the end, so that it is read once.
 _TOKEN = re.compile(

@@ -6,8 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from app.core.redaction.names import NAME_MAX, is_secret
-from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, without_secret
+from app.core.redaction.secret import NAME_MAX, REDACTED, Decoded, Find, Secret, as_sent, is_secret, without_secret
 from app.core.text import word_set
 
 # Possessive, so that a text that never ends is read once. Words are what no quotes are around; `=` and `=>` stand for

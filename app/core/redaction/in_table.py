@@ -9,8 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.core.redaction.names import is_secret
-from app.core.redaction.secret import Secret
+from app.core.redaction.secret import Secret, is_secret
 
 STEMS = ("| pin", "| otp", "| pw", "|pin", "|otp", "|pw")
 """Short names, which are words of other texts."""

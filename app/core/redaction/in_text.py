@@ -17,22 +17,28 @@ from app.core.bodies.formats.multipart import decode
 from app.core.redaction.in_sentence import code_secrets
 from app.core.redaction.in_table import STEMS as TABLE_STEMS
 from app.core.redaction.in_table import table_secrets
-from app.core.redaction.names import (
+from app.core.redaction.secret import (
     COMPOUND,
     COMPOUND_BEFORE,
     COMPOUND_STEMS,
     HARMLESS_MAX,
     NAME_MAX,
     PARAMETERS,
+    REDACTED,
     SIMPLE,
     SIMPLE_STEMS,
     WORDS,
+    Decoded,
+    Find,
+    Secret,
+    as_sent,
     binary_may_name_secret,
     is_secret,
     is_secret_header,
     is_secret_parameter,
+    replaced,
+    without_secret,
 )
-from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, replaced, without_secret
 from app.core.text import word_set
 
 # Runs are possessive, so that what does not match is read once.

@@ -17,7 +17,7 @@ from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
 from app.core.errors import StorageUnavailableError
 from app.core.record import Headers
-from app.core.redaction.names import is_secret_header
+from app.core.redaction.secret import is_secret_header
 from app.core.target import Target, sendable
 from app.core.text import word_set
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
