@@ -144,5 +144,5 @@ async def _until(condition: Callable[[], bool], otherwise: str) -> None:
 def _look_at_colours() -> str:
     """A bundle contains only the parts of Pygments that were listed."""
     for language in LANGUAGES:
-        list(token_runs(lexer_of(*language.lexer), "a = 'b'\n"))
+        list(token_runs(lexer_of(language.lexer), "a = 'b'\n"))
     return f"{len(LANGUAGES)} languages"

@@ -95,7 +95,7 @@ LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 
 def lexers() -> list[str]:
     """The modules that bodies are coloured with, which are imported by name."""
-    return sorted({module for module, _ in (language.lexer for language in LANGUAGES)})
+    return sorted({language.lexer.rpartition(".")[0] for language in LANGUAGES})
 
 
 def unused_lexers() -> list[str]:

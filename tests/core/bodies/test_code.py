@@ -83,12 +83,12 @@ def test_what_takes_long_goes_on_plain_and_whole() -> None:
 
 
 def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
-    broken = Language("x", "X", ("tests.core.bodies.test_code", "Broken"))
+    broken = Language("x", "tests.core.bodies.test_code.Broken")
     shown = formatted(writer(broken), "one\ntwo\n")[0]
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 
 
-class Broken(lexer_of("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__):  # type: ignore[misc]
+class Broken(lexer_of("app.core.bodies.formats.csv_lexer.CsvLexer").__class__):  # type: ignore[misc]
     """Says nothing but an error."""
 
     def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> list[object]:
@@ -97,7 +97,7 @@ class Broken(lexer_of("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__
 
 def test_no_match_looks_further_than_its_bound() -> None:
     """A comment longer than that is not known for one; that is the price of never being held up."""
-    javascript = lexer_of(*BY_NAME["javascript"].lexer)
+    javascript = lexer_of(BY_NAME["javascript"].lexer)
     short, long = f"/*{'a' * 100}*/", f"/*{'a' * MATCH_MAX}*/"
     assert [kind for _, kind in token_runs(javascript, short)] == ["punctuation"]
     assert len(list(token_runs(javascript, long))) > 1

@@ -9,10 +9,9 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from pygments.token import string_to_tokentype
 
@@ -44,14 +43,16 @@ _OFTEN_JSON = frozenset({"javascript", "yaml"})
 """JSON is sent with these types too; the others can begin with a bracket that is not JSON's."""
 
 
-@dataclass(frozen=True)
-class Language:
-    """`lexer` is a module and a class in it. `start_pattern` matches the beginning of bodies without a type."""
+class Language(NamedTuple):
+    """`lexer` is a module and a class in it. `begins` matches the beginning of bodies without a type."""
 
     name: str
-    title: str
-    lexer: tuple[str, str]
-    start_pattern: re.Pattern[bytes] | None = None
+    lexer: str
+    begins: bytes | None = None
+
+    @property
+    def title(self) -> str:
+        return next(each.title for each in TEXT_LANGUAGES if each.name == self.name)
 
     def fit(self, media_type: str, head: bytes) -> float:
         """Certain by type, except where JSON is likely; likely by the first characters."""
@@ -59,48 +60,41 @@ class Language:
             return 0.0
         if text_language(media_type) == self.name:
             return 0.85 if self.name in _OFTEN_JSON else 0.95
-        return 0.92 if media_type in GENERIC_TEXT and self.start_pattern and self.start_pattern.match(head) else 0.0
-
-
-_TITLES = {each.name: each.title for each in TEXT_LANGUAGES}
-
-
-def _language(name: str, lexer: str, start_pattern: bytes | None = None) -> Language:
-    module, _, cls = lexer.rpartition(".")
-    return Language(name, _TITLES[name], (module, cls), re.compile(start_pattern) if start_pattern else None)
+        return 0.92 if media_type in GENERIC_TEXT and self.begins and re.match(self.begins, head) else 0.0
 
 
 LANGUAGES = (
-    _language("javascript", "pygments.lexers.javascript.JavascriptLexer", rb"#![^\r\n]*\bnode\b"),
-    _language("typescript", "pygments.lexers.javascript.TypeScriptLexer"),
-    _language("css", "pygments.lexers.css.CssLexer"),
-    _language("yaml", "pygments.lexers.data.YamlLexer", rb"%YAML |---[ \t]*\r?\n[\w\"'-]"),
-    _language("toml", "pygments.lexers.configs.TOMLLexer"),
-    _language("ini", "pygments.lexers.configs.IniLexer", rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*="),
-    _language("properties", "pygments.lexers.configs.PropertiesLexer"),
-    _language(
+    Language("javascript", "pygments.lexers.javascript.JavascriptLexer", rb"#![^\r\n]*\bnode\b"),
+    Language("typescript", "pygments.lexers.javascript.TypeScriptLexer"),
+    Language("css", "pygments.lexers.css.CssLexer"),
+    Language("yaml", "pygments.lexers.data.YamlLexer", rb"%YAML |---[ \t]*\r?\n[\w\"'-]"),
+    Language("toml", "pygments.lexers.configs.TOMLLexer"),
+    Language("ini", "pygments.lexers.configs.IniLexer", rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*="),
+    Language("properties", "pygments.lexers.configs.PropertiesLexer"),
+    Language(
         "graphql",
         "pygments.lexers.graphql.GraphQLLexer",
         rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
     ),
-    _language(
+    Language(
         "sql",
         "pygments.lexers.sql.SqlLexer",
         rb"(?:\s|--[^\n]*\n)*"
         rb"(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
     ),
-    _language("markdown", "pygments.lexers.markup.MarkdownLexer"),
-    _language("python", "pygments.lexers.python.PythonLexer", rb"#![^\r\n]*\bpython"),
-    _language("shell", "pygments.lexers.shell.BashLexer", rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b"),
-    _language("diff", "pygments.lexers.diff.DiffLexer", rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ "),
-    _language("csv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
-    _language("tsv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+    Language("markdown", "pygments.lexers.markup.MarkdownLexer"),
+    Language("python", "pygments.lexers.python.PythonLexer", rb"#![^\r\n]*\bpython"),
+    Language("shell", "pygments.lexers.shell.BashLexer", rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b"),
+    Language("diff", "pygments.lexers.diff.DiffLexer", rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ "),
+    Language("csv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
+    Language("tsv", "app.core.bodies.formats.csv_lexer.CsvLexer"),
 )
 
 
 @cache
-def lexer_of(module: str, name: str) -> Any:
+def lexer_of(lexer: str) -> Any:
     """The lexer, with each match limited to `MATCH_MAX` characters. The first call takes up to a tenth of a second."""
+    module, _, name = lexer.rpartition(".")
     cls = getattr(import_module(module), name)
     # For code within Markdown it would look up another lexer, one without limits.
     options = {"handlecodeblocks": False} if name == "MarkdownLexer" else {}
@@ -155,7 +149,7 @@ def writer(language: Language, seconds: float = SECONDS) -> Write:
         while at < len(text):
             end = _end_of_piece(text, at)
             piece, shown, spent = text[at:end].replace("\r\n", "\n"), 0, 0.0
-            runs = iter(()) if plain else token_runs(lexer_of(*language.lexer), piece)
+            runs = iter(()) if plain else token_runs(lexer_of(language.lexer), piece)
             while shown < len(piece):
                 began = time.thread_time()
                 stop, kind = _next_run(runs, piece)
