@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -108,18 +109,10 @@ def _wrong_in_string(following: str) -> str:
     return "an invalid escape in a string" if following == "\\" else "a control character in a string"
 
 
-def write(content: Content, out: Formatted) -> Iterator[None]:
-    """One value."""
-    yield from _write(content, content.text, out, many=False)
-
-
-def write_many(content: Content, out: Formatted) -> Iterator[None]:
-    """Values one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464), which counts as a line end:
-    it cannot occur in JSON."""
-    yield from _write(content, content.text.replace("\x1e", "\n"), out, many=True)
-
-
-def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterator[None]:
+def write(content: Content, out: Formatted, *, many: bool = False) -> Iterator[None]:
+    """One value; or `many`, one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464), which counts
+    as a line end: it cannot occur in JSON."""
+    text = content.text.replace("\x1e", "\n") if many else content.text
     depth, shown, fresh = 0, 0, False
     try:
         for kind, start, end in tokens(text, many=many):
@@ -146,6 +139,9 @@ def _write(content: Content, text: str, out: Formatted, *, many: bool) -> Iterat
         yield from add_text(text, out, shown)
     else:
         out.end_line()
+
+
+write_many = partial(write, many=True)
 
 
 class _Unbroken(Formatted):
