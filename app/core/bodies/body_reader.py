@@ -76,7 +76,7 @@ class BodyReader:
         self._skip = offset if self.codings else 0
         self._plain, self._out, self._begun, self._final = bytearray(), Formatted(), False, False
         self._group = "text"
-        self.view = self._text_view()
+        self.view = format_registry.best_in("text", self.views)
         self.start_offset, self.first_line, self.continues = offset, line, continues
         self.complete = self.done = False
 
@@ -169,13 +169,8 @@ class BodyReader:
             self.views = format_registry.ranked(self._media_type, in_single_bytes(self._charset, head))
         if self._refusal:
             self.views.sort(key=lambda view: view.group != "hex")
-        self.view = self.views[0]
-        if self._group is not None:
-            self.view = format_registry.best_in(self._group, self.views) or self._text_view()
+        self.view = self.views[0] if self._group is None else format_registry.best_in(self._group, self.views)
         self.done = self.view.write is None
-
-    def _text_view(self) -> View:
-        return next(view for view in self.views if view.group == "text")
 
     def _begin(self, limit: int) -> None:
         """Write the first lines; if the body does not match the best view, in the next one."""

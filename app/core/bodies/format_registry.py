@@ -74,9 +74,9 @@ def raw_views(head: bytes) -> list[View]:
     return [View("raw", "Text", "text", text.fit, text.raw_writer(head)), HEX]
 
 
-def best_in(group: Group, views: list[View]) -> View | None:
-    """The best of `views`, which are ranked, in the group."""
-    return next((view for view in views if view.group == group), None)
+def best_in(group: Group, views: list[View]) -> View:
+    """The best of `views`, which are ranked, in the group, or else the one of text."""
+    return next(view for name in (group, "text") for view in views if view.group == name)
 
 
 HEX_MAX = 64

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.format_registry import best_in, ranked
+from app.core.bodies.format_registry import TEXT, best_in, ranked
 from app.core.bodies.formats.trees import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
 from app.core.bodies.values import Embedded
 
@@ -73,8 +73,8 @@ def test_why_there_is_no_tree(text: str, why: str) -> None:
 
 def test_it_is_there_for_json_and_never_chosen_by_itself() -> None:
     assert [view.name for view in ranked("application/json", b'{"a":1}')][-1] == "tree"
-    assert best_in("tree", ranked("text/plain", b"hello")) is None
-    assert best_in("tree", ranked("application/x-ndjson", b"{}\n{}")) is None
+    assert best_in("tree", ranked("text/plain", b"hello")) == TEXT
+    assert best_in("tree", ranked("application/x-ndjson", b"{}\n{}")) == TEXT
 
 
 values: st.SearchStrategy[Any] = st.recursive(
