@@ -17,10 +17,8 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
     QTextBlock,
-    QTextCharFormat,
     QTextCursor,
     QTextFormat,
-    QTextLayout,
     QTextOption,
 )
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
@@ -28,7 +26,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidge
 from app.core.bodies.formatter import Line, position_of_column
 from app.ui.commands.command import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL, BodyTextCommands, add_view_action
 from app.ui.inspector.body.code_rows import TAB, CodeFolds, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
-from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
+from app.ui.inspector.body.text_style import ReadOnlyText, TextSize, code_formats, styled
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
@@ -233,7 +231,6 @@ class CodeView(ReadOnlyText):
         super().__init__(parent)
         self._theme = theme
         self.searchable = SearchableText()
-        self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
         self.setProperty("part", "code")
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -378,11 +375,7 @@ class CodeView(ReadOnlyText):
         if self.folds.is_folded(line):
             end, (what, closer) = utf16(self.rows.lines[line].text), self.folds.label(line)
             spans = [*spans, (end, len(what), "folded"), (end + len(what), utf16(closer), "punctuation")]
-        ranges = []
-        for start, length, kind in spans:
-            span = QTextLayout.FormatRange()
-            span.start, span.length, span.format = start, length, self._formats[kind]
-            ranges.append(span)
+        ranges = [styled(start, length, self._formats[kind]) for start, length, kind in spans]
         if ranges or block.layout().formats():
             block.layout().setFormats(ranges)
 
@@ -398,16 +391,7 @@ class CodeView(ReadOnlyText):
     @Slot(object)
     def _apply_style(self, tokens: Tokens) -> None:
         self._style_number += 1
-        for kind in ("key", "string", "number", "literal", "punctuation"):
-            self._formats[kind] = QTextCharFormat()
-            self._formats[kind].setForeground(QColor(getattr(tokens, f"code_{kind}")))
-        for kind, text, ground in (
-            ("control", tokens.warning, tokens.warning_soft),
-            ("folded", tokens.text_muted, tokens.pressed),
-        ):
-            self._formats[kind] = QTextCharFormat()
-            self._formats[kind].setForeground(QColor(text))
-            self._formats[kind].setBackground(QColor(ground))
+        self._formats = code_formats(tokens)
         self.marks.refresh()
         self.viewport().update()
         self.gutter.update()

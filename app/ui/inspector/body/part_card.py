@@ -38,6 +38,7 @@ from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.code_rows import qt_spans, utf16
 from app.ui.inspector.body.image_decoder import DecodedImage
 from app.ui.inspector.body.image_view import Canvas, read_picture
+from app.ui.inspector.body.text_style import code_formats, styled
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -313,21 +314,12 @@ class _PartText(QWidget):
 
     def _formats(self, line: Line) -> Iterator[QTextLayout.FormatRange]:
         tokens = self._theme.tokens
+        formats, marked = code_formats(tokens), QTextCharFormat()
+        marked.setBackground(QColor(tokens.warning_soft))
         for start, length, kind in qt_spans(line):
-            style = QTextCharFormat()
-            colour = tokens.warning if kind == "control" else getattr(tokens, f"code_{kind}", tokens.text)
-            style.setForeground(QColor(colour))
-            yield _range(start, length, style)
+            yield styled(start, length, formats[kind])
         for match in self._pattern.finditer(line.text) if self._pattern is not None else ():
-            style = QTextCharFormat()
-            style.setBackground(QColor(tokens.warning_soft))
-            yield _range(utf16(line.text[: match.start()]), utf16(match.group()), style)
-
-
-def _range(start: int, length: int, style: QTextCharFormat) -> QTextLayout.FormatRange:
-    result = QTextLayout.FormatRange()
-    result.start, result.length, result.format = start, length, style
-    return result
+            yield styled(utf16(line.text[: match.start()]), utf16(match.group()), marked)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Text that is only read; the text size and line wrapping of all bodies: applied to a view, and changed by wheel or
-button; and a plain editor that has both, and colours JSON or another language.
+"""Text that is only read, and how all bodies look: the colours of their text; its size and line wrapping, applied to a
+view, and changed by wheel or button. And a plain editor that has both, and colours JSON or another language.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextLayout, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QPlainTextEdit, QWidget
 
 from app.ui.inspector.body.code_rows import utf16
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import BodyTextStyle, Theme
+from app.ui.theme.tokens import Tokens
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.text_fields import LINE_MAX, WrappedEdit, raw_text
 
@@ -25,6 +26,8 @@ JSON = re.compile(
     r"|(?P<code_punctuation>[{}\[\]:,])"
 )
 
+CODE_KINDS = ("key", "string", "number", "literal", "punctuation")
+
 
 class ReadOnlyText(QPlainTextEdit):
     """Selected also with the keyboard. Tab leaves it, as it does whatever cannot be edited."""
@@ -35,6 +38,26 @@ class ReadOnlyText(QPlainTextEdit):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
+
+
+def code_formats(tokens: Tokens) -> dict[str, QTextCharFormat]:
+    """How each kind of a line's spans looks, and the label of `folded` lines."""
+    colours = {kind: (getattr(tokens, f"code_{kind}"), None) for kind in CODE_KINDS}
+    marked = {"control": (tokens.warning, tokens.warning_soft), "folded": (tokens.text_muted, tokens.pressed)}
+    formats = {}
+    for kind, (text, ground) in (colours | marked).items():
+        formats[kind] = QTextCharFormat()
+        formats[kind].setForeground(QColor(text))
+        if ground is not None:
+            formats[kind].setBackground(QColor(ground))
+    return formats
+
+
+def styled(start: int, length: int, style: QTextCharFormat) -> QTextLayout.FormatRange:
+    """Characters of a laid out text in this style; they are counted as Qt does."""
+    result = QTextLayout.FormatRange()
+    result.start, result.length, result.format = start, length, style
+    return result
 
 
 class TextSize(QObject):
