@@ -57,13 +57,10 @@ class CsvModel(QAbstractTableModel):
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.rows = Rows(",")
-        """All rows, including the header."""
-        self._cells = lru_cache(_CACHED_ROWS)(self.rows.cells)
-        self.header = False
+        self.start(Rows(","), header=False)
 
     def start(self, rows: Rows, *, header: bool) -> None:
-        """`add` appends to these rows."""
+        """`add` appends to these rows, which include the header."""
         self.beginResetModel()
         self.rows, self.header = rows, header
         self._cells = lru_cache(_CACHED_ROWS)(rows.cells)
