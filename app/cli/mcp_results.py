@@ -360,7 +360,7 @@ Headers = Sequence[tuple[str, str]]
 
 def part_as_sent(pieces: Iterator[bytes], size: int, limit: int, offset: int) -> BodyShape:
     """At most `limit` bytes from `offset`; `size` is the whole body's."""
-    data = (_read(pieces, None, offset + limit, skip=offset))[0] if limit else b""
+    data = _read(pieces, Decompressor(()), offset + limit, skip=offset)[0] if limit else b""
     cut_off = _cut_off(data)
     data = data[: len(data) - (cut_off or 0)]
     reached = offset + len(data)
@@ -377,7 +377,7 @@ def part_without_secrets(pieces: Iterator[bytes], headers: Headers, size: int, l
     if offset >= REDACTED_MAX:
         return _body_shape(b"", is_text=True, size=size, offset=offset, next_offset=None, note=TOO_LONG)
     end = min(offset + limit, REDACTED_MAX)
-    data, problem = _read(pieces, Decompressor(names) if names else None, end + AFTER_BYTES)
+    data, problem = _read(pieces, Decompressor(names), end + AFTER_BYTES)
     part = data[offset:end]
     cut_off = _cut_off(part)
     end = min(end, len(data)) - (cut_off or 0)
@@ -394,25 +394,20 @@ def part_without_secrets(pieces: Iterator[bytes], headers: Headers, size: int, l
     return _body_shape(shown, is_text=cut_off is not None, size=size, offset=offset, next_offset=rest, note=told)
 
 
-def _read(
-    pieces: Iterator[bytes], decompressor: Decompressor | None, most: int, *, skip: int = 0
-) -> tuple[bytes, str | None]:
+def _read(pieces: Iterator[bytes], decompressor: Decompressor, most: int, *, skip: int = 0) -> tuple[bytes, str | None]:
     """At most `most` bytes, without the first `skip` of them; and why the rest cannot be decompressed."""
     data, before = bytearray(), skip
     most -= skip
     for piece in pieces:
-        if decompressor is None:
-            data += piece[before:]
-            before = max(0, before - len(piece))
-        else:
-            decompressor.feed(piece)
-            while len(data) < most and (plain := decompressor.read(_PIECE)):
-                data += plain
-        if len(data) >= most or (decompressor and decompressor.error):
+        decompressor.feed(piece)
+        while len(data) < most and (plain := decompressor.read(_PIECE)):
+            data += plain[before:]
+            before = max(0, before - len(plain))
+        if len(data) >= most or decompressor.error:
             break
     else:
-        return bytes(data), decompressor.finish() if decompressor else None
-    return bytes(data[:most]), decompressor.error if decompressor else None
+        return bytes(data), decompressor.finish()
+    return bytes(data[:most]), decompressor.error
 
 
 def _cut_off(data: bytes) -> int | None:
