@@ -295,6 +295,8 @@ class RequestFeed(QObject):
             self.model.change(name, **fields)
         if self.scope.touches(event.endpoint_ids):
             self.search.queue(name for name, fields in event.changes.items() if adds_matches(self.query, fields))
+            if not event.changes and self.query is not None:  # nobody knows which
+                self.search.queue((first_id(0),))
         self._throttle.call()
 
     def _endpoint_read(self, event: EndpointRead) -> None:

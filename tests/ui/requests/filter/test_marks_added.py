@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from app.core.events import RequestsUpdated
 from app.core.search.parse import parse
+from app.db.captures import mark_ids
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import adds_matches
 from tests.ui.requests.page_desk import PageDesk
@@ -55,6 +59,16 @@ async def test_all_of_an_endpoint_marked_read_come_in(shown: PageDesk) -> None:
     await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
     await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
     await until(lambda: shown.model.rowCount() == 30)
+
+
+async def test_what_was_marked_before_marking_all_failed_comes_in(shown: PageDesk) -> None:
+    ids = [capture.id for capture in await shown.fill(5)]
+    await shown.reload()
+    shown.page.filter.bar.set_text("is:read")
+    await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
+    await shown.desk.store._writer.run(partial(mark_ids, ids=ids[:2], read=True))  # of which nothing is told
+    shown.desk.bus.publish(RequestsUpdated(endpoint_ids=(shown.endpoint.id,), changes={}))
+    await until(lambda: sorted(shown.ids()) == sorted(ids[:2]))
 
 
 async def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(shown: PageDesk) -> None:
