@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Signal, Slot
@@ -110,27 +110,26 @@ class BatchJob(QObject):
             return len(ids)
         if self.busy:
             return 0
-        self.begin(verb, len(ids))
-        try:
+        with self.running(verb, len(ids)):
             while self.done < len(ids) and not self.stopping:
                 some = ids[self.done : self.done + STEP]
                 await work(some)
                 self.report(self.done + len(some))
-            return self.done
-        finally:
-            self.end()
+        return self.done
 
-    def begin(self, verb: str, total: int) -> None:
-        """Start a job that calls `report` and `end` itself, and ends when `stopping` is set."""
+    @contextmanager
+    def running(self, verb: str, total: int) -> Iterator[None]:
+        """While a job runs that calls `report` itself, and ends when `stopping` is set."""
         self.verb, self.done, self.total, self.stopping = verb, 0, total, False
         self.changed.emit()
+        try:
+            yield
+        finally:
+            self.verb = ""
+            self.changed.emit()
 
     def report(self, done: int) -> None:
         self.done = done
-        self.changed.emit()
-
-    def end(self) -> None:
-        self.verb = ""
         self.changed.emit()
 
     @Slot()
@@ -287,14 +286,13 @@ class SelectAll(QObject):
         before = just_above(newest) if newest is not None and self._feed.model.at_head else None
         captures, scope = self._services.store.captures, self._scope
         found = captures.search(scope.search(), scope.endpoint_id, before=before, limit=NO_LIMIT)
-        self._batch.begin("Selecting", self.number or 0)
         try:
-            async with aclosing(found) as batches:
-                async for batch in batches:
-                    reading.add(batch)
-                    self._batch.report(len(reading))
+            with self._batch.running("Selecting", self.number or 0):
+                async with aclosing(found) as batches:
+                    async for batch in batches:
+                        reading.add(batch)
+                        self._batch.report(len(reading))
         finally:
-            self._batch.end()
             if self._reading is reading:
                 self._running = None
         self._requests = reading.requests(scope.query)

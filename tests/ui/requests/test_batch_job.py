@@ -131,9 +131,9 @@ async def test_much_work_tells_how_far_it_is_and_can_be_stopped(
         assert "Marking 20 of 190…" in told
         shown.list.clearSelection()
         await until(lambda: not bar.isVisible())
-        bulk.begin("Selecting", 0)
-        assert bar.isVisible()
-        assert bar.progress_text.text() == "Selecting 0 so far…"
+        with bulk.running("Selecting", 0):
+            assert bar.isVisible()
+            assert bar.progress_text.text() == "Selecting 0 so far…"
 
 
 async def test_all_of_many_go_and_others_may_come_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
