@@ -261,6 +261,23 @@ class Commands(QObject):
         for command in self.commands:
             command.refresh()
 
+    def with_keys(self) -> list[Command]:
+        return [command for command in self.commands if command.shortcuts()]
+
+    def add_to(self, widget: QWidget) -> None:
+        """Make the keys work in `widget`."""
+        for command in self.with_keys():
+            command.add_to(widget)
+
+    def follow(self, widget: QWidget) -> None:
+        """Refresh when it is shown or hidden: then other commands can be run."""
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self.refresh()
+        return super().eventFilter(watched, event)
+
     def _refusal(self, unavailable: Callable[..., str | None] | None, changes: bool) -> str | None:
         return (self._read_only if changes else None) or self._reason(unavailable)
 
@@ -291,11 +308,6 @@ class BodyTextCommands(Commands):
         self.wrap.setCheckable(True)
         text.changed.connect(self.refresh)
         self.refresh()
-
-    def add_to(self, window: QWidget) -> None:
-        """Make their keys work in `window`."""
-        for command in self.commands:
-            command.add_to(window)
 
     @Slot()
     def refresh(self) -> None:

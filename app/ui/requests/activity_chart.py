@@ -349,7 +349,7 @@ class ActivityStrip(QFrame):
         for span, text in LONG.items():
             self.spans.explain(span, text)
         self._lay_out()
-        self.fold.clicked.connect(self._toggle)
+        self.fold.clicked.connect(self.toggle)
         self.chip.clicked.connect(self.clear)
         self.chart.range_selected.connect(self._select_range)
         self.spans.activated.connect(self._set_span)
@@ -423,7 +423,7 @@ class ActivityStrip(QFrame):
         vbox(row, plot, inside=self, spacing=metrics.SPACE_1, margins=(0, metrics.SPACE_1, 0, metrics.SPACE_1))
 
     @Slot()
-    def _toggle(self) -> None:
+    def toggle(self) -> None:
         self.set_open(not self.open)
 
     @Slot(str)

@@ -254,7 +254,9 @@ def _without(ids: Sequence[str], kept: frozenset[str]) -> list[str]:
 
 
 class RequestCommands(Commands):
-    """`requests` returns the ones they are about; call `refresh` when that changed."""
+    """`requests` returns the ones they are about; call `refresh` when that changed. Those with keys are what a list, a
+    detail and the palette offer.
+    """
 
     group = CommandGroup.REQUEST
     own_window_requested = Signal(object)
@@ -288,20 +290,11 @@ class RequestCommands(Commands):
         self.mark_unread = change("Mark as unread", "unread", mark_unread, self._none_read)
         self.refresh()
 
-    def with_keys(self) -> list[Command]:
-        """Those that a list, a detail and the palette offer, in their order."""
-        return [command for command in self.commands if command.shortcuts()]
-
     def show_in(self, header: RequestHeader, offered: Sequence[Command]) -> None:
         """Offer these in the header of the one request they are about, where its note is written and saved, too."""
         header.show_commands(offered, [self.own_window, self.link])  # the last two have no button where space is short
         self.note_requested.connect(header.note.start)
         header.note.store = self._actions.set_note
-
-    def add_to(self, widget: QWidget) -> None:
-        """Make the keys work in `widget`."""
-        for command in self.with_keys():
-            command.add_to(widget)
 
     @Slot()
     def refresh(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from app.core.bodies.escape import escape
@@ -81,14 +81,7 @@ class EndpointHeader(QFrame):
         self._build_menu()
         self._build_layout()
         self.more.clicked.connect(self._open_menu)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._commands.refresh()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._commands.refresh()
+        commands.follow(self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow list the buttons show icons only, so that the endpoint's name has room."""

@@ -128,19 +128,13 @@ class PageCommands(Commands):
         self._refresh_timer = QTimer(self, singleShot=True, interval=MERGE_MS)
         self.stars = StarClicks(rows)
         self._connect()
-        page.installEventFilter(self)
+        self.follow(page)
         self._name_pause()
         self.refresh()
 
     def all(self) -> tuple[Command, ...]:
         """Each once, for the palette."""
         return (self.open, *self.selected.with_keys(), *self.commands[1:])
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """While the page is hidden, no command can be run."""
-        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
-            self.refresh()
-        return super().eventFilter(watched, event)
 
     def menu_of_selected(self) -> QMenu:
         """The menu of one request, or of the many that are selected; it deletes itself when closed."""
@@ -369,8 +363,7 @@ class ViewCommands(Commands):
         self.command(
             "Filter", "filter", self._start_filter, self._no_filter, "/", group=of_list, synonyms="search find"
         )
-        for command in self.commands:
-            command.add_to(page)
+        self.add_to(page)
         for text, icon, fold, key in (
             ("Fold in body", "fold", CodeFolds.fold_here, FOLD),
             ("Unfold in body", "unfold", CodeFolds.unfold_here, UNFOLD),
@@ -378,9 +371,8 @@ class ViewCommands(Commands):
             ("Unfold all in body", "unfold", CodeFolds.unfold_all, UNFOLD_ALL),
         ):
             self.command(text, icon, partial(self._fold, fold), self._no_folds, key)
-        toggle = self._toggle_chart
         self.command("Save body as…", "download", self._save_body, self._no_body, synonyms="export download")
-        self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
+        self._chart = self.command("Hide activity chart", "chart", activity.toggle, self._hidden, group=of_list)
 
     @Slot()
     def refresh(self) -> None:
@@ -428,6 +420,3 @@ class ViewCommands(Commands):
     def _start_filter(self) -> None:
         self._show_list()
         self._filter.start()
-
-    def _toggle_chart(self) -> None:
-        self._activity.set_open(not self._activity.open)
