@@ -157,7 +157,7 @@ class RequestPane(QFrame):
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
         if self._view is not None:
-            self._view.stop()
+            self._view.deliveries.stop()
         self._subscriptions.end()
 
     def show_request(self, capture_id: str, *, focus: bool = False, mark_read: bool = True) -> None:

@@ -309,10 +309,6 @@ class RequestView(QWidget):
         self.empty()
         self.tokens.stop()
 
-    def stop(self) -> None:
-        """Unsubscribe from the bus."""
-        self.deliveries.stop()
-
     def empty(self) -> None:
         """Another request is shown, or none."""
         if RAW in self._filled:

@@ -27,7 +27,7 @@ from app.core.model import Capture, PageKey, Summary
 from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel, Selection
+from app.ui.requests.list.model import MAX_ROWS, SUMMARY_ROLE, Index, RequestModel, Selection
 from app.ui.theme.theme import Theme
 from app.ui.throttle import WhileShown
 from app.ui.widgets.focus import current_in_view
@@ -50,7 +50,7 @@ class Jumps(QObject):
     def __init__(self, rows: RequestList, feed: RequestFeed) -> None:
         super().__init__(rows)
         self._list, self._feed, self._model = rows, feed, feed.model
-        self._when_loaded: Callable[[], None] | None = None
+        self._when_loaded: Callable[[], object] | None = None
         feed.loaded.connect(self._run_pending)
         feed.relisted.connect(self.give_up)
 
@@ -61,7 +61,7 @@ class Jumps(QObject):
 
     def open(self, capture: Capture | Summary) -> None:
         """Open a request and centre it in the list."""
-        self._around(capture, partial(self._open, capture.id))
+        self._around(capture, partial(self._list.select, capture.id, centre=True))
 
     def select(self, summary: Summary) -> None:
         """Select a request and centre it in the list, without opening it."""
@@ -75,7 +75,7 @@ class Jumps(QObject):
         self._feed.head()
 
     def open_oldest(self) -> None:
-        self._when_loaded = self._open_last
+        self._when_loaded = partial(self._list.select_row, MAX_ROWS)
         self._feed.tail()
 
     def select_first(self) -> None:
@@ -102,7 +102,7 @@ class Jumps(QObject):
             action()
         return True
 
-    def _around(self, place: Capture | Summary, action: Callable[[], None]) -> None:
+    def _around(self, place: Capture | Summary, action: Callable[[], object]) -> None:
         self._when_loaded = action
         self._feed.around(PageKey(received_at=place.received_at, id=place.id))
 
@@ -113,9 +113,6 @@ class Jumps(QObject):
         action, self._when_loaded = self._when_loaded, None
         if action is not None:
             action()
-
-    def _open(self, capture_id: str) -> None:
-        self._list.select(capture_id, centre=True)
 
     def _select(self, capture_id: str) -> None:
         row = self._model.row_of(capture_id)
@@ -132,9 +129,6 @@ class Jumps(QObject):
         """If the request was deleted, the next older one takes its place."""
         row, loaded = self._model.row_from(capture_id), self._model.row_of(capture_id) is not None
         self._list.select_row(row + (rows if loaded or rows < 0 else rows - 1))
-
-    def _open_last(self) -> None:
-        self._list.select_row(self._model.rowCount() - 1)
 
     def _select_first(self) -> None:
         if self._list.hasFocus() and not self._list.selected_count():
