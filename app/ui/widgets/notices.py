@@ -181,6 +181,8 @@ class Toast(QFrame):
         self._text = ElidedLabel("", "", self)
         acts = [partial(self._act, number) for number in range(ACTIONS_MAX)]
         self.buttons = [Button("", theme, self, kind="link", run=act) for act in acts]
+        for button in self.buttons:
+            button.hide()
         hbox(
             (self._text, 1),
             *self.buttons,
