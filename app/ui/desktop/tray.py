@@ -57,20 +57,16 @@ def tooltip(
 ) -> str:
     """`Hookline · 12 unread · paused · Stripe: failed · listening on 127.0.0.1:8787 · tunnel: up`. `nodes` is how many
     capture where this machine does not, `wrong` the endpoint in the worst state, and its words."""
-    parts = ["Hookline"]
-    if unread:
-        parts.append(f"{unread:,} unread")
-    if paused:
-        parts.append("paused")
-    if wrong is not None:
-        parts.append(f"{shortened(escape(wrong[0].name), WRONG_MAX)}: {wrong[1].lower()}")
-    if nodes is not None:
-        parts.append(capturing_text(nodes))
-    else:
-        parts.append(f"listening on {listening}" if listening else "not listening")
-    if tunnel is not TunnelState.OFF:
-        parts.append(f"tunnel: {tunnel}")
-    return " · ".join(parts)[:TOOLTIP_MAX]
+    listens = f"listening on {listening}" if listening else "not listening"
+    parts = (
+        "Hookline",
+        f"{unread:,} unread" if unread else "",
+        "paused" if paused else "",
+        f"{shortened(escape(wrong[0].name), WRONG_MAX)}: {wrong[1].lower()}" if wrong is not None else "",
+        capturing_text(nodes) if nodes is not None else listens,
+        f"tunnel: {tunnel}" if tunnel is not TunnelState.OFF else "",
+    )
+    return " · ".join(filter(None, parts))[:TOOLTIP_MAX]
 
 
 def badge_text(unread: int) -> str:

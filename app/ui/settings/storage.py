@@ -358,14 +358,10 @@ def storage_text(
     if problem is not None:
         problem = replace(problem, expired=size.expired)
         return f"{problem.reason} {problem.advice}"
-    words = []
-    if size.expired:
-        words.append(f"The next cleanup deletes {count_of(size.expired, 'request')}")
-        words[-1] += f" and gives back {size_text(size.free_bytes)}." if size.free_bytes else "."
-    elif size.free_bytes:
-        words.append(f"The next cleanup gives back {size_text(size.free_bytes)}.")
-    else:
-        words.append("Nothing to clean up.")
+    deletes = f"deletes {count_of(size.expired, 'request')}" if size.expired else ""
+    frees = f"gives back {size_text(size.free_bytes)}" if size.free_bytes else ""
+    does = " and ".join(filter(None, (deletes, frees)))
+    words = [f"The next cleanup {does}." if does else "Nothing to clean up."]
     if next_run_at is not None:
         words.append(f"Next cleanup {until(next_run_at, at_us)}.")
     deleted_count = sum(last.deleted.values(), 0) if last is not None else 0
