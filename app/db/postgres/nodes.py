@@ -139,8 +139,7 @@ class TeamNodes(Nodes):
             await self._writer.run(self._register, self._use)
         if role is not Role.CAPTURE:
             self._notice(await self._readers.run(_seen))
-        live = self._watch() if role is Role.READER else self._live()
-        self._task = asyncio.get_running_loop().create_task(live, name="hookline-node")
+        self._task = asyncio.get_running_loop().create_task(self._live(), name="hookline-node")
 
     async def stop(self) -> None:
         """Leave: what it owned is free at once."""
@@ -205,6 +204,9 @@ class TeamNodes(Nodes):
         while True:
             await asyncio.sleep(BEAT_S)
             with contextlib.suppress(StorageUnavailableError):  # the writer has logged why
+                if not self.number:  # one that only reads sees who captures
+                    self._notice(await self._readers.run(_seen))
+                    continue
                 trim, frees = self._judges and beats % TRIM_EACH == 0, self._is_refused
                 try:
                     number = await self._writer.run(partial(self._beat, number=self.number, trim=trim, frees=frees))
@@ -232,13 +234,6 @@ class TeamNodes(Nodes):
                 if dead or free or frees:
                     self._denied.clear()
                     self._on_beat(Beat(dead=dead, undone=undone, free_targets=free))
-
-    async def _watch(self) -> None:
-        """See who captures, as one that is no node."""
-        while True:
-            await asyncio.sleep(BEAT_S)
-            with contextlib.suppress(StorageUnavailableError):
-                self._notice(await self._readers.run(_seen))
 
     def _lose_jobs(self) -> None:
         self._lost |= self._owned
