@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import count, takewhile
 from typing import Any, NamedTuple
 
 from app.core.bodies.charset import detect
@@ -100,7 +101,7 @@ def body_contains(
 ) -> bool:
     """Whether the case-folded `word` occurs anywhere in the body, as far as it was unpacked; also False when the search
     was cancelled."""
-    pieces = _plain(headers, read, budget or BodyBudget(UnpackBudget()))
+    pieces = _pieces(headers, read, budget or BodyBudget(UnpackBudget()))
     return any(word in window for window in _windows(len(word), content_type, pieces, cancelled))
 
 
@@ -121,27 +122,12 @@ def _windows(overlap: int, content_type: str, pieces: Iterator[bytes], cancelled
         yield from map(str.casefold, readable.feed(text, final=not piece))
 
 
-def _plain(headers: Headers, read: ReadPart, budget: BodyBudget) -> Iterator[bytes]:
-    """The decoded body, as far as it can be decoded; as sent when it cannot."""
-    names = codings(headers)
-    if not names or unsupported_reason(names):
-        return _cut(_parts(read))
-    return unpacked_pieces(names, _parts(read), budget)
-
-
-def _parts(read: ReadPart) -> Iterator[bytes]:
-    number = 0
-    while part := read(number):
-        yield part
-        if len(part) < PART_SIZE:
-            return
-        number += 1
-
-
-def _cut(parts: Iterable[bytes]) -> Iterator[bytes]:
-    for part in parts:
-        for at in range(0, len(part), WINDOW):
-            yield part[at : at + WINDOW]
+def _pieces(headers: Headers, read: ReadPart, budget: BodyBudget) -> Iterator[bytes]:
+    """The decoded body in pieces of at most `WINDOW` bytes, as far as it can be decoded; as sent when it cannot."""
+    names, parts = codings(headers), takewhile(bool, map(read, count()))
+    if names and not unsupported_reason(names):
+        return unpacked_pieces(names, parts, budget)
+    return (part[at : at + WINDOW] for part in parts for at in range(0, len(part), WINDOW))
 
 
 BODY_LIMIT = PART_SIZE
