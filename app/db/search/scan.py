@@ -255,29 +255,18 @@ class Scan:
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
         """Older than `place`, down to `bottom` inclusive."""
-        older, values = self._older(place)
-        if bottom is None:
-            return older, values
-        newer, more = self._newer(bottom)
-        return f"{older} AND {newer}", (*values, *more)
+        by_id = self.endpoint_id is None
+        columns, marks = ("capture.id", "?") if by_id else ("(capture.received_at, capture.id)", "(?, ?)")
+        where = f"{columns} < {marks}" + ("" if bottom is None else f" AND {columns} >= {marks}")
+        ends = (end for end in (place, bottom) if end is not None)
+        values = [value for end in ends for value in ((end.id,) if by_id else (end.received_at, end.id))]
+        return (where, (*values,)) if by_id else (f"capture.endpoint_id = ? AND {where}", (self.endpoint_id, *values))
 
     def _order(self) -> str:
         # ids sort as times do, and the index on them serves all endpoints
         if self.endpoint_id is None:
             return "capture.id DESC"
         return "capture.received_at DESC, capture.id DESC"
-
-    def _older(self, place: PageKey) -> Sql:
-        if self.endpoint_id is None:
-            return "capture.id < ?", (place.id,)
-        values = (self.endpoint_id, place.received_at, place.id)
-        return "capture.endpoint_id = ? AND (capture.received_at, capture.id) < (?, ?)", values
-
-    def _newer(self, bottom: PageKey) -> Sql:
-        """From `bottom` upwards, inclusive."""
-        if self.endpoint_id is None:
-            return "capture.id >= ?", (bottom.id,)
-        return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
 
 
 def _is_read_by_range(database: Database, section: ListSection) -> bool:
