@@ -6,14 +6,14 @@ import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
-from app.server.api.parameters import NUMBER_MAX, SLUG_SCHEMA, Parameter
+from app.server.api.parameters import NUMBER_MAX, Parameter
 from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut
 from app.server.api.routes import PREFIX, Body, Returns, Route
-from docs.openapi_constraints import constrain
+from docs.openapi_constraints import SLUG_SCHEMA, constrain
 from hookline.headers import Headers
 
 VERSION = "1"
@@ -27,6 +27,7 @@ Requests from web pages are refused. Errors are problems of RFC 9457 (`applicati
 microseconds. Lists return `items` and `next`, the `cursor` of the next page. A `GET` handles `HEAD` too.
 """
 
+LOCATED = (("Location", "The path of what was created."),)
 _UUID = {"type": "string", "format": "uuid"}
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": NUMBER_MAX}
 PLACEHOLDERS: dict[str, tuple[str, dict[str, Any], Any]] = {
@@ -83,6 +84,16 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
+def successes(route: Route) -> tuple[Returns, ...]:
+    """Its responses when it succeeds: one, unless `returns` has several."""
+    if route.returns is None:
+        made = get_type_hints(route.handler)["return"]
+        nothing = made is type(None)
+        headers = LOCATED if route.location else ()
+        return (Returns(status=204) if nothing else Returns(made, route.status, headers=headers),)
+    return (route.returns,) if isinstance(route.returns, Returns) else route.returns
+
+
 def operation_id(route: Route) -> str:
     """The summary in snake case, such as `list_endpoints`."""
     return re.sub(r"[^a-z0-9]+", "_", route.summary.lower().replace("'s", "")).strip("_")
@@ -133,7 +144,7 @@ def _request_body(body: Body, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
-    responses: dict[str, Any] = {str(one.status): _success(one, schemas) for one in route.successes}
+    responses: dict[str, Any] = {str(one.status): _success(one, schemas) for one in successes(route)}
     kinds = [*_ALWAYS, *route.problems]
     if "{" in route.path:
         kinds.append("not-found")
@@ -193,7 +204,7 @@ class _Schemas:
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         taken = [route.body.shape for route in routes if route.body is not None]
-        given = [one.shape for route in routes for one in route.successes if one.shape is not None]
+        given = [one.shape for route in routes for one in successes(route) if one.shape is not None]
         self.components: dict[str, Any] = {}
         self._by_shape: dict[Any, Any] = {}
         sent = self._add(taken)

@@ -29,17 +29,19 @@ from app.core.rules import (
     NOTE_MAX,
     OWN_HEADERS,
     RESPONSE_BODY_MAX,
+    SLUG_MAX,
+    SLUG_MIN,
+    SLUG_PATTERN,
 )
 from app.core.settings import Settings
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.endpoints import BATCH_MAX, EndpointBatchIn
-from app.server.api.parameters import SLUG_SCHEMA
 from app.server.api.replays import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.requests import RequestPatch
-from app.server.api.serializers import patch_name
 from app.server.api.status import BackupIn, SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]
+SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}
 
 
 def _range(least: float, most: float) -> Keywords:
@@ -169,6 +171,11 @@ TOGETHER: dict[type[Record], tuple[Keywords, ...]] = {
 """What the fields of a record have to be together."""
 
 _TIMES = frozenset({"at", "after", "before"})
+
+
+def patch_name(record: type[Record]) -> str:
+    """`EndpointPatch` for `EndpointDraft`, as `patch_of` names it."""
+    return f"{record.__name__.removesuffix('Draft')}Patch"
 
 
 def constrain(name: str, schema: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import Summary
 from app.server.api.event_log import POSITION_PATTERN, EventLog, Position, parse_position, stored_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
-from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, text
+from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, several, text
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.protocol import ApiProtocol
 from app.server.api.requests import BATCH, BODY, CaptureFilter, FilteringCalls, full_request
@@ -164,18 +164,8 @@ LAST_ID = "Last-Event-ID"
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-def _types(given: str) -> tuple[records.EventType, ...] | None:
-    names = given.split(",")
-    return tuple(one for one in EVENT_TYPES if one in names) if all(name in EVENT_TYPES for name in names) else None
-
-
-_TYPE = "|".join(EVENT_TYPES)
-TYPES = Parameter(
-    "types",
-    "Only events of these types, with commas.",
-    {"type": "string", "pattern": f"^({_TYPE})(,({_TYPE}))*$"},
-    f"of {', '.join(EVENT_TYPES)}, with commas",
-    _types,
+TYPES = several(
+    "types", "Only events of these types, with commas.", EVENT_TYPES, f"of {', '.join(EVENT_TYPES)}, with commas"
 )
 
 

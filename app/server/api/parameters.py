@@ -15,7 +15,6 @@ from app.core.clock import LATEST_US, parse_rfc3339
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
 from app.core.model import Mark, PageKey
 from app.core.record import Record
-from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
 from app.server.api.problems import parameter_problem, query_problem
@@ -80,6 +79,17 @@ def choice(name: str, description: str, values: Sequence[str]) -> Parameter[str]
     return Parameter(name, description, {"enum": list(values)}, rule, lambda given: given if given in values else None)
 
 
+def several(name: str, description: str, values: Sequence[str], rule: str) -> Parameter[tuple[Any, ...]]:
+    """Some of these, with commas between them; given in their order."""
+
+    def parsed(given: str) -> tuple[str, ...] | None:
+        names = given.split(",")
+        return tuple(one for one in values if one in names) if all(one in values for one in names) else None
+
+    some = f"(?:{'|'.join(values)})"
+    return Parameter(name, description, {"type": "string", "pattern": f"^{some}(?:,{some})*$"}, rule, parsed)
+
+
 def whole_number(
     name: str, description: str, least: int, most: int, *, default: int | None = None, rule: str = ""
 ) -> Parameter[int]:
@@ -132,7 +142,6 @@ def place(name: str, description: str) -> Parameter[PageKey]:
     return Parameter(name, description, schema, "a time such as 2026-11-20T09:00:00Z or a request's ID", parsed)
 
 
-SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}
 LIMIT = whole_number("limit", "How many items at most.", 1, LIMIT_MAX, default=LIMIT_DEFAULT)
 _CURSOR_PARTS = {int: "[0-9]{1,18}", str: "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"}
 
@@ -158,18 +167,11 @@ REDACTED = flag(
 ENDPOINT = text("endpoint", "Only those of the endpoint with this slug.")
 
 
-def _marks(given: str) -> frozenset[Mark] | None:
-    names, known = given.split(","), get_args(Mark)
-    return frozenset(mark for mark in known if mark in names) if all(name in known for name in names) else None
-
-
-_MARK = "|".join(get_args(Mark))
-KEEP = Parameter(
+KEEP = several(
     "keep",
     "Requests with such a mark are kept.",
-    {"type": "string", "pattern": f"^(?:{_MARK})(?:,(?:{_MARK}))*$"},
+    get_args(Mark),
     f"{' or '.join(get_args(Mark))}, or both with a comma",
-    _marks,
 )
 
 

@@ -212,15 +212,12 @@ class RequestCalls(FilteringCalls):
     @route("POST", "/endpoints/{slug}/read", "Mark an endpoint's requests as read")
     async def read_all(self, request: web.Request) -> None:
         """Marks all requests of an endpoint as read."""
-        endpoint = self._endpoint(request)
-        await self._store.captures.mark_all_read(endpoint.id)
+        await self._store.captures.mark_all_read(self._endpoint(request).id)
 
     @route("DELETE", "/endpoints/{slug}/requests", "Delete an endpoint's requests", (KEEP,))
     async def clear(self, request: web.Request) -> None:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
-        keep = KEEP.of(request) or frozenset()
-        endpoint = self._endpoint(request)
-        await self._store.captures.clear(endpoint.id, keep)
+        await self._store.captures.clear(self._endpoint(request).id, KEEP.of(request) or ())
 
 
 def _earlier(request: web.Request) -> PageKey | None:

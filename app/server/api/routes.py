@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -48,7 +48,6 @@ class Returns:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-LOCATED = (("Location", "The path of what was created."),)
 ATTACHMENT = Returns(media_type="application/octet-stream")
 """A sender's bytes, with `attachment_headers`."""
 
@@ -82,16 +81,6 @@ class Route:
     returns: Returns | tuple[Returns, ...] | None = None
     body: Body | None = None
     problems: tuple[str, ...] = ()
-
-    @property
-    def successes(self) -> tuple[Returns, ...]:
-        """Its responses when it succeeds: one, unless `returns` has several."""
-        if self.returns is None:
-            made = get_type_hints(self.handler)["return"]
-            nothing = made is type(None)
-            headers = LOCATED if self.location else ()
-            return (Returns(status=204) if nothing else Returns(made, self.status, headers=headers),)
-        return (self.returns,) if isinstance(self.returns, Returns) else self.returns
 
 
 H = TypeVar("H", bound=Handler)

@@ -206,18 +206,13 @@ def patch_of(record: type[Record], about: str, **others: Any) -> Any:
     types = {**get_type_hints(record), **others}
     fields = [(name, _patch_type(kind) | UnsetType, UNSET) for name, kind in types.items()]
     return msgspec.defstruct(
-        patch_name(record),
+        f"{record.__name__.removesuffix('Draft')}Patch",
         fields,
         bases=(Record,),
         namespace={"__doc__": about},
         frozen=True,
         omit_defaults=True,
     )
-
-
-def patch_name(record: type[Record]) -> str:
-    """`EndpointPatch` for `EndpointDraft`."""
-    return f"{record.__name__.removesuffix('Draft')}Patch"
 
 
 def _patch_type(kind: Any) -> Any:
