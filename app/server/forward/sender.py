@@ -130,7 +130,6 @@ class _Run:
     edit: RequestEdit
     cut_off: float | None = None
     stale: bool = False
-    request: OutgoingRequest | None = None
     exchange: Exchange | None = None
     sent: tuple[OutgoingRequest, int] | None = None
     followed: list[str] | None = None
@@ -138,7 +137,7 @@ class _Run:
     """Whether the body was compared and its first part read: for both attempts, and not in the target's time."""
 
     async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> tuple[Attempt, bytes]:
-        self.stale, self.request, self.exchange, self.sent, self.followed = False, None, None, None, []
+        self.stale, self.exchange, self.sent, self.followed = False, None, None, []
         started_at, started = now_us(), time.perf_counter()
         failure: tuple[FailureKind, str] | None = None
         try:
@@ -193,7 +192,6 @@ class _Run:
                 raise AttemptError(FailureKind.STATUS, text)
 
     async def _exchange(self, request: OutgoingRequest, *, fresh: bool) -> None:
-        self.request = request
         key = PoolKey(request.url.host, request.url.port, self._tls(request))
         keep = (self.target.parallel or 1) if self.target.retry.retries else 0
         exchange = self.exchange = Exchange(request, key, self.pool, keep)
@@ -234,7 +232,7 @@ class _Run:
         exchange, edit = self.exchange, self.edit
         response = exchange.response if exchange is not None else TargetResponse()
         # A redirect that nothing could connect to was not sent, but the request before it was.
-        request, size = self.sent or (self.request, 0)
+        request, size = self.sent or (None if exchange is None else exchange.request, 0)
         headers: Headers = request.headers if request is not None and self.sent is not None else ()
         attempt = Attempt(
             delivery_id=self.queued.delivery.id,
