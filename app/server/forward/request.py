@@ -99,7 +99,8 @@ class StoredBody:
 
     def __init__(self, captures: Captures, capture: Capture) -> None:
         self._captures, self._capture = captures, capture
-        self._first: bytes | None = None
+        self.first_part = b""
+        """Read by `begin`."""
 
     async def begin(self) -> None:
         """Compare all of it with its SHA-256 and read the first part, so that what is wrong with it, or with the store,
@@ -108,25 +109,18 @@ class StoredBody:
         try:
             if capture.size > PART_SIZE:
                 await captures.check_body(capture)
-                self._first = await self._part(0)
+                self.first_part = await self._part(0)
             else:
-                self._first = await captures.body(capture.id)
+                self.first_part = await captures.body(capture.id)
         except NotFoundError as error:
             text = "The captured request was deleted before it could be forwarded."
             raise AttemptError(FailureKind.NOT_SENT, text) from error
         except DamagedBodyError as error:
             raise AttemptError(FailureKind.NOT_SENT, f"Not sent. {error}") from error
 
-    @property
-    def first_part(self) -> bytes:
-        """What `begin` has read."""
-        assert self._first is not None
-        return self._first
-
     async def parts(self) -> AsyncIterator[bytes]:
         """The whole body, also a second time. NotFoundError or StorageUnavailableError."""
-        assert self._first is not None
-        yield self._first
+        yield self.first_part
         for offset in range(PART_SIZE, self._capture.size, PART_SIZE):
             yield await self._part(offset)
 
