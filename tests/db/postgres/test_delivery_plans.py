@@ -15,7 +15,7 @@ from tests.deliveries import URL
 ENDED = 5_000
 STATEMENTS = {
     "delivery t1": (deliveries._queued_statement(), {"due_at": 0, "without": json_list([]), "limit": 1}),
-    "delivery ": (targets.LAST_ERRORS, {}),
+    "delivery ": (targets._COUNTS, {"now": 0}),
     "delivery delivery_1": (targets._END, {"not_tried": "", "not_retried": "", "target": 1, "limit": 1}),
 }
 """By the name that plans have for the deliveries that are looked for."""
