@@ -10,17 +10,7 @@ from app.core.fields import Field, fields_of, types_of
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.raw_request import FRAMING
 from app.core.record import Record
-from app.core.replay.spec import (
-    CONCURRENCY_MAX,
-    GAP_MAX_MS,
-    METHOD_PATTERN,
-    RATE_MAX,
-    RATE_MIN,
-    SCALE_MAX,
-    SEED_MAX,
-    TIMES_MAX,
-    Faults,
-)
+from app.core.replay.spec import METHOD_PATTERN, Faults, FixedRate, OriginalGaps, ReplaySpec
 from app.core.rules import (
     DELIVERY_HEADERS,
     FORWARD_URL_MAX,
@@ -36,16 +26,12 @@ from app.core.rules import (
 from app.core.settings import Settings
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.endpoints import BATCH_MAX, EndpointBatchIn
-from app.server.api.replays import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
+from app.server.api.replays import FIELDS, EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.requests import RequestPatch
 from app.server.api.status import BackupIn, SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]
 SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}
-
-
-def _range(least: float, most: float) -> Keywords:
-    return {"minimum": least, "maximum": most}
 
 
 def _trimmed(char: str, least: int, most: int) -> Keywords:
@@ -83,12 +69,11 @@ _SENT = {"url": _URL, "method": _METHOD, "headers": _headers(FRAMING), "body_bas
 _REPLAY = {
     "url": _URL,
     "to_endpoint": _SLUG,
-    "scale": _range(0, SCALE_MAX),
-    "longest_gap_ms": _range(0, GAP_MAX_MS),
-    "rate": _range(RATE_MIN, RATE_MAX),
-    "concurrency": _range(1, CONCURRENCY_MAX),
-    "times": _range(1, TIMES_MAX),
-    "seed": _range(0, SEED_MAX),
+    **{
+        FIELDS.get(f"pace.{name}", name): {"minimum": field.low, "maximum": field.high}
+        for record in (ReplaySpec, FixedRate, OriginalGaps)
+        for name, field in fields_of(record).items()
+    },
 }
 
 OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
