@@ -332,7 +332,7 @@ class ReplayRunner:
             id=uuid7(at),
             capture_id=capture.id,
             endpoint_id=capture.endpoint_id,
-            url=self._url(capture, target),
+            url=(self._spec.edit and self._spec.edit.url) or target.request_url(capture.target),
             state=DeliveryState.QUEUED,
             queued_at=at,
             target_id=target.id or None,
@@ -356,10 +356,6 @@ class ReplayRunner:
         await stored(lambda: self._deliveries.finish(ended, made))
         ms = None if ended.state is DeliveryState.NOT_SENT else last.ms
         self.counts.add(target.url, ended.state, short_result(last), ms)
-
-    def _url(self, capture: Capture, target: Target) -> str:
-        edited = self._spec.edit.url if self._spec.edit is not None else None
-        return edited or target.request_url(capture.target)
 
     def _targets(self, capture: Capture) -> Iterator[Target]:
         destination = self._spec.destination

@@ -95,7 +95,9 @@ class ReplayService:
 
     async def pause(self, replay_id: str) -> Replay:
         """Begin no further send until `resume`. Raises NotFoundError unless it is running."""
-        runner = self._running(replay_id)
+        runner = self._runners.get(replay_id)
+        if runner is None:
+            raise _not_running()
         runner.pause()
         return await self._store_state(runner, ReplayState.PAUSED)
 
@@ -169,12 +171,6 @@ class ReplayService:
         if runner is None:
             return self._waiting.get(replay.id, replay)
         return replace(runner.replay, progress=runner.progress)
-
-    def _running(self, replay_id: str) -> ReplayRunner:
-        runner = self._runners.get(replay_id)
-        if runner is None:
-            raise _not_running()
-        return runner
 
     def _go_on(self, replay: Replay) -> None:
         self._waiting[replay.id] = replay
