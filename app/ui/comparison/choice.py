@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.core.comparison.json_path import json_path_error
-from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
+from app.core.json_path import json_path_error
 from app.core.model import Endpoint
 from app.core.record import Record
+from app.core.response_comparison import IGNORED_HEADERS, IgnoredFields
 from app.core.rules import headers_error
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

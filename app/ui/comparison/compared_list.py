@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.comparison.response_comparison import ComparedRequest, ComparisonResult
+from app.core.response_comparison import ComparedRequest, ComparisonResult
 from app.core.text import ago_text, exact_time
 from app.ui.inspector.title import title_of
 from app.ui.theme.fonts import SMALL, ui_font

@@ -12,7 +12,9 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.comparison.response_comparison import (
+from app.core.events import DeliveryChanged
+from app.core.model import DeliveryState, Endpoint, PageKey
+from app.core.response_comparison import (
     ComparedRequest,
     ComparisonResult,
     IgnoredFields,
@@ -22,8 +24,6 @@ from app.core.comparison.response_comparison import (
     compare_pairs,
     side_by_side,
 )
-from app.core.events import DeliveryChanged
-from app.core.model import DeliveryState, Endpoint, PageKey
 from app.core.rules import compare_refusal
 from app.core.text import count_of
 from app.ui.comparison.choice import (

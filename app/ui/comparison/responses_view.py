@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
-from app.core.comparison.response_comparison import AlignedRow, ComparedResponse, ResponsePair, RowKind, SideBySide
+from app.core.response_comparison import AlignedRow, ComparedResponse, ResponsePair, RowKind, SideBySide
 from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
 from app.ui.inspector.title import title_of

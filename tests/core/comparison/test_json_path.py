@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.comparison.json_path import Key, PathMatcher, json_path_error, path_text
+from app.core.json_path import Key, PathMatcher, json_path_error, path_text
 
 VALUE = {
     "id": 1,

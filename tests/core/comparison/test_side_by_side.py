@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.comparison.response_comparison import ROWS_MAX, AlignedRow, ComparedResponse, IgnoredFields, side_by_side
+from app.core.response_comparison import ROWS_MAX, AlignedRow, ComparedResponse, IgnoredFields, side_by_side
 
 JSON = (("Content-Type", "application/json"),)
 Row = tuple[str, str | None, str | None, str]

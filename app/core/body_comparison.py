@@ -14,7 +14,7 @@ from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.escape import escape
 from app.core.bodies.media_types import content_type_of, is_json, media_type
-from app.core.comparison.json_path import Key, PathMatcher, path_text
+from app.core.json_path import Key, PathMatcher, path_text
 from app.core.record import Headers, Record
 from app.core.text import count_of
 

@@ -11,7 +11,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from app.core.bodies.escape import escape_beginning
-from app.core.comparison.body_comparison import (
+from app.core.body_comparison import (
     MISSING,
     ComparedBody,
     Difference,
@@ -27,7 +27,7 @@ from app.core.comparison.body_comparison import (
     same_value,
     text_of,
 )
-from app.core.comparison.json_path import Key, PathMatcher, path_text
+from app.core.json_path import Key, PathMatcher, path_text
 from app.core.model import PageKey, Summary
 from app.core.record import Headers, Record
 from app.core.text import count_of

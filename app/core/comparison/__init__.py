@@ -1,1 +1,0 @@
-"""Compares the responses of two targets to one request. The work is bounded."""
