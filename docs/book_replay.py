@@ -7,7 +7,7 @@ import asyncio
 from PySide6.QtWidgets import QDialog
 
 from app.core.model import Endpoint
-from app.core.replay.spec import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
+from app.core.replay import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
 from app.ui.replay.replay_editor import HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.widgets.headers_field import NAME

@@ -10,7 +10,7 @@ from app.core.fields import Field, fields_of, types_of
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.raw_request import FRAMING
 from app.core.record import Record
-from app.core.replay.spec import METHOD_PATTERN, Faults, FixedRate, OriginalGaps, ReplaySpec
+from app.core.replay import METHOD_PATTERN, Faults, FixedRate, OriginalGaps, ReplaySpec
 from app.core.rules import (
     DELIVERY_HEADERS,
     FORWARD_URL_MAX,

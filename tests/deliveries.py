@@ -12,7 +12,7 @@ from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Re
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.record import Headers
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from app.core.text import count_of
 from app.db.sqlite.store import Store

@@ -165,7 +165,7 @@ def share(text: str) -> float:
 
 def scale(text: str) -> float:
     """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
-    from app.core.replay.spec import SCALE_MAX  # start-up time: few commands take one
+    from app.core.replay import SCALE_MAX  # start-up time: few commands take one
 
     speed = _number(re.sub("[x×]$", "", text))
     if speed is None or speed <= 0 or 1 / speed > SCALE_MAX:

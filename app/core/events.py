@@ -10,7 +10,7 @@ from app.core.clock_problem import ClockProblem
 from app.core.delivery import Delivery, FailureKind
 from app.core.model import DeliveryState, Endpoint, PurgeReport, Refusal, StorageUse, Summary
 from app.core.record import Record
-from app.core.replay.spec import Replay
+from app.core.replay import Replay
 from app.core.settings import Settings
 from app.core.target import Target
 from app.core.tunnel.tunnel import Tunnel

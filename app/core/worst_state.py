@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from app.core.model import DeliveryState, Endpoint, StorageUse
-from app.core.replay.spec import Replay, ReplayState, TargetProgress
+from app.core.replay import Replay, ReplayState, TargetProgress
 from app.core.target import Target
 from app.core.tunnel.tunnel import DOWN, Tunnel, TunnelState
 

@@ -400,7 +400,7 @@ class AttemptModel(StoreModel):
 
 
 class ReplayModel(StoreModel):
-    """A replay, see `core.replay.spec.Replay`; what can change is in `progress`, as JSON."""
+    """A replay, see `core.replay.Replay`; what can change is in `progress`, as JSON."""
 
     id = TextField(primary_key=True)
     created_at = IntegerField()

@@ -16,7 +16,7 @@ from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, s
 from app.core.errors import NotAllowedError
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
-from app.core.replay.spec import (
+from app.core.replay import (
     BackToBack,
     ChosenRequests,
     EarlierResults,
@@ -31,7 +31,7 @@ from app.core.replay.spec import (
     TargetProgress,
     plan,
 )
-from app.core.replay.summary import Histogram
+from app.core.replay_summary import Histogram
 from app.core.retry import after
 from app.core.search.parse import parse
 from app.core.target import Target

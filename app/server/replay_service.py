@@ -20,7 +20,7 @@ from app.core.errors import (
 )
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     EarlierResults,
     OtherEndpoint,
@@ -33,7 +33,7 @@ from app.core.replay.spec import (
     replay_errors,
     with_full_urls,
 )
-from app.core.replay.summary import endpoint_name, replay_summary
+from app.core.replay_summary import endpoint_name, replay_summary
 from app.core.rules import FieldError
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender, stored

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.model import DeliveryState, Endpoint, StorageUse
-from app.core.replay.spec import (
+from app.core.replay import (
     MatchingRequests,
     Replay,
     ReplayProgress,

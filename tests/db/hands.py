@@ -15,7 +15,7 @@ from app.core.clock import DAY_US
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, FailureKind
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE, Auth, Capture, Deletion, DeliveryState, Endpoint, Plan, ResponseSettings
-from app.core.replay.spec import ChosenRequests, OneUrl, Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, OneUrl, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.core.sizes import KIB, MIB
 from app.core.target import Target, TargetDraft
 from app.db.store import Store

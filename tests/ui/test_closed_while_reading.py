@@ -26,7 +26,7 @@ import app.ui
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.model import Capture, Endpoint
-from app.core.replay.spec import ChosenRequests, MatchingRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, MatchingRequests, Replay, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtWidgets import QDialog
 
 from app.core.model import Capture, Endpoint, Plan
-from app.core.replay.spec import MatchingRequests
+from app.core.replay import MatchingRequests
 from app.core.target import TargetDraft
 from app.core.team import StoreChoice
 from app.ui.about_dialog import AboutDialog, LicencesDialog

@@ -29,7 +29,7 @@ from app.cli.field_options import header_of
 from app.cli.identifiers import ID_HELP, REPLAY_HELP, each_id, replay_id, request_id, slug_given
 from app.cli.output import GREEN, RED, Column, Output, brief_time, when_text
 from app.core.raw_request import end_to_end
-from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX, counted
+from app.core.replay import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX, counted
 from app.core.text import count_of, ms_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from peewee import SQL, Database, ModelSelect, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
-from app.core.replay.spec import EarlierResults, Replay, ReplayState
+from app.core.replay import EarlierResults, Replay, ReplayState
 from app.db.models import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.part import Part
 from app.db.raw_sql import is_sqlite

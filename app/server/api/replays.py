@@ -17,7 +17,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.ids import is_id
 from app.core.model import Endpoint
 from app.core.record import Headers, Record
-from app.core.replay.spec import (
+from app.core.replay import (
     ONE_EDITED,
     BackToBack,
     ChosenRequests,

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from app.core.delivery import Delivery
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import ReplayChanged
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     MatchingRequests,

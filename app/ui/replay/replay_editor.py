@@ -16,7 +16,7 @@ from app.core.delivery import Attempt, Delivery, RequestEdit
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.raw_request import end_to_end
 from app.core.record import Headers
-from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec, replay_errors
+from app.core.replay import ChosenRequests, OneUrl, ReplaySpec, replay_errors
 from app.core.rules import FieldError
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.deliveries.words import look_of_attempt

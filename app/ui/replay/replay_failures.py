@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.replay.spec import Replay
+from app.core.replay import Replay
 from app.core.text import clock_time, exact_time
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.table import MERGE_MS, DeliveriesView, failure_text, request_text, request_tooltip, target_url

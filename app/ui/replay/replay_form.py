@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDateTimeEdit, QLineEdit, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.replay.spec import (
+from app.core.replay import (
     GAP_MAX_MS,
     RATE_MAX,
     SCALE_MAX,

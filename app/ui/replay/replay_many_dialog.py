@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.replay.spec import (
+from app.core.replay import (
     MatchingRequests,
     OneUrl,
     OwnTargets,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from app.core.about import duration_text
 from app.core.bodies.escape import escape
 from app.core.delivery import Attempt
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     FixedRate,
     MatchingRequests,
@@ -23,7 +23,7 @@ from app.core.replay.spec import (
     ReplayState,
     counted,
 )
-from app.core.replay.summary import endpoint_name, faults_text
+from app.core.replay_summary import endpoint_name, faults_text
 from app.core.text import count_of, ms_text
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.replay.spec import ChosenRequests, Replay, ReplayState, TargetProgress
-from app.core.replay.summary import took_text
+from app.core.replay import ChosenRequests, Replay, ReplayState, TargetProgress
+from app.core.replay_summary import took_text
 from app.core.text import clock_time, day_text, day_time, ms_text
 from app.core.worst_state import replay_state, replay_target_state
 from app.ui.commands.command import ActionButton, CommandButton

@@ -17,7 +17,7 @@ from app.core.errors import HooklineError
 from app.core.model import Capture
 from app.core.raw_request import FRAMING
 from app.core.record import Headers
-from app.core.replay.spec import OtherEndpoint, OwnTargets, ReplayDestination
+from app.core.replay import OtherEndpoint, OwnTargets, ReplayDestination
 from app.core.sizes import exact_size
 from app.core.target import forwarded_url
 from app.core.text import count_of

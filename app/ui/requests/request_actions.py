@@ -18,7 +18,7 @@ from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.errors import HooklineError
 from app.core.links import link_to_request
 from app.core.model import Capture, DeliveryState, Endpoint, MarkedIds, Summary
-from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySpec
+from app.core.replay import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.deleting import ask_keeping, many_requests, shortened

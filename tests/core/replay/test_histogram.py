@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.replay.summary import Histogram
+from app.core.replay_summary import Histogram
 
 latencies = st.floats(0, 10_000_000)
 DAY_MS = 24 * 3_600_000.0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.replay.spec import (
+from app.core.replay import (
     BackToBack,
     ChosenRequests,
     Faults,

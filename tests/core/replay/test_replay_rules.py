@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.core.delivery import RequestEdit
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,
@@ -18,7 +18,7 @@ from app.core.replay.spec import (
     ReplayState,
     TargetProgress,
 )
-from app.core.replay.summary import Histogram, replay_summary, source_text
+from app.core.replay_summary import Histogram, replay_summary, source_text
 from app.core.text import exact_time
 
 START = 1_800_000_000_000_000

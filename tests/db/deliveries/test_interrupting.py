@@ -11,7 +11,7 @@ from app.core.delivery import FailureKind
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
 from app.core.model import Endpoint
-from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, EarlierResults, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from app.db.store import Store
 from tests.db.deliveries.test_deliveries import FAILED, QUEUED, end, queue

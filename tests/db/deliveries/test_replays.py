@@ -8,7 +8,7 @@ from app.core.clock import now_us
 from app.core.delivery import AttemptTrigger, Delivery, FailureKind
 from app.core.ids import uuid7
 from app.core.model import DeliveryState, Endpoint
-from app.core.replay.spec import ChosenRequests, EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.store import Store
 from tests import factories
 from tests.db.deliveries.test_deliveries import end, queue

@@ -21,7 +21,7 @@ from app.core.events import (
     StorageTrouble,
 )
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
+from app.core.replay import ChosenRequests, Replay, ReplaySpec
 from app.core.target import TargetDraft
 from app.core.team import OtherNodes, Role
 from app.db.postgres import nodes

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from app.core.model import PART_SIZE, Plan
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.db.models import MODELS, AccountModel, MigrationModel
 from app.db.store_copy import columns_of, table_of
 from tests import deliveries, factories

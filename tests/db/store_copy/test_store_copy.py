@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.model import Plan
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.db import store_copy
 from app.db.models import (
     MODELS,

@@ -12,7 +12,7 @@ import pytest
 from app.core.backup import Backup
 from app.core.delivery import AttemptTrigger, FailureKind, Timing, WaitReason
 from app.core.model import Auth, DeliveryState, Forward, Plan, ResponseSettings
-from app.core.replay.spec import Faults, ReplayState
+from app.core.replay import Faults, ReplayState
 from app.core.target import RetryRule
 from app.core.tunnel.tunnel import TunnelState
 from hookline import records

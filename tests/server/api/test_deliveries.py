@@ -11,7 +11,7 @@ from app.core.delivery import Delivery, Timing
 from app.core.events import Bus, DeliveriesQueued
 from app.core.ids import uuid7
 from app.core.model import DeliveryState, Endpoint
-from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from tests import deliveries, factories
 from tests.server.api.conftest import Desk, fields, problem

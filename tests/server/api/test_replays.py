@@ -10,7 +10,7 @@ import httpx
 from msgspec.structs import replace
 
 from app.core.model import Capture, Endpoint
-from app.core.replay.spec import MatchingRequests, ReplaySpec, ReplayState
+from app.core.replay import MatchingRequests, ReplaySpec, ReplayState
 from app.server.capture import CaptureServer, Handler
 from app.server.target_responses import TargetResponses
 from tests.server.api.conftest import Desk, fields, problem

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from app.core.events import ReplayChanged
 from app.core.model import Capture, DeliveryState, Endpoint
-from app.core.replay.spec import Replay, ReplaySpec, ReplayState
+from app.core.replay import Replay, ReplaySpec, ReplayState
 from app.server.addresses import Addresses
 from app.server.replay_service import ReplayService
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from app.core.delivery import RequestEdit
-from app.core.replay.spec import ChosenRequests, OneUrl
+from app.core.replay import ChosenRequests, OneUrl
 from tests.server.forward.fidelity import Sent, differences
 from tests.server.forward.targets import Received, Target, target
 from tests.server.replay.conftest import ReplayStage

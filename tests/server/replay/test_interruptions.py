@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError
 from app.core.model import DeliveryState
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,

@@ -12,7 +12,7 @@ from app.core.delivery import Delivery, DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,

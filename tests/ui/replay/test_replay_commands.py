@@ -9,7 +9,7 @@ import pytest
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.replay.spec import ChosenRequests, MatchingRequests, Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.core.replay import ChosenRequests, MatchingRequests, Replay, ReplayProgress, ReplaySpec, ReplayState
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import settle, until

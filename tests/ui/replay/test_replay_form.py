@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from app.core.replay.spec import (
+from app.core.replay import (
     BackToBack,
     Faults,
     FixedRate,

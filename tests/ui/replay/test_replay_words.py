@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
-from app.core.replay.spec import OtherEndpoint
+from app.core.replay import OtherEndpoint
 from app.core.target import TargetDraft
 from app.ui.inspector.request_view import DELIVERIES
 from app.ui.replay import request_editors

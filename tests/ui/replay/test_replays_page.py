@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.core.delivery import Delivery, RequestEdit
 from app.core.model import Capture, DeliveryState, Endpoint
-from app.core.replay.spec import (
+from app.core.replay import (
     ChosenRequests,
     Faults,
     FixedRate,

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.replay.spec import ChosenRequests, OneUrl, ReplaySpec
+from app.core.replay import ChosenRequests, OneUrl, ReplaySpec
 from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW
 from app.ui.requests.list.pager import TimeRange
 from app.ui.shell.main_window import MainWindow

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.errors import InvalidFieldsError, NotAllowedError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Deletion, Endpoint, MarkedIds, Plan
-from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
+from app.core.replay import MatchingRequests, OneUrl, ReplaySpec
 from app.db.deleting import delete_requests
 from app.ui import deleting
 from app.ui.deleting import UndoBar, marks_text

@@ -1,1 +1,0 @@
-"""Replaying requests: what is sent where, in which order and when, and the report on it. Nothing here sends."""
