@@ -28,8 +28,8 @@ from app.core.record import Headers
 from app.core.rules import FieldError
 from app.core.settings import Settings, check, says_password
 from app.core.team import Role, may_only_capture
-from app.core.tunnel.program import ProgramSpec
-from app.core.tunnel.program import read_folder as read_tunnel_programs
+from app.core.tunnel_program import ProgramSpec
+from app.core.tunnel_program import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import FolderLock, lock_folder

@@ -26,8 +26,8 @@ from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import DataFolderError, HooklineError, StoreDriverError
 from app.core.settings import Settings
 from app.core.text import size_text
-from app.core.tunnel.program import install_text, is_ssh, read_folder
-from app.core.tunnel.tunnel import DOWN
+from app.core.tunnel import DOWN
+from app.core.tunnel_program import install_text, is_ssh, read_folder
 from app.current_settings import store_of
 from app.data_folder.database_files import reserve_size
 from app.data_folder.folder_lock import locked_by, was_unclean

@@ -30,7 +30,7 @@ from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
 from app.core.team import NOT_ALLOWED
 from app.core.text import limit_text, size_text
-from app.core.tunnel.tunnel import TunnelState, url_mark
+from app.core.tunnel import TunnelState, url_mark
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_runtime
 from app.event_loop import set_on_signals

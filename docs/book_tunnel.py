@@ -18,8 +18,8 @@ from app.core.errors import InvalidFieldsError
 from app.core.files import resource
 from app.core.model import Endpoint
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, read_folder
-from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
+from app.core.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
+from app.core.tunnel_program import FoundProgram, read_folder
 from app.system import about as system_about
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.services import Services

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peewee import Model, SqliteDatabase
 
-from app.core import providers
-from app.core.tunnel import program
+from app.core import providers, tunnel_program
 from app.db.sqlite import schema
 from tests.fonts import WIDE, configuration
 
@@ -130,7 +129,7 @@ def _each_resource_is_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(providers, "read_provider", cache(providers.read_provider))
-        patch.setattr(program, "read_spec", cache(program.read_spec))
+        patch.setattr(tunnel_program, "read_spec", cache(tunnel_program.read_spec))
         patch.setattr(schema, "_Tables", _Tables)
         # aiohttp would keep the last thousand handlers, and with them the stores and services of the tests before.
         patch.setattr(web_app, "_cached_build_middleware", web_app._build_middlewares)

@@ -14,7 +14,7 @@ from app.application import Application
 from app.core.errors import InvalidFieldsError
 from app.core.events import TunnelChanged
 from app.core.target import TargetDraft
-from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Tunnel, TunnelState
 from app.window_session import services_of
 from tests.e2e.senders import post
 from tests.factories import draft

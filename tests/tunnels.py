@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from app.core.events import Bus
-from app.core.tunnel.program import (
+from app.core.tunnel_program import (
     AddressHeader,
     FailureRule,
     ProbeSpec,

@@ -13,7 +13,7 @@ from app.core.record import Record
 from app.core.replay import Replay
 from app.core.settings import Settings
 from app.core.target import Target
-from app.core.tunnel.tunnel import Tunnel
+from app.core.tunnel import Tunnel
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from app.core.model import DeliveryState, Endpoint, StorageUse
 from app.core.replay import Replay, ReplayState, TargetProgress
 from app.core.target import Target
-from app.core.tunnel.tunnel import DOWN, Tunnel, TunnelState
+from app.core.tunnel import DOWN, Tunnel, TunnelState
 
 
 class State(StrEnum):

@@ -14,7 +14,7 @@ from app.core.events import EndpointSaved, EndpointsReordered, PlanChanged
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
-from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
+from app.core.tunnel import TunnelCopy, TunnelUrl
 from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.models import (
     PLAN_LIMIT,

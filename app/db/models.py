@@ -409,7 +409,7 @@ class ReplayModel(StoreModel):
 
 
 class TunnelUrlModel(StoreModel):
-    """A public URL that the tunnel had, see `core.tunnel.tunnel.TunnelUrl`."""
+    """A public URL that the tunnel had, see `core.tunnel.TunnelUrl`."""
 
     id = AutoField()
     url = TextField()

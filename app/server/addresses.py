@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
 from app.core.settings import Network, networks
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel_program import AddressHeader
 from app.server.tunnel.current_tunnel import CurrentTunnel
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
 from app.core.record import Headers
 from app.core.text import host_port
-from app.core.tunnel.tunnel import Probe
+from app.core.tunnel import Probe
 from app.server.addresses import ProbeKey
 from app.server.forward.attempt_failure import causes_of, closed_error, connect_error, lookup_error, seconds, tls_error
 from app.server.forward.tls import client_context

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
 from app.core.events import Subscriptions
-from app.core.tunnel.tunnel import url_mark
+from app.core.tunnel import url_mark
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -14,7 +14,7 @@ from app.core.model import Endpoint, Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import exact_size
 from app.core.text import ago, capturing_text, count_of, size_text, use_text
-from app.core.tunnel.tunnel import url_mark
+from app.core.tunnel import url_mark
 from app.ui.commands.command import CommandButton
 from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, RowContents
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions

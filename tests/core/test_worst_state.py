@@ -15,7 +15,7 @@ from app.core.replay import (
     TargetProgress,
 )
 from app.core.target import PausedBy, Target
-from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
+from app.core.tunnel import Probe, Tunnel, TunnelState
 from app.core.worst_state import (
     State,
     delivery_state,

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from app.core.clock import now_us
 from app.core.model import Plan, Refusal
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.ui.requests.page import drag_out
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED

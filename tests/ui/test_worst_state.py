@@ -12,7 +12,7 @@ from app.core.delivery import Delivery
 from app.core.errors import StorageLimitError
 from app.core.model import DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.core.tunnel.tunnel import Probe, TunnelState
+from app.core.tunnel import Probe, TunnelState
 from app.core.worst_state import State
 from app.ui.inspector.attempt_list import row_words
 from app.ui.shell.main_window import MainWindow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtTest import QTest
 
-from app.core.tunnel.program import FoundProgram
+from app.core.tunnel_program import FoundProgram
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.page import TunnelPage
 from app.ui.tunnel.programs_view import OptionField, ProgramPane

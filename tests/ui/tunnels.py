@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus, TunnelChanged
-from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, saved_after, shown_values
-from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Probe, Tunnel, TunnelState, TunnelUrl, connected_state
+from app.core.tunnel import CONNECTED, OutdatedUrl, Probe, Tunnel, TunnelState, TunnelUrl, connected_state
+from app.core.tunnel_program import FoundProgram, TunnelOption, TunnelProgram, saved_after, shown_values
 
 URL = "https://swift-lake-reads-books.trycloudflare.com"
 _INSTALL = "Download it from the website and put it on your PATH."

@@ -22,7 +22,7 @@ from app.core.model import EndpointDraft
 from app.core.rules import NAME_MAX
 from app.core.target import full_url
 from app.core.text import count_of, ms_text, size_text, use_text
-from app.core.tunnel.tunnel import marked_url
+from app.core.tunnel import marked_url
 
 if TYPE_CHECKING:
     from app.cli.client import Answer

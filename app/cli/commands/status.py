@@ -14,7 +14,7 @@ from app.cli.output import Output, seconds_text
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import size_text, use_text
-from app.core.tunnel.tunnel import marked_url
+from app.core.tunnel import marked_url
 
 if TYPE_CHECKING:
     from hookline.records import Account, EndpointUsage, Retention, Status, Storage

@@ -14,8 +14,8 @@ from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import GREEN, RED, Column, Output, brief_time, print_table, when_text
 from app.core.files import tunnel_ids
 from app.core.text import ms_text
-from app.core.tunnel.program import is_ssh
-from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark
+from app.core.tunnel import CONNECTED, DOWN, url_mark
+from app.core.tunnel_program import is_ssh
 
 if TYPE_CHECKING:
     from hookline.records import Probe, Tunnel, TunnelProgram, TunnelUrl

@@ -16,7 +16,7 @@ from app.core.model import Plan, StorageSize
 from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
-from app.core.tunnel.tunnel import DOWN
+from app.core.tunnel import DOWN
 from app.server.api.parameters import is_number, newest_page, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Calls, Page, Returns, attachment_headers, can_fail, route, takes

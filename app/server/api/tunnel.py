@@ -10,8 +10,8 @@ from aiohttp import web
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.record import Record
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
-from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
+from app.core.tunnel import OutdatedUrl, Tunnel
+from app.core.tunnel_program import FoundProgram, TunnelOption, install_text
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import Calls, Page, can_fail, endpoint_named, route, takes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.core.record import Headers
 from app.core.settings import Network
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel_program import AddressHeader
 
 
 class Client(NamedTuple):

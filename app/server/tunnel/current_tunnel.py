@@ -12,8 +12,7 @@ from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
-from app.core.tunnel.program import AddressHeader
-from app.core.tunnel.tunnel import (
+from app.core.tunnel import (
     CONNECTED,
     DOWN,
     OutdatedUrl,
@@ -24,6 +23,7 @@ from app.core.tunnel.tunnel import (
     TunnelUrl,
     connected_state,
 )
+from app.core.tunnel_program import AddressHeader
 from app.server.tunnel.launch import Launch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
 from app.core.text import host_port
-from app.core.tunnel.program import (
+from app.core.tunnel_program import (
     COMMAND,
     AddressHeader,
     ProgramSpec,

@@ -12,8 +12,8 @@ from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
 from app.core.team import NOT_CAPTURING
-from app.core.tunnel.program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
-from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.core.tunnel_program import FoundProgram, ProgramSpec, saved_after, shown_values, values_to_run
 from app.server.addresses import Addresses, ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, installed_path

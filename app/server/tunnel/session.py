@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from app.core.clock import now_us
 from app.core.text import shortened
-from app.core.tunnel.program import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url, without_secrets
-from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
+from app.core.tunnel import CONNECTED, Probe, TunnelState
+from app.core.tunnel_program import WORDS_MAX, Failure, LineReader, OutputReader, Reading, known_url, without_secrets
 from app.server.addresses import Addresses, ProbeKey
 from app.server.forward.lazy_sender import load
 from app.server.tunnel.current_tunnel import CurrentTunnel

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow
 from app.core.errors import HooklineError
 from app.core.links import EndpointLink, LaunchAction, RequestLink
 from app.core.model import Endpoint
-from app.core.tunnel.tunnel import DOWN
+from app.core.tunnel import DOWN
 from app.core.worst_state import GOOD, State, worst
 from app.ui.desktop.notifications import Notifications, NotificationSettings, Notifier, WindowFocus
 from app.ui.desktop.tray import (

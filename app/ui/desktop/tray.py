@@ -17,7 +17,7 @@ from app.core.files import resource
 from app.core.model import Endpoint
 from app.core.record import Record
 from app.core.text import capturing_text, shortened
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.ui.commands.command import menu_text
 from app.ui.theme.tokens import LIGHT
 from app.ui.throttle import Pause

@@ -20,7 +20,7 @@ from app.core.rules import compare_refusal, create_refusal
 from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
-from app.core.tunnel.tunnel import url_mark
+from app.core.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.deleting import ask_keeping, clear_question, endpoint_question
 from app.ui.desktop.notifications import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen

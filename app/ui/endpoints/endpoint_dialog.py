@@ -14,7 +14,7 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
-from app.core.tunnel.tunnel import url_mark
+from app.core.tunnel import url_mark
 from app.ui.deleting import confirm_storage_limit
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets_dialog import TargetsDialog

@@ -16,7 +16,7 @@ from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.own_urls import is_loopback
-from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
+from app.core.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.inspector.body.body_export import write_body
 from app.ui.inspector.body.body_source import of_bytes
 from app.ui.services import Services

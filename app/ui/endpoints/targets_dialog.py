@@ -18,7 +18,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
 from app.core.text import count_of
-from app.core.tunnel.tunnel import marked_url
+from app.core.tunnel import marked_url
 from app.ui.deliveries.words import target_look
 from app.ui.endpoints.queued_counts import QueuedCounts
 from app.ui.endpoints.target_edits import TargetEdit, TargetEdits

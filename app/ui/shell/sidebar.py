@@ -15,7 +15,7 @@ from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.team import name_of
 from app.core.text import capturing_text, count_of
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions

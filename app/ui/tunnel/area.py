@@ -18,7 +18,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
 from app.core.team import NOT_CAPTURING
 from app.core.text import ago, count_of, shortened
-from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Tunnel, TunnelState, url_mark
+from app.core.tunnel import CONNECTED, OutdatedUrl, Tunnel, TunnelState, url_mark
 from app.ui.commands.command import Commands
 from app.ui.desktop.tray import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone

@@ -19,8 +19,8 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.settings import field_of
 from app.core.text import count_of, exact_time, span_text
-from app.core.tunnel.program import FoundProgram, TunnelProgram
-from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState, TunnelUrl
+from app.core.tunnel import CONNECTED, Tunnel, TunnelState, TunnelUrl
+from app.core.tunnel_program import FoundProgram, TunnelProgram
 from app.ui.commands.command import add_view_action
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QStackedWidget, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh, option_error
-from app.core.tunnel.tunnel import Tunnel
+from app.core.tunnel import Tunnel
+from app.core.tunnel_program import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh, option_error
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from app.core.bodies.escape import escape
 from app.core.text import ago, clock_time, count_of, day_text, span_text
-from app.core.tunnel.program import FoundProgram
-from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.core.tunnel_program import FoundProgram
 from app.core.worst_state import tunnel_state
 from app.ui.state_look import LOOKS
 

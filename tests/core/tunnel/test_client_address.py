@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel_program import AddressHeader
 from app.server.capture.client import client_address, client_scheme
 
 

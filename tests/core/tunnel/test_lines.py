@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.tunnel.program import LINE_MAX, LineReader
+from app.core.tunnel_program import LINE_MAX, LineReader
 
 OUTPUT = "\x1b[32mINFO\x1b[0m first\r\nsecond é\n\nlink \x1b]8;;https://x\x07text\x1b]8;;\x07\rtab\there\x00\x07\nlast".encode()
 LINES = ["INFO first", "second é", "", "link text", "tab here", "last"]

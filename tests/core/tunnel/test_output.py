@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.files import resource
-from app.core.tunnel.program import OutputReader, Reading, plain, public_url, read_folder, values_to_run
+from app.core.tunnel_program import OutputReader, Reading, plain, public_url, read_folder, values_to_run
 
 SPECS = read_folder(resource("tunnels"))
 RECORDED: dict[str, list[dict[str, Any]]] = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text("utf-8"))

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.errors import InvalidFieldsError
 from app.core.files import resource
-from app.core.tunnel.program import (
+from app.core.tunnel_program import (
     COMMAND,
     HIDDEN,
     LineRule,

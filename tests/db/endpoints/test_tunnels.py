@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.model import Endpoint
-from app.core.tunnel.tunnel import TunnelCopy
+from app.core.tunnel import TunnelCopy
 from app.db import endpoints
 from app.db.store import Store
 from tests.db.helpers import OpenStore, Place, query

@@ -14,7 +14,7 @@ from app.core.delivery import AttemptTrigger, FailureKind, Timing, WaitReason
 from app.core.model import Auth, DeliveryState, Forward, Plan, ResponseSettings
 from app.core.replay import Faults, ReplayState
 from app.core.target import RetryRule
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from hookline import records
 from hookline.client import Headers, Request, Summary
 from hookline.records import SentResponse, SourceAddress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.settings import networks
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel_program import AddressHeader
 from app.server.capture.client import Client, client_of
 
 HEADER = AddressHeader(name="CF-Connecting-IP")

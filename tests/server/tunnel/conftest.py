@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.core.events import Bus, TunnelChanged
-from app.core.tunnel.program import ProgramSpec
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel import Tunnel, TunnelState
+from app.core.tunnel_program import ProgramSpec
 from app.db.sqlite.store import Store
 from app.server.addresses import ProbeKey
 from app.server.capture import CaptureServer, Handler

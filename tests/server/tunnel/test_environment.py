@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.files import resource
-from app.core.tunnel.program import ProgramSpec, arguments_of, read_folder, values_to_run
+from app.core.tunnel_program import ProgramSpec, arguments_of, read_folder, values_to_run
 from app.server.tunnel.launch import find_program, program_environment, write_files
 
 SPECS = read_folder(resource("tunnels"))

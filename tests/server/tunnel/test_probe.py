@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from app.core.errors import NotFoundError
-from app.core.tunnel.program import ProbeSpec
-from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel_program import ProbeSpec
 from app.server.addresses import ProbeKey
 from app.server.test_request import probe
 from app.server.tunnel import session

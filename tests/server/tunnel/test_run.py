@@ -10,7 +10,7 @@ from threading import Event as Flag
 
 import pytest
 
-from app.core.tunnel.program import OutputReader, Reading
+from app.core.tunnel_program import OutputReader, Reading
 from app.server.tunnel.guarded_process import GuardedProcess, new_folder
 from app.server.tunnel.launch import Launch, Started
 from app.server.tunnel.session import TunnelRun

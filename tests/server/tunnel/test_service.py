@@ -15,8 +15,8 @@ import pytest
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
 from app.core.events import TunnelChanged
-from app.core.tunnel.program import RunSpec
-from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel_program import RunSpec
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 from tests.stand_in_tunnel import URL

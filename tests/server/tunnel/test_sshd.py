@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from app.core.files import resource
-from app.core.tunnel.program import AddressHeader, read_folder
-from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel import CONNECTED, Tunnel, TunnelState
+from app.core.tunnel_program import AddressHeader, read_folder
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 

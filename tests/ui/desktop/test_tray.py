@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.errors import HooklineError
-from app.core.tunnel.tunnel import Probe, TunnelState
+from app.core.tunnel import Probe, TunnelState
 from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.tray import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog

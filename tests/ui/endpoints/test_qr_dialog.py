@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QLineEdit
 
 from app.core.own_urls import is_loopback
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.ui.endpoints.qr_dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, QrDialog
 from app.ui.inspector.body.body_export import SaveError
 from app.ui.shell.main_window import MainWindow

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.window_commands import command_entries
 from tests.ui.desk import Desk

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 
 from app.core.clock import now_us
-from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState
+from app.core.tunnel import OutdatedUrl, Probe, TunnelState
 from app.ui.messages import Message
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
-from app.core.tunnel.tunnel import Probe, TunnelState, TunnelUrl
+from app.core.tunnel import Probe, TunnelState, TunnelUrl
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.page import TunnelPage

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.files import resource
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, read_folder
+from app.core.tunnel_program import FoundProgram, read_folder
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.programs_view import NOT_INSTALLED, READY, REMOVED, SAVED

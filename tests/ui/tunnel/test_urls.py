@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
 
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel import TunnelState
 from app.ui.about_dialog import AboutDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
+from app.core.tunnel import Probe, Tunnel, TunnelState
 from app.ui.tunnel.words import facts_of, host_of, mark_of, probe_text, sentence, short_text, shown, title_of
 
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000

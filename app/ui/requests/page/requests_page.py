@@ -15,7 +15,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.ids import first_id
 from app.core.model import Capture, Endpoint, Summary
 from app.core.replay import MatchingRequests
-from app.core.tunnel.tunnel import TunnelState, url_mark
+from app.core.tunnel import TunnelState, url_mark
 from app.ui.deleting import DeleteChanged
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane

@@ -1,1 +1,0 @@
-"""Tunnels: programs that make the capture port reachable from the internet."""
