@@ -21,6 +21,8 @@ from app.core.target import full_url
 
 CONCURRENCY_MAX = 64
 TIMES_MAX = 100_000
+REPLAYS_KEPT = 200
+"""The newest; the deliveries of others stay as long as their requests."""
 RATE_MIN, RATE_MAX = 0.001, 10_000
 SCALE_MAX = 1_000
 GAP_MAX_MS, DELAY_MAX_MS = 24 * 3_600_000, 600_000

@@ -10,15 +10,11 @@ from peewee import SQL, Database, ModelSelect, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
-from app.core.replay import EarlierResults, Replay, ReplayState
+from app.core.replay import REPLAYS_KEPT, EarlierResults, Replay, ReplayState
 from app.db.models import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.part import Part
 from app.db.raw_sql import is_sqlite
 from hookline.decoding import convert
-
-_KEPT = 200
-"""How many replays are kept; their deliveries stay as long as their requests."""
-
 
 _REPEATS = fn.EXISTS(
     AttemptModel.select(AttemptModel.seq).where(
@@ -107,7 +103,7 @@ def _save(database: Database, replay: Replay) -> None:
     own = {} if is_sqlite(database) else {"node": SQL("this_node()")}
     insert = ReplayModel.insert(**row)
     insert.on_conflict(conflict_target=(ReplayModel.id,), preserve=others, update=own).execute(database)
-    newest = ReplayModel.select(ReplayModel.id).order_by(ReplayModel.id.desc()).limit(_KEPT)
+    newest = ReplayModel.select(ReplayModel.id).order_by(ReplayModel.id.desc()).limit(REPLAYS_KEPT)
     ReplayModel.delete().where(ReplayModel.id.not_in(newest)).execute(database)
 
 

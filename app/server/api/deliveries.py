@@ -12,6 +12,7 @@ from app.core.delivery import Delivery, DeliveryFilter, no_retry, no_send_now
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Record
+from app.core.replay import REPLAYS_KEPT
 from app.server.api.parameters import (
     BEGINNING_PATTERN,
     ENDPOINT,
@@ -39,7 +40,6 @@ from app.server.api.routes import (
     takes,
 )
 from app.server.api.serializers import delivery_out, full_delivery_out
-from app.server.api.server import REPLAYS_KEPT
 from hookline import records
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)

@@ -19,6 +19,7 @@ from app.core.model import Endpoint
 from app.core.record import Headers, Record
 from app.core.replay import (
     ONE_EDITED,
+    REPLAYS_KEPT,
     BackToBack,
     ChosenRequests,
     Faults,
@@ -38,7 +39,6 @@ from app.server.api.parameters import newest_page, paging, parsed_query
 from app.server.api.problems import Problem
 from app.server.api.routes import Calls, Page, can_fail, endpoint_named, located, route, stored_request, takes
 from app.server.api.serializers import full_delivery_out, made
-from app.server.api.server import REPLAYS_KEPT
 from hookline import records
 
 if TYPE_CHECKING:

@@ -47,10 +47,6 @@ def kept_descriptors() -> int:
     return affordable_connections() + _AT_ONCE
 
 
-REPLAYS_KEPT = 1_000
-"""More replays than are ever kept."""
-
-
 @dataclass(frozen=True)
 class ApiServices:
     """What the local API needs of the running program."""

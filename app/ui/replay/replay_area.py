@@ -16,6 +16,7 @@ from app.core.delivery import Delivery
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import ReplayChanged
 from app.core.replay import (
+    REPLAYS_KEPT,
     ChosenRequests,
     Faults,
     MatchingRequests,
@@ -41,7 +42,6 @@ from app.ui.widgets.layout import Space, hbox
 
 MERGE_MS = 250
 """Replays announce their progress ten times a second."""
-KEPT = 200
 _ORDER = (
     *(ReplayState.RUNNING, ReplayState.PAUSED, ReplayState.QUEUED),
     *(ReplayState.DONE, ReplayState.CANCELLED, ReplayState.INTERRUPTED),
@@ -150,7 +150,7 @@ class ReplayTracker(QObject):
         replay = event.replay
         before = self._all.get(replay.id)
         self._all[replay.id] = replay
-        for old in self.replays[KEPT:] if before is None else ():
+        for old in self.replays[REPLAYS_KEPT:] if before is None else ():
             if old.ended and old.id not in self._told:
                 del self._all[old.id]
         if not is_single(replay.spec):
