@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from app.core.record import Record
 
+URLS_KEPT = 1_000
+"""The newest that the tunnel had."""
+
 
 class TunnelState(StrEnum):
     """What the tunnel does now.

@@ -14,7 +14,7 @@ from app.core.events import EndpointSaved, EndpointsReordered, PlanChanged
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
-from app.core.tunnel import TunnelCopy, TunnelUrl
+from app.core.tunnel import URLS_KEPT, TunnelCopy, TunnelUrl
 from app.db.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.models import (
     PLAN_LIMIT,
@@ -248,8 +248,6 @@ def unfinished_copy(database: Database) -> UnfinishedCopyModel | None:
     return next(iter(UnfinishedCopyModel.select().execute(database)), None)
 
 
-KEPT = 1_000
-"""URLs; the oldest are deleted."""
 END_TUNNELS = """UPDATE tunnel_url
     SET until = (SELECT CASE WHEN since > seen_at THEN since ELSE seen_at END FROM clock) WHERE until IS NULL"""
 """Of a Hookline that was killed: the store last saw the time shortly before."""
@@ -270,7 +268,7 @@ class Tunnels(Part):
         def job(database: Database) -> None:
             _end(database, at)
             TunnelUrlModel.insert(url=url, program=program, since=at).execute(database)
-            newest = TunnelUrlModel.select(TunnelUrlModel.id).order_by(TunnelUrlModel.id.desc()).limit(KEPT)
+            newest = TunnelUrlModel.select(TunnelUrlModel.id).order_by(TunnelUrlModel.id.desc()).limit(URLS_KEPT)
             TunnelUrlModel.delete().where(TunnelUrlModel.id.not_in(newest)).execute(database)
 
         await self._writer.run(job)

@@ -10,7 +10,7 @@ from aiohttp import web
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.record import Record
 from app.core.rules import FieldError
-from app.core.tunnel import OutdatedUrl, Tunnel
+from app.core.tunnel import URLS_KEPT, OutdatedUrl, Tunnel
 from app.core.tunnel_program import FoundProgram, TunnelOption, install_text
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
@@ -18,7 +18,6 @@ from app.server.api.routes import Calls, Page, can_fail, endpoint_named, route, 
 from app.server.api.serializers import made
 from hookline import records
 
-ALL_KEPT = 1_000
 # That they are texts is checked by `configure`, which names those that are not.
 OPTIONS = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": {"type": "string"}})]
 
@@ -91,7 +90,7 @@ class TunnelCalls(Calls):
     async def history(self, request: web.Request) -> Page[records.TunnelUrl]:
         """The public URLs that the tunnel had, newest first; the last 1,000 are kept."""
         limit, begin = limit_of(request), cursor_of(request, int) or 0
-        rows = await self._services.tunnels.history(ALL_KEPT)
+        rows = await self._services.tunnels.history(URLS_KEPT)
         page = rows[max(begin, 0) :][:limit]
         end = max(begin, 0) + len(page)
         following = cursor_text(end) if end < len(rows) else None

@@ -25,7 +25,7 @@ async def test_a_url_lasts_until_the_next_one_or_the_end(store: Store) -> None:
 
 
 async def test_only_the_newest_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "KEPT", 3)
+    monkeypatch.setattr(endpoints, "URLS_KEPT", 3)
     for number in range(5):
         await store.tunnels.opened(f"https://{number}.example", "ssh", number)
     assert [one.since for one in await store.tunnels.history()] == [4, 3, 2]
