@@ -135,7 +135,6 @@ class Finder(QObject):
         self.needle, self.busy, self.more, self.not_in_view = "", False, False, False
         self.total = self.current = self.steps = 0
 
-    @Slot()
     def view_changed(self) -> None:
         """The view shows a body, or another part of it."""
         self.search(self.needle)
@@ -408,7 +407,7 @@ class TreeFinder(Finder):
         super().__init__(tasks, parent)
         self._tree = tree
         self._nodes: list[int] = []
-        tree.shown.connect(self.view_changed)
+        tree.shown.connect(self._read)
 
     def status_text(self) -> str:
         return UNSEARCHABLE if self._tree.reason.text() else super().status_text()
@@ -429,6 +428,10 @@ class TreeFinder(Finder):
         self.current = number
         self._tree.view.choose(self._nodes[number])
         self.changed.emit()
+
+    @Slot()
+    def _read(self) -> None:
+        self.view_changed()
 
     async def _search(self, tree: JsonTree) -> None:
         pattern = pattern_of([self.needle], ("json",))
