@@ -89,17 +89,14 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: 
         return protobuf_gist(data, size)
     if kind == "grpc":
         return grpc_gist(data, size)
-    if kind not in ("json", "ndjson", "form", *_BY_TEXT):
-        return None
-    utf8 = _in_utf8(content_type, data, complete=complete)
-    if kind == "json":
-        return None if utf8 is None else json_gist(utf8, complete=complete)
     if kind == "ndjson":
         return ndjson_gist(data, complete=complete)
-    return None if utf8 is None else _by_text_type(kind, utf8.decode("utf-8", "replace"), complete=complete)
-
-
-def _by_text_type(kind: str, words: str, *, complete: bool) -> str | None:
+    utf8 = _in_utf8(content_type, data, complete=complete) if kind in ("json", "form", *_BY_TEXT) else None
+    if utf8 is None:
+        return None
+    if kind == "json":
+        return json_gist(utf8, complete=complete)
+    words = utf8.decode("utf-8", "replace")
     if kind == "form":
         # curl sends any body as a form unless it is given a type.
         return None if words[:1] in '{[<"' else _form_gist(words, complete=complete)
