@@ -326,9 +326,10 @@ def _boundary_line(content_type: str, data: bytes) -> bytes:
 
 def _part_heads(line: bytes, data: bytes) -> Iterator[str]:
     """The headers of each part."""
-    at = 0 if data.startswith(line) else data.find(b"\n" + line) + 1
-    while at or data.startswith(line):
-        begin = at + len(line)
+    mark, data = b"\n" + line, b"\n" + data
+    at = data.find(mark)
+    while at >= 0:
+        begin = at + len(mark)
         if data.startswith(b"--", begin):
             return
         end = data.find(b"\n\r\n", begin, begin + PART_HEAD_MAX)
@@ -337,9 +338,7 @@ def _part_heads(line: bytes, data: bytes) -> Iterator[str]:
         if end < 0 and begin + PART_HEAD_MAX > len(data):
             return  # cut off within these headers
         yield as_text(data[begin : end if end >= 0 else begin + PART_HEAD_MAX].decode("latin-1"))
-        at = data.find(b"\n" + line, begin) + 1
-        if not at:
-            return
+        at = data.find(mark, begin)
 
 
 def _part_file(head: str) -> str:
