@@ -17,7 +17,7 @@ from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.errors import HooklineError
 from app.core.links import link_to_request
-from app.core.model import Capture, DeliveryState, Endpoint, MarkedIds, Summary
+from app.core.model import Capture, DeliveryState, MarkedIds, Summary
 from app.core.replay import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
@@ -39,24 +39,6 @@ NAMED = 2
 """Name at most this many endpoints."""
 NONE_SELECTED, ONLY_ONE = "No request is selected.", "Select a single request."
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
-
-
-def delete_question(
-    requests: SelectedRequests,
-    marked: MarkedIds,
-    endpoint: Callable[[int], Endpoint | None],
-    now_us: int,
-    *,
-    keep: bool = False,
-) -> QuestionText:
-    """For requests of the endpoints that `endpoint` gives by id. `marked` are among them, and deleted unless `keep`."""
-    found = sorted((one.name for number in requests.endpoint_ids if (one := endpoint(number))), key=str.casefold)
-    where = [f"in {_endpoints(found)}"] if found else []
-    if requests.filter:
-        where.append(f"matching “{shortened(requests.filter)}”")
-    where.append(f"received {_when(requests.first, requests.last, now_us)}")
-    newer = "Requests received since you selected them are kept." if requests.whole else ""
-    return many_requests(requests.count, marked, keep=keep, every=requests.whole, where=", ".join(where), more=newer)
 
 
 def _endpoints(names: list[str]) -> str:
@@ -150,9 +132,8 @@ class RequestActions:
             await self._services.deletes.delete(requests.ids)
             return
         marked = requests.among(await self._services.store.captures.marked(None))
-        question = partial(delete_question, requests, marked, self._services.store.endpoints.by_id, now_us())
-        keeping = question(keep=True) if marked.any else None
-        keeps = await ask_keeping(question(), keeping, self._theme, self._over)
+        keeping = self._delete_question(requests, marked, keep=True) if marked.any else None
+        keeps = await ask_keeping(self._delete_question(requests, marked), keeping, self._theme, self._over)
         if keeps is None:
             return
         ids = requests.ids
@@ -161,6 +142,19 @@ class RequestActions:
             # For a million requests this takes too long for the GUI thread.
             ids = await in_thread(_without, ids, marked.any | since.any)
         await self._services.deletes.delete(ids)
+
+    def _delete_question(self, requests: SelectedRequests, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
+        """`marked` are among these requests, and deleted unless `keep`."""
+        endpoints = map(self._services.store.endpoints.by_id, requests.endpoint_ids)
+        found = sorted((one.name for one in endpoints if one is not None), key=str.casefold)
+        where = [f"in {_endpoints(found)}"] if found else []
+        if requests.filter:
+            where.append(f"matching “{shortened(requests.filter)}”")
+        where.append(f"received {_when(requests.first, requests.last, now_us())}")
+        newer = "Requests received since you selected them are kept." if requests.whole else ""
+        return many_requests(
+            requests.count, marked, keep=keep, every=requests.whole, where=", ".join(where), more=newer
+        )
 
     async def toggle_read(self, requests: SelectedRequests) -> None:
         """Unread becomes read where any is unread, otherwise all become unread."""
