@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 NAMED = 2
 """Name at most this many endpoints."""
 NONE_SELECTED, ONLY_ONE = "No request is selected.", "Select a single request."
+BATCH_RUNS = "Wait until the current batch is done."
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
 
 
@@ -322,7 +323,7 @@ class RequestCommands(Commands):
     def _not_any(self, requests: SelectedRequests) -> str | None:
         if not requests.count:
             return NONE_SELECTED
-        return "Wait until the current batch is done." if self._actions.batch.busy else None
+        return BATCH_RUNS if self._actions.batch.busy else None
 
     def _none_unread(self, requests: SelectedRequests) -> str | None:
         return self._not_any(requests) or (None if requests.unread else "Already marked as read.")

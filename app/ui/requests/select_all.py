@@ -249,11 +249,6 @@ class SelectAll(QObject):
         total = sum(one.total for one in self._feed.counts().values())
         return total - (self._feed.new_count if self._feed.model.at_head else 0)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a batch job is running."""
-        return self._batch.busy
-
     def stop(self) -> None:
         """End the subscriptions."""
         self.drop()

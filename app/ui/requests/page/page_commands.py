@@ -1,4 +1,5 @@
-"""The commands of a page of requests: on its list, on those selected in it, on the one shown, and on what it shows."""
+"""The commands of a page of requests: on its list, on those selected in it, on the one shown, and on what it shows; and
+clicks on the stars of its rows."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.request_actions import NONE_SELECTED, RequestActions, RequestCommands
+from app.ui.requests.request_actions import BATCH_RUNS, NONE_SELECTED, RequestActions, RequestCommands
 from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -243,7 +244,7 @@ class PageCommands(Commands):
             return reason
         if not self._select_all.more:
             return "The whole list is loaded. Select all (Ctrl+A) selects it."
-        return "Wait until the current batch is done." if self._select_all.busy else None
+        return BATCH_RUNS if self._actions.batch.busy else None
 
     def _rows(self) -> int:
         return self._list.model().rowCount()

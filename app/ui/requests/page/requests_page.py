@@ -1,4 +1,5 @@
-"""The page of one endpoint, or of all requests: header and list on the left, on the right the request opened there."""
+"""The page of one endpoint, or of all requests: header and list on the left, on the right the request opened there; and
+what is opened when a list is shown again, when requests are deleted, and when that is undone."""
 
 from __future__ import annotations
 
