@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu, QSplitter, QWidget
 from app.core.curl import curl_of_refused
 from app.core.model import REFUSED_RAW_MAX, Endpoint, Refusal
 from app.core.raw_request import slug_of
-from app.core.rules import create_refusal, slug_error
+from app.core.rules import slug_error
 from app.core.text import clock_time, count_of, exact_time, size_text, source_text
 from app.ui.commands.command import Commands, menu_of
 from app.ui.endpoints.endpoint_actions import EndpointActions
@@ -85,7 +85,7 @@ class RefusedCommands(Commands):
         return None if self.endpoint_of(refusal) is not None else "No endpoint has this slug."
 
     def _plan_is_full(self, refusal: Refusal) -> str | None:
-        return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
+        return self._services.no_endpoint()
 
     def _only(self) -> Refusal | None:
         selected = self._page.selected()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from app.core.events import Bus
 from app.core.model import Endpoint, Mark, SentTest
 from app.core.providers import ProviderMark
+from app.core.rules import create_refusal
 from app.core.settings import Settings
 from app.core.team import NOT_ALLOWED, Role, StoreChoice
 
@@ -75,6 +76,10 @@ class Services:
     def read_only(self) -> str | None:
         """Why nothing in the store can be changed; None if it can."""
         return None if self.store.role is Role.MEMBER else NOT_ALLOWED[self.store.role].replace("'", "’")
+
+    def no_endpoint(self) -> str | None:
+        """Why no endpoint can be created now; None when one can."""
+        return self.read_only or create_refusal(self.store.account.plan, len(self.store.endpoints.all()))
 
     @property
     def is_elsewhere(self) -> bool:

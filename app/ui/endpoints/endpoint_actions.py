@@ -16,7 +16,7 @@ from app.core.curl import ready_curl
 from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
-from app.core.rules import compare_refusal, create_refusal
+from app.core.rules import compare_refusal
 from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
@@ -102,17 +102,11 @@ class EndpointActions(QObject):
             keys=("Ctrl+N",),
             group=CommandGroup.ENDPOINT,
             context=IN_WINDOW,
-            unavailable=self.refusal,
+            unavailable=services.no_endpoint,
             say=self._refuse,
             synonyms="create add",
         )
         self.new.refresh()
-
-    def refusal(self) -> str | None:
-        """Why no endpoint can be created now; None when one can."""
-        return self._services.read_only or create_refusal(
-            self._services.store.account.plan, len(self._services.store.endpoints.all())
-        )
 
     def _refuse(self, reason: str) -> None:
         (self.plan_refused if self._services.read_only is None else self.announced).emit(reason)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Endpoint, EndpointDraft
-from app.core.rules import FieldError, create_refusal, endpoint_errors
+from app.core.rules import FieldError, endpoint_errors
 from app.core.tunnel import url_mark
 from app.ui.deleting import confirm_storage_limit
 from app.ui.endpoints.endpoint_form import EndpointForm
@@ -153,9 +153,7 @@ class EndpointDialog(SubmitDialog):
     def refresh(self) -> None:
         errors = self.errors()
         self.form.show_errors(errors)
-        refusal = self._services.read_only
-        if self._endpoint is None and refusal is None:
-            refusal = create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
+        refusal = self._services.no_endpoint() if self._endpoint is None else self._services.read_only
         if refusal:
             show_or_hide(self.problem, refusal)
         reason = refusal or (errors[0].message if errors else None)

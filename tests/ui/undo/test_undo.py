@@ -782,7 +782,7 @@ async def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(tmp_p
     async with shown(tmp_path, endpoints=10) as (desk, window):
         doomed = desk.store.endpoints.all()[4]
         await delete_endpoint(window, doomed)
-        assert window.endpoint_actions.refusal() is None
+        assert window.services.no_endpoint() is None
         made = await window.services.store.endpoints.create(doomed.draft())
         assert made.slug == doomed.slug
         assert doomed.id not in {one.id for one in desk.store.endpoints.all()}
