@@ -97,12 +97,11 @@ class Row(NamedTuple):
 def row_of(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> Row:
     """Unlike SQLite's, the text is whole also in readable form, so that words of any length are found in it as they
     are."""
-    text = request.text
-    readable = request.readable_texts() if len(text) <= INDEXED else []
-    always, combined = combined_text(text, readable, request.headers, whole=request.is_whole)
+    readable = request.readable_texts() if len(request.text) <= INDEXED else []
+    always, text = combined_text(request, readable)
     leaves = json_leaves(request)
     keys = keys_of(columns, request.target, request.headers, leaves, size)
-    return Row(seq, received_at, always, stored(combined), keys, leaves.paths)
+    return Row(seq, received_at, always, stored(text), keys, leaves.paths)
 
 
 class Index(BackgroundIndex):

@@ -17,7 +17,7 @@ from math import inf, nextafter
 from typing import Any
 
 from app.core.record import Headers, Record
-from app.db.search.candidate import JSON_NAMES, as_number, rounded
+from app.db.search.candidate import JSON_NAMES, Candidate, as_number, rounded
 
 LAST_TRIGRAM = "\n\n\n"
 """Ends every text, so that its last characters begin a trigram too, and its last header ends like the others."""
@@ -28,11 +28,12 @@ _ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212
 """JSON may escape these characters this way, and letters that become one of them when case is folded."""
 
 
-def combined_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool) -> tuple[bool, str]:
-    """The same text, and whether every search examines the request, because more may be found in it."""
-    odd = any(value != value.strip() for _, value in headers)
+def combined_text(request: Candidate, readable: Sequence[str]) -> tuple[bool, str]:
+    """Whether every search examines the request, because more may be found in it than is indexed; and the text that
+    words are searched in, as it is indexed: as sent, and `readable`."""
+    text, odd = request.text, any(value != value.strip() for _, value in request.headers)
     combined = LAST_TRIGRAM.join((text, *readable))
-    always = odd or not whole or len(combined) > INDEXED or bool("\\u" in text and _ESCAPED.search(text))
+    always = odd or not request.is_whole or len(combined) > INDEXED or bool("\\u" in text and _ESCAPED.search(text))
     return always, "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
 
 

@@ -34,18 +34,12 @@ from app.db.readers import Readers
 from app.db.search.background_index import BackgroundIndex, json_leaves, read_batch
 from app.db.search.candidate import Candidate
 from app.db.search.index_query import SIZE, IndexQuery, to_index_query
-from app.db.search.index_terms import INDEXED, ColumnValues, key_of, terms_of
+from app.db.search.index_terms import INDEXED, ColumnValues, combined_text, key_of, terms_of
 from app.db.search.scan import ListSection, place_before
 from app.db.search.search import Search as AnySearch
 from app.db.search.search import zones
 from app.db.sqlite.connection import is_out_of_space
-from app.db.sqlite.search_group import (
-    TRIGRAM_TABLE,
-    IndexEntry,
-    IndexGroup,
-    TrigramSample,
-    indexed_text,
-)
+from app.db.sqlite.search_group import ALWAYS, TRIGRAM_TABLE, IndexEntry, IndexGroup, TrigramSample
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -189,10 +183,11 @@ def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Co
     numbers = [(key_of(path), value) for path, value in known.numbers]
     # A request that is too long to be indexed completely is examined in every search anyway.
     readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
+    always, text = combined_text(request, readable)
     return IndexEntry(
         seq=seq,
         received_at=received_at,
-        text=indexed_text(request.text, readable, request.headers, whole=request.is_whole),
+        text=ALWAYS + text if always else text,
         terms=terms_of(columns, request.target, request.headers, known, "\n".join((request.text, *readable))),
         numbers=((SIZE, float(size)), *numbers),
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Literal
 
-from app.core.record import Headers, Record
+from app.core.record import Record
 from app.db.search.index_query import (
     SIZE,
     AllOf,
@@ -34,7 +34,6 @@ from app.db.search.index_terms import (
     FIRST_TERM,
     LAST_TRIGRAM,
     Steps,
-    combined_text,
     is_single,
     key_of,
     path_of,
@@ -47,15 +46,6 @@ LENGTH = 3
 """Characters of a trigram."""
 ALWAYS = "\U000f0001\U000f0002\U000f0003"
 """A trigram of private-use characters, on requests that every search examines."""
-
-
-def indexed_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool = True) -> str:
-    """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form. `whole`: there
-    is no more of it."""
-    always, combined = combined_text(text, readable, headers, whole=whole)
-    return (ALWAYS if always else "") + combined
-
-
 SAMPLED = 256
 """One of this many requests is a sample. Samples have a table of their own, so that counting a trigram is quick."""
 MOST_SAMPLES = 8_192
