@@ -4,7 +4,7 @@ compares what two targets responded to the same requests."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -65,6 +65,11 @@ EndpointPatch = patch_of(
     slug=str,
     position=int,
 )
+
+
+def place_of(one: Endpoint | Target, among: Sequence[Endpoint | Target]) -> int:
+    """Its place, from 1; after all others if it was deleted just now."""
+    return next((place for place, other in enumerate(among, 1) if other.id == one.id), len(among) + 1)
 
 
 async def patched(part: Any, one: T, patch: Any, count: int) -> T:
@@ -156,16 +161,13 @@ class EndpointCalls(Calls):
     def _out(
         self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
     ) -> records.Endpoint:
-        if position is None:
-            ids = [one.id for one in self._store.endpoints.all()]
-            position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
         counts, use = self._store.captures.counts(endpoint.id), self._store.limits.use_of(endpoint.id)
         return made(
             records.Endpoint,
             endpoint,
             url=self._services.addresses.capture_url(endpoint),
             tunnel=self._services.tunnels.url_state,
-            position=position,
+            position=position or place_of(endpoint, self._store.endpoints.all()),
             request_count=counts.total,
             unread_count=counts.unread,
             last_request_at=counts.last_received_at,
@@ -241,9 +243,7 @@ class TargetCalls(Calls):
     async def _out(self, target: Target) -> records.Target:
         counts = await self._store.deliveries.target_counts()
         endpoint = self._store.endpoints.by_id(target.endpoint_id)
-        ids = [one.id for one in endpoint.targets] if endpoint is not None else []
-        position = ids.index(target.id) + 1 if target.id in ids else len(ids) + 1  # deleted just now
-        return target_out(target, position, counts)
+        return target_out(target, place_of(target, () if endpoint is None else endpoint.targets), counts)
 
 
 FIRST = number("first", "The first target's ID. Absent: the endpoint's first target that is not the other one.")
