@@ -6,7 +6,9 @@ the HTTP/1.1 of Hookline's own API: a body has a length or chunks.
 
 from __future__ import annotations
 
+import select
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -31,6 +33,7 @@ from hookline.errors import ApiError, NoResponseError, UnreachableError
 from hookline.running import ApiAddress
 
 _PIECE = _LINE_MAX = 64 * 1024
+_POLL_S = 0.25
 
 
 class Transport:
@@ -139,12 +142,11 @@ class _Connection:
         self._url, self._host = url, parts.netloc
         with _as_api_errors(url):
             self._socket = socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S)
-        self._file = self._socket.makefile("rb")
+        self._received = b""
         self._at_end = False
         self.status, self.headers = 0, dict[str, str]()
 
     def close(self) -> None:
-        self._file.close()
         self._socket.close()
 
     def is_open(self) -> bool:
@@ -199,19 +201,32 @@ class _Connection:
 
     def _line(self) -> str:
         with _as_api_errors(self._url):
-            line = self._file.readline(_LINE_MAX)
-            if not line.endswith(b"\n"):
-                raise ConnectionError("it closed the connection")
-            return line.decode("latin-1").rstrip("\r\n")
+            while b"\n" not in self._received:
+                if len(self._received) >= _LINE_MAX:
+                    raise ConnectionError("a line of its response has no end")
+                self._received += self._receive()
+            line, _, self._received = self._received.partition(b"\n")
+            return line.decode("latin-1").rstrip("\r")
 
     def _bytes(self, size: int) -> Iterator[bytes]:
         while size:
             with _as_api_errors(self._url):
-                data = self._file.read1(min(size, _PIECE))
-                if not data:
-                    raise ConnectionError("it closed the connection")
+                data = self._received or self._receive()
+            data, self._received = data[:size], data[size:]
             yield data
             size -= len(data)
+
+    def _receive(self) -> bytes:
+        left_s = self._socket.gettimeout()
+        # Ctrl-C ends no recv on Windows; so it is noticed soon.
+        while sys.platform == "win32" and not select.select([self._socket], [], [], _POLL_S)[0]:
+            left_s = None if left_s is None else left_s - _POLL_S
+            if left_s is not None and left_s <= 0:
+                raise TimeoutError
+        data = self._socket.recv(_PIECE)
+        if not data:
+            raise ConnectionError("it closed the connection")
+        return data
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from types import SimpleNamespace
 
 import pytest
 
 from hookline.calls import Call, decode_as, nothing
-from hookline.errors import ApiError, UnreachableError
+from hookline.errors import ApiError, NoResponseError, UnreachableError
 from hookline.running import ApiAddress
 from hookline.transport import Transport
 
@@ -71,6 +72,17 @@ def test_a_connection_is_kept_for_the_next_call(stack: ExitStack, response: byte
     server, transport = served(stack, response)
     assert [transport.send(CALL) for _ in range(3)] == [{}, {}, {}]
     assert server.connections == 1
+
+
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_a_response_is_awaited_for_so_long(stack: ExitStack, monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+    """On Windows in steps, between which Ctrl-C is noticed."""
+    monkeypatch.setattr("hookline.transport.sys", SimpleNamespace(platform=platform))
+    _, transport = served(stack, CHUNKED)
+    assert transport.send(CALL) == {}
+    _, silent = served(stack, b"")
+    with pytest.raises(NoResponseError):
+        silent.send(CALL._replace(timeout_s=0.4))
 
 
 def test_a_kept_connection_that_was_closed_meanwhile_is_replaced(stack: ExitStack) -> None:
