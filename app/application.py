@@ -369,23 +369,8 @@ class Application:
         return server
 
     def _api_server(self) -> ApiServer:
-        return ApiServer(self._api_services(), self.token, self._kept.get("api"))
-
-    def _tunnel_service(self) -> TunnelService:
-        return TunnelService(
-            lambda: self._tunnel_programs,
-            self.store,
-            OptionsFile(partial(load_tunnel_options, self.folder), partial(save_tunnel_options, self.folder)),
-            self.bus,
-            probe_key=self._probe_key,
-            addresses=self.addresses,
-            folder=self.folder / TUNNEL_FOLDER,
-        )
-
-    def _api_services(self) -> ApiServices:
-        store = self.store
-        return ApiServices(
-            store=store,
+        services = ApiServices(
+            store=self.store,
             events=self._events,
             replays=self.replays,
             tunnels=self.tunnels,
@@ -397,6 +382,18 @@ class Application:
             uptime_s=self.uptime_s,
             settings=self.current_settings,
             change_settings=self.change_settings,
+        )
+        return ApiServer(services, self.token, self._kept.get("api"))
+
+    def _tunnel_service(self) -> TunnelService:
+        return TunnelService(
+            lambda: self._tunnel_programs,
+            self.store,
+            OptionsFile(partial(load_tunnel_options, self.folder), partial(save_tunnel_options, self.folder)),
+            self.bus,
+            probe_key=self._probe_key,
+            addresses=self.addresses,
+            folder=self.folder / TUNNEL_FOLDER,
         )
 
     def _write_runtime(self) -> None:
