@@ -33,7 +33,7 @@ check: set-up-dev ## lint, formatting, types, then the tests, with the slow ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy app hookline benchmarks docs/examples/shop/shop docs/examples/shop/tests packaging/*.py packaging/*/*.py
-	$(BIN)/mypy --explicit-package-bases docs/api*.py docs/book*.py docs/picture_data.py docs/screenshots.py
+	$(BIN)/mypy --explicit-package-bases docs/api*.py docs/openapi*.py docs/book*.py docs/picture_data.py docs/screenshots.py
 	$(MAKE) test-slow
 	$(MAKE) test
 
