@@ -41,7 +41,7 @@ ALLOWED = {
         *("hookline.decoding", "hookline.headers", "hookline.records"),
     },
     "ui": {"PySide6", "shiboken6", "hookline.decoding", "msgspec", "segno"},
-    "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
+    "cli": {"hookline", "msgspec", "wcwidth"},
     "system": {"hookline", "msgspec", "platformdirs"},
     "top": {"hookline", "msgspec"},
     "hookline": {"hookline", "filelock", "httpx", "msgspec", "platformdirs", "pytest", "trustme"},
@@ -69,7 +69,7 @@ ALSO = {
     "app/gui.py": {"PySide6"},  # makes the QApplication that the window lives in
     "app/window_probe.py": {"PySide6"},  # looks at the window from outside
     # The protocol's library, an extra, describes tools by pydantic's types.
-    "app/cli/mcp_server.py": {"anyio", "mcp", "mcp_types", "pydantic"},
+    "app/cli/mcp_server.py": {"anyio", "httpx", "mcp", "mcp_types", "pydantic"},
 }
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)

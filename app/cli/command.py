@@ -54,59 +54,45 @@ class Commands:
         *,
         examples: Mapping[str, Examples],
         which: tuple[str, str] | None = None,
-    ) -> Noun:
-        """Add a noun, with examples by verb. `which` is the argument of verbs that are about one of many: its name in
-        help texts, and its help."""
-        verbs: Any = self.add(name, text, details).add_subparsers(
-            title="verbs", dest="verb", metavar="VERB", required=True
-        )
-        return Noun(Commands(verbs, self._shared), examples, which)
+    ) -> Callable[..., argparse.ArgumentParser]:
+        """Add a noun, with examples by verb; returns what adds a verb to it. `which` is the argument of verbs that are
+        about one of many: its name in help texts, and its help."""
+        named: Any = self.add(name, text, details)
+        verbs = Commands(named.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True), self._shared)
+
+        def verb(
+            name: str,
+            run: Callable[[Any], int],
+            text: str,
+            details: str = "",
+            *,
+            of_one: bool = which is not None,
+            local: bool = False,
+        ) -> argparse.ArgumentParser:
+            """A verb `of_one` has the noun's argument, and a `local` one gets a LocalCall. Options that are not given
+            are missing from the namespace, so that an edit changes nothing else."""
+            runs: dict[str, Any] = {"run_local" if local else "run": run}
+            parser = verbs.add(name, text, details, examples.get(name, ()), only_given=True, **runs)
+            if which is not None and of_one:
+                metavar, help_ = which
+                parser.add_argument("which", metavar=metavar, help=help_)
+            return parser
+
+        return verb
 
 
-class Noun:
-    """A command with verbs."""
+def add_count(
+    parser: argparse.ArgumentParser, text: str = "maximum number to list", default: int = ROWS, *, least: int = 1
+) -> None:
+    """Add the option that says how many rows are printed."""
 
-    def __init__(self, verbs: Commands, examples: Mapping[str, Examples], which: tuple[str, str] | None) -> None:
-        self._verbs, self._examples, self._which = verbs, examples, which
+    def rows(given: str) -> int:
+        count = _whole(given, f"{least} or more")
+        if count < least:
+            raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use {least} or more")
+        return count
 
-    def verb(
-        self,
-        name: str,
-        run: Callable[[Any], int],
-        text: str,
-        details: str = "",
-        *,
-        which: bool = True,
-        local: bool = False,
-    ) -> argparse.ArgumentParser:
-        """Add a verb; with `which`, the noun's argument, and a `local` one gets a LocalCall. Options that are not given
-        are missing from the namespace, so that an edit changes nothing else."""
-        runs: dict[str, Any] = {"run_local" if local else "run": run}
-        parser = self._verbs.add(name, text, details, self._examples.get(name, ()), only_given=True, **runs)
-        if which and self._which is not None:
-            metavar, help_ = self._which
-            parser.add_argument("which", metavar=metavar, help=help_)
-        return parser
-
-
-def add_count(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says how many rows are listed."""
-    text = f"maximum number to list ({ROWS})"
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=ROWS, help=text)
-
-
-def row_count(text: str) -> int:
-    count = _whole(text, "1 or more")
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 1 or more")
-    return count
-
-
-def row_limit(text: str) -> int:
-    count = _whole(text, "0 or more")
-    if count < 0:
-        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 0 or more")
-    return count
+    parser.add_argument("-n", dest="count", type=rows, metavar="N", default=default, help=f"{text} ({default})")
 
 
 def seconds(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call
-from app.cli.command import Commands, row_count, whole_number
+from app.cli.command import Commands, add_count, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList, when_text
@@ -44,8 +44,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--all-headers", action="store_true", default=False, help=text)
     text = "list also the requests whose responses are the same"
     parser.add_argument("--all", action="store_true", default=False, help=text)
-    text = "maximum number of requests to compare, newest first (1000)"
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=1_000, help=text)
+    add_count(parser, "maximum number of requests to compare, newest first", 1000)
 
 
 def compare(call: Call) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import textwrap
 import threading
+import time
 from collections import deque
 from pathlib import Path
 
 from app.cli.call import LocalCall
-from app.cli.command import Commands, row_limit
+from app.cli.command import Commands, add_count
 from app.cli.errors import CliError, Exit
 from app.cli.output import DIM, GREEN, RED, YELLOW, Output, terminal_cells, visible, when_closed
 from app.core.doctor import Finding, FindingState
@@ -102,9 +103,7 @@ def _add_logs(commands: Commands) -> None:
 
     parser = commands.add("logs", LOGS_HELP, LOGS_DETAILS, LOGS_EXAMPLES, run_local=logs)
     parser.add_argument("-f", "--follow", action="store_true", help="go on printing new lines until Ctrl-C")
-    parser.add_argument(
-        "-n", dest="count", type=row_limit, metavar="N", default=LINES, help=f"how many lines to print first ({LINES})"
-    )
+    add_count(parser, "how many lines to print first", LINES, least=0)
 
 
 def logs(call: LocalCall) -> int:
@@ -143,7 +142,8 @@ def _follow(call: LocalCall, path: Path, end: int) -> None:
     closed = threading.Event()
     when_closed(call.out.out, closed.set)
     identity = _identity(path)
-    while not closed.wait(POLL_S):
+    while not closed.is_set():
+        time.sleep(POLL_S)  # Ctrl-C may leave a wait for an event with a lock that it has not
         if (now := _identity(path)) != identity:
             # Rotated: the rest of the file that was read is the newest of the older ones.
             old = path.with_name(f"{path.name}.1")

@@ -93,10 +93,10 @@ COLUMNS: tuple[Column[Endpoint], ...] = (
 
 def add_parser(commands: Commands) -> None:
     """Add the noun and its verbs to the command line."""
-    verb = commands.noun("endpoint", HELP, examples=EXAMPLES, which=("SLUG", SLUG_HELP)).verb
-    listed = verb("list", list_all, "list all endpoints", which=False)
+    verb = commands.noun("endpoint", HELP, examples=EXAMPLES, which=("SLUG", SLUG_HELP))
+    listed = verb("list", list_all, "list all endpoints", of_one=False)
     listed.add_argument("--tag", metavar="TAG", default="", help="only those with this tag")
-    add = verb("add", make, "create an endpoint and print its URL", which=False)
+    add = verb("add", make, "create an endpoint and print its URL", of_one=False)
     add.set_defaults(creates=True)
     add.add_argument(f"{PREFIX}name", metavar="NAME", help=NAME_HELP)
     add.add_argument(

@@ -52,7 +52,7 @@ def add_parser(commands: Commands) -> None:
         choices=[one.value for one in Plan],
         help="free or pro; shows the current plan if omitted",
     )
-    verb = commands.noun("retention", RETENTION_HELP, RETENTION_DETAILS, examples=RETENTION_EXAMPLES).verb
+    verb = commands.noun("retention", RETENTION_HELP, RETENTION_DETAILS, examples=RETENTION_EXAMPLES)
     verb("status", retention_status, "show whether requests are deleted by age")
     verb("resume", resume_retention, "trust this machine's clock and resume deleting by age")
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from app.cli.call import Call, LocalCall
-from app.cli.command import Commands, row_limit, seconds
+from app.cli.command import Commands, add_count, seconds
 from app.cli.commands.requests import QUERY_HELP, checked_query, sent_size
 from app.cli.commands.show import print_request
 from app.cli.errors import CliError, Exit, UnavailableError
@@ -87,8 +87,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
     text = "print requests only"
     parser.add_argument("--no-deliveries", dest="deliveries", action="store_false", default=True, help=text)
-    text = f"how many requests to print that are there already ({BEFORE})"
-    parser.add_argument("-n", dest="count", type=row_limit, metavar="N", default=BEFORE, help=text)
+    add_count(parser, "how many requests to print that are there already", BEFORE, least=0)
     parser = commands.add("wait", WAIT_HELP, WAIT_DETAILS, WAIT_EXAMPLES, run_local=wait)
     parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)

@@ -79,8 +79,8 @@ def add_parser(commands: Commands) -> None:
     """Add `hookline targets`, and the noun with its verbs, to the command line."""
     parser = commands.add("targets", LIST_HELP, examples=LIST_EXAMPLES, run=list_targets)
     parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
-    verb = commands.noun("target", HELP, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
-    add = verb("add", make, "add a target to an endpoint", which=False)
+    verb = commands.noun("target", HELP, examples=EXAMPLES, which=("TARGET", TARGET_HELP))
+    add = verb("add", make, "add a target to an endpoint", of_one=False)
     add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
     add.add_argument(f"{PREFIX}url", metavar="URL", help="where to forward each request")
     add_target_fields(add)

@@ -53,8 +53,8 @@ def add_parser(commands: Commands) -> None:
     """Add the commands to the command line."""
     commands.add("nodes", HELP, DETAILS, EXAMPLES, run=nodes)
     help_ = "make a team's store, and roles for its users"
-    team = commands.noun("team", help_, TEAM_DETAILS, examples=TEAM_EXAMPLES)
-    init = team.verb("init", init_team, "make the tables and the roles capture, reader and member", local=True)
+    verb = commands.noun("team", help_, TEAM_DETAILS, examples=TEAM_EXAMPLES)
+    init = verb("init", init_team, "make the tables and the roles capture, reader and member", local=True)
     init.add_argument(
         "address",
         metavar="ADDRESS",

@@ -70,7 +70,7 @@ HISTORY_COLUMNS: tuple[Column[TunnelUrl], ...] = (
 
 def add_parser(commands: Commands) -> None:
     """Add the noun and its verbs to the command line."""
-    verb = commands.noun("tunnel", HELP, examples=EXAMPLES).verb
+    verb = commands.noun("tunnel", HELP, examples=EXAMPLES)
     verb("list", list_programs, "list the tunnel programs that Hookline can run").set_defaults(without_data=True)
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
     _add_program(begin)

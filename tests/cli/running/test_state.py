@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 
+import pytest
+
 from app import __version__
-from tests.cli.conftest import Program, Run
+from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.sending import post, send
 
 
@@ -23,6 +27,16 @@ def test_status_tells_how_the_program_is_doing(program: Program, run: Run) -> No
     assert shown.endswith("Retention: running\nStorage: ok\n")
     told = run("status", "--json").json
     assert (told["capture_url"], told["pid"]) == (program.url, program.process.pid)
+
+
+@pytest.mark.parametrize("words", [("status",), ("wait", "--timeout", "0"), ("requests",)])
+def test_what_asks_it_loads_no_event_loop(program: Program, words: tuple[str, ...]) -> None:
+    """What makes it quick, without a clock in the test."""
+    line = [*words, "--data-dir", str(program.folder)]
+    loaded = "{'asyncio', 'httpx'} & set(sys.modules)"
+    code = f"import sys, app.__main__; app.__main__.main({line}); sys.exit(str({loaded} or ''))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() in ("", "hookline: No request matches.", "hookline: No requests are stored yet.")
 
 
 def test_the_program_is_the_one_node_of_its_store(program: Program, run: Run) -> None:
