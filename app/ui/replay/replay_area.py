@@ -234,11 +234,8 @@ class ReplayCommands(Commands):
         return unavailable(self.selected()) if unavailable is not None else None
 
     def _cannot_pause(self, replay: Replay | None) -> str | None:
-        if replay is None:
-            return NOT_RUNNING
-        if replay.state is ReplayState.QUEUED:
-            return IS_WAITING
-        return HAS_ENDED if replay.ended else None
+        waits = replay is not None and replay.state is ReplayState.QUEUED
+        return self._cannot_cancel(replay) or (IS_WAITING if waits else None)
 
     def _cannot_cancel(self, replay: Replay | None) -> str | None:
         if replay is None:
