@@ -24,6 +24,7 @@ from app.server.capture.head import Head
 from app.server.capture.reader import AnyBody, Incoming
 from app.ui.desktop.notifications import NotifyMenu
 from app.ui.inspector.body.body_source import LOADING
+from app.ui.inspector.body.parts_view import PartsView
 from app.ui.inspector.request_view import BODY, DELIVERIES
 from app.ui.theme.theme import Choice
 from docs import picture_data
@@ -152,6 +153,8 @@ class Book:
         body = self.detail.body
         page = body.stack.currentWidget()
         if page is body.image and body.image.caption.text() == LOADING:
+            return False
+        if isinstance(page, PartsView) and any(card.part is None for card in page.cards.cards.values()):
             return False
         return self._began >= (2 if page is body.tree else 1)
 
