@@ -377,8 +377,10 @@ class SearchPager(Pager):
 
     async def _read_older(self, key: PageKey) -> None:
         found = 0
+        self._reads_next = True  # not yet when it is read again after it failed
         with unless_cancelled(self._page_read):
-            async for rows in self._search(before=key, limit=PAGE, counted=True):
+            # What was found before that is in the list.
+            async for rows in self._search(before=self._model.oldest_key() or key, limit=PAGE, counted=True):
                 self._model.add_older(rows)
                 found += len(rows)
                 self.progressed.emit()

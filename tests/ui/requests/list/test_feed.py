@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -512,6 +512,36 @@ async def test_a_search_that_failed_is_begun_again(monkeypatch: pytest.MonkeyPat
     await until(lambda: shown.model.rowCount() == 2 and not shown.desk.tasks.running())
     assert shown.feed.search.unexamined == 0
     assert [one.id for one in shown.list.selected()] == shown.ids()[1:]
+
+
+async def test_a_search_that_failed_further_down_goes_on_below_what_it_found(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr(tasks_module, "AGAIN_S", 0.01)
+    sent = await shown.fill(PAGE + 40)
+    await shown.reload()
+    shown.feed.filter_by(parse("method:POST"))
+    await until(lambda: shown.model.rowCount() == PAGE and not shown.desk.tasks.running())
+    captures = shown.desk.store.captures
+    search, busy = captures.search, []
+
+    async def breaks_off(*given: Any, **options: Any) -> AsyncGenerator[list[Summary], None]:
+        async for rows in search(*given, **options):
+            yield rows[:10]
+            break
+        monkeypatch.setattr(captures, "search", goes_on)
+        raise StorageUnavailableError("The stored requests cannot be read.")
+
+    async def goes_on(*given: Any, **options: Any) -> AsyncGenerator[list[Summary], None]:
+        busy.append(shown.feed.search.busy)
+        async for rows in search(*given, **options):
+            yield rows
+
+    monkeypatch.setattr(captures, "search", breaks_off)
+    shown.feed.search.older()
+    await until(lambda: busy and not shown.desk.tasks.running())
+    assert shown.ids() == [one.id for one in reversed(sent)]
+    assert busy == [True]
 
 
 async def test_a_jump_that_could_not_be_read_at_first_still_selects_its_request(
