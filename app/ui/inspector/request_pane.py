@@ -364,8 +364,10 @@ class RequestPane(QFrame):
         self._tasks.start(self._check_stored(shown.id, reason), "detail: is it stored", self)
 
     async def _check_stored(self, capture_id: str, reason: str) -> None:
+        deleted = self.deleted
         stored = await self._services.store.captures.get(capture_id) is not None
-        if self.capture is not None and self.capture.id == capture_id:
+        # What events told meanwhile is newer.
+        if self.capture is not None and self.capture.id == capture_id and self.deleted == deleted:
             self._show_deleted("" if stored else reason)
 
     def _show_deleted(self, reason: str) -> None:

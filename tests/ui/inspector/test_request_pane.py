@@ -20,11 +20,12 @@ from PySide6.QtTest import QTest
 from app.core.bodies.body_reader import FORMATTED_MAX
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.model import PART_SIZE, Capture, DeliveryState
+from app.core.events import Purged
+from app.core.model import PART_SIZE, Capture, DeliveryState, PurgeReport
 from app.core.text import clock_time, day_text, full_time
 from app.ui.inspector.body.body_export import SaveError, write_body
 from app.ui.inspector.body.body_source import of_bytes, of_capture
-from app.ui.inspector.request_pane import NOT_STORED
+from app.ui.inspector.request_pane import BY_SOMEONE, NOT_STORED
 from app.ui.inspector.request_view import BODY, DELIVERIES, HEADERS, INFO, QUERY
 from app.ui.replay.request_editors import load_request
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
@@ -394,6 +395,17 @@ async def test_the_time_of_the_response_is_shown_once_it_is_known(
     shown.desk.store.captures.responded(capture.seq, 12.0)
     await until(lambda: shown.detail.header.response.text() == "200 · 12 ms")
     await until(lambda: not shown.detail._response.isActive())
+
+
+async def test_a_request_deleted_while_it_is_looked_for_stays_deleted(shown: PageDesk) -> None:
+    capture = await shown.add()
+    await until(lambda: shown.detail.capture is not None)
+    captures = shown.desk.store.captures
+    gone = while_read(captures, "get", partial(captures.delete, [capture.id]))
+    shown.desk.bus.publish(Purged(report=PurgeReport(at=now_us(), deleted={shown.endpoint.id: 1}, freed_bytes=0)))
+    await until(lambda: gone() and not shown.desk.tasks.running())
+    assert shown.detail.deleted == BY_SOMEONE
+    assert shown.detail.view.deleted_bar.isVisible()
 
 
 async def test_an_empty_body_and_a_request_that_is_gone(shown: PageDesk) -> None:
