@@ -21,7 +21,7 @@ from app.core.errors import HooklineError, NotAllowedError
 from app.core.events import DeletionPurged, DeletionUndone, Event, Subscriptions
 from app.core.model import Deletion, Endpoint, Mark, MarkedIds, StorageUse, WhenFull
 from app.core.sizes import exact_size
-from app.core.text import count_of, size_text
+from app.core.text import count_of, shortened, size_text
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.services import Services
 from app.ui.tasks import Tasks, cancel_unless_there
@@ -54,7 +54,7 @@ async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: 
 def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
     """For all requests of the endpoint."""
     more = "The endpoint and its URL are kept."
-    return many_requests(total, marked, keep=keep, every=True, where=f"in “{shortened(endpoint.name)}”", more=more)
+    return many_requests(total, marked, keep=keep, every=True, where=f"in “{short_text(endpoint.name)}”", more=more)
 
 
 def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tuple[str, str]:
@@ -63,7 +63,7 @@ def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tupl
     deletes = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
     stops = "Its URL stops capturing at once." if endpoint.active else ""
     text = sentences([deletes, stops, marks_text(marked, total), UNDO])
-    return f"Delete “{shortened(endpoint.name)}”{requests}?", text
+    return f"Delete “{short_text(endpoint.name)}”{requests}?", text
 
 
 def many_requests(count: int, marked: MarkedIds, *, keep: bool, every: bool, where: str, more: str) -> QuestionText:
@@ -96,9 +96,9 @@ def sentences(parts: list[str]) -> str:
     return " ".join(part for part in parts if part)
 
 
-def shortened(text: str) -> str:
-    escaped = escape(text)
-    return escaped if len(escaped) <= NAME_MAX else f"{escaped[: NAME_MAX - 1]}…"
+def short_text(text: str) -> str:
+    """A name or a filter, as a question has it."""
+    return shortened(escape(text), NAME_MAX)
 
 
 async def confirm_storage_limit(

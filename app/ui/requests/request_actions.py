@@ -21,7 +21,7 @@ from app.core.model import Capture, DeliveryState, MarkedIds, Summary
 from app.core.replay import ChosenRequests, MatchingRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
-from app.ui.deleting import ask_keeping, many_requests, shortened
+from app.ui.deleting import ask_keeping, many_requests, short_text
 from app.ui.deliveries.words import counted
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
@@ -43,7 +43,7 @@ NO_TARGET = "This endpoint has no target that is switched on: choose another URL
 
 
 def _endpoints(names: list[str]) -> str:
-    quoted = [f"“{shortened(name)}”" for name in names]
+    quoted = [f"“{short_text(name)}”" for name in names]
     rest = len(quoted) - NAMED
     if rest > 0:
         return f"{', '.join(quoted[:NAMED])} and {count_of(rest, 'more endpoint')}"
@@ -150,7 +150,7 @@ class RequestActions:
         found = sorted((one.name for one in endpoints if one is not None), key=str.casefold)
         where = [f"in {_endpoints(found)}"] if found else []
         if requests.filter:
-            where.append(f"matching “{shortened(requests.filter)}”")
+            where.append(f"matching “{short_text(requests.filter)}”")
         where.append(f"received {_when(requests.first, requests.last, now_us())}")
         newer = "Requests received since you selected them are kept." if requests.whole else ""
         return many_requests(

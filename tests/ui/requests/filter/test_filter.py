@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.errors import StorageUnavailableError
 from app.ui.requests.list import pager as pager_module
-from app.ui.requests.list import pager as search_module
 from app.ui.requests.list.delegate import ROW
 from tests.deliveries import respond
 from tests.support import while_read
@@ -351,7 +350,6 @@ async def test_a_reader_further_down_is_told_and_not_moved(shown: PageDesk) -> N
 
 
 async def test_more_is_searched_when_the_end_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "PAGE", 50)
     monkeypatch.setattr(pager_module, "PAGE", 50)
 
     async with open_page(tmp_path) as shown:
