@@ -119,7 +119,7 @@ async def undo(window: MainWindow) -> None:
     newest = window.pending.newest
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     if newest is not None:
-        await until(lambda: window.pending.newest is not newest)
+        await until(lambda: newest not in window.pending.waiting)
     await settle(6)
 
 
