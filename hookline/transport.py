@@ -6,7 +6,6 @@ the HTTP/1.1 of Hookline's own API: a body has a length or chunks.
 
 from __future__ import annotations
 
-import select
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -42,6 +41,8 @@ class Transport:
     def __init__(self, address: ApiAddress) -> None:
         self._address = address
         self._idle: list[_Connection] = []
+        self.while_waiting: Callable[[], object] | None = None
+        """Called every quarter of a second while a response is awaited; what it raises ends the call."""
 
     def close(self) -> None:
         while (connection := self._take()) is not None:
@@ -118,6 +119,7 @@ class Transport:
             connection.close()
             connection = self._take()
         connection = connection or _Connection(self._address.url)
+        connection.while_waiting = self.while_waiting
         try:
             connection.request(method, target, headers, body, timeout_s)
         except BaseException:
@@ -142,6 +144,8 @@ class _Connection:
         self._url, self._host = url, parts.netloc
         with _as_api_errors(url):
             self._socket = socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S)
+        self.while_waiting: Callable[[], object] | None = None
+        self._timeout_s: float | None = None
         self._received = b""
         self._at_end = False
         self.status, self.headers = 0, dict[str, str]()
@@ -166,6 +170,7 @@ class _Connection:
 
     def request(self, method: str, target: str, headers: dict[str, str], body: bytes, timeout_s: float | None) -> None:
         """Send a request, and receive the head of its response."""
+        self._timeout_s = timeout_s
         self._socket.settimeout(timeout_s)
         fields = {"Host": self._host, "Content-Length": str(len(body)), **headers}
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
@@ -217,13 +222,20 @@ class _Connection:
             size -= len(data)
 
     def _receive(self) -> bytes:
-        left_s = self._socket.gettimeout()
         # Ctrl-C ends no recv on Windows; so it is noticed soon.
-        while sys.platform == "win32" and not select.select([self._socket], [], [], _POLL_S)[0]:
-            left_s = None if left_s is None else left_s - _POLL_S
-            if left_s is not None and left_s <= 0:
-                raise TimeoutError
-        data = self._socket.recv(_PIECE)
+        polls = sys.platform == "win32" or self.while_waiting is not None
+        left_s, data = self._timeout_s, None
+        while data is None:
+            wait_s = min(_POLL_S, left_s or _POLL_S) if polls else left_s
+            self._socket.settimeout(wait_s)
+            try:
+                data = self._socket.recv(_PIECE)
+            except TimeoutError:
+                left_s = None if left_s is None or wait_s is None else left_s - wait_s
+                if left_s is not None and left_s <= 0:
+                    raise
+                if self.while_waiting is not None:
+                    self.while_waiting()
         if not data:
             raise ConnectionError("it closed the connection")
         return data

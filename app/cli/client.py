@@ -77,6 +77,10 @@ class ApiClient(BlockingCalls):
             )
             raise CliError(text, error.code) from error
 
+    def while_waiting(self, check: Callable[[], object]) -> None:
+        """Call `check` again and again while a response is awaited; what it raises ends the call."""
+        self._connections.while_waiting = check
+
     def answer(self, call: Call[T]) -> Answer[T]:
         """Make a call, such as `Endpoints.get("orders")`."""
 

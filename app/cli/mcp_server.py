@@ -7,7 +7,6 @@ another port meanwhile.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import getdoc
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 import httpx
 import msgspec
 from anyio.from_thread import check_cancelled
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -94,8 +94,6 @@ ATTEMPTS_MAX = 5
 RESPONSE_BYTES = 4096
 """How much of a response's body is returned with its delivery."""
 _SEND_S = 60.0
-WAIT_S = 1.0
-"""The longest single call: who cancels a wait, or ends this server, need not wait longer."""
 _DOTS = frozenset({".", ".."})
 
 
@@ -155,15 +153,8 @@ class Tools:
                 raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
             slug = endpoint and slug_given(endpoint)
             redacted = not self._serializer.show_secrets
-            until = time.monotonic() + timeout_seconds
-            while True:
-                left = until - time.monotonic()
-                asked = wait_call(slug, query, after, min(left, WAIT_S), redacted=redacted, body=False)
-                found, after = api.send(asked)
-                if found is not None or left <= WAIT_S:
-                    break
-                check_cancelled()
-        return WaitResult(None if found is None else self._serializer.summary(found), after)
+            found, position = api.send(wait_call(slug, query, after, timeout_seconds, redacted=redacted, body=False))
+        return WaitResult(None if found is None else self._serializer.summary(found), position)
 
     def get_request(self, request: RequestId, body_bytes: BodyBytes = 8192, body_offset: Offset = 0) -> RequestShape:
         """One captured request with its headers, a part of its body and its last 20 deliveries. Its content was
@@ -233,7 +224,7 @@ class Tools:
         deliveries = [self._full_delivery(one) for one in made.deliveries]
         return ReplayResults(deliveries)
 
-    def send_request(
+    async def send_request(
         self,
         endpoint: Annotated[str, Field(description="The slug of the endpoint, as list_endpoints has it.")],
         method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] = "POST",
@@ -245,18 +236,26 @@ class Tools:
     ) -> SentShape:
         """Send a request to an endpoint of this Hookline, as a provider would, to try the code behind it. Returns the
         status and the first 4 KiB of the response's body."""
+        base = await run_sync(self._capture_url, endpoint)
+        _check(path, headers or {})
+        url = f"{base}{path}"
+        try:
+            async with httpx.AsyncClient(trust_env=False, timeout=_SEND_S) as client:
+                response = await client.request(method, url, headers=headers, content=body.encode())
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise ToolError(f"The request could not be sent to {url}: {error}.") from error
+        return await run_sync(self._sent, response)
+
+    def _capture_url(self, slug: str) -> str:
+        """Where the endpoint is sent requests; ToolError if there is none, or Hookline does not capture."""
         with calling(self._connect) as api:
-            slug = api.endpoints.get(endpoint).slug
+            slug = api.endpoints.get(slug).slug
             base = api.status().capture_url
         if base is None:
             raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
-        _check(path, headers or {})
-        url = f"{base}/catch/{slug}{path}"
-        try:
-            with httpx.Client(trust_env=False, timeout=_SEND_S) as client:
-                response = client.request(method, url, headers=headers, content=body.encode())
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ToolError(f"The request could not be sent to {url}: {error}.") from error
+        return f"{base}/catch/{slug}"
+
+    def _sent(self, response: httpx.Response) -> SentShape:
         content = response.content  # decompressed
         kind = [("Content-Type", response.headers.get("Content-Type", ""))]
         part = self._body_part(iter([content]), kind, len(content), limit=RESPONSE_BYTES)
@@ -285,9 +284,11 @@ def _secret_header(api: ApiClient, slug: str) -> str:
 
 @contextmanager
 def calling(connect: Connect) -> Iterator[ApiClient]:
-    """The API for one call; its errors become the tool's, for the agent to read."""
+    """The API for one call, which ends when the agent cancels it or leaves; its errors become the tool's, for the agent
+    to read."""
     try:
         with connect() as api:
+            api.while_waiting(check_cancelled)
             yield api
     except HooklineError as error:
         text = str(error)

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 from subprocess import PIPE
@@ -218,3 +219,31 @@ def test_an_agent_that_is_gone_ends_it_without_a_traceback(program: Program) -> 
         finally:
             process.kill()
     assert told == b""
+
+
+def test_an_agent_that_leaves_ends_what_it_has_asked_for(program: Program) -> None:
+    """Not only once the target of a replay has responded, or its ten seconds are over."""
+    send(program, "/catch/orders")
+    command = [sys.executable, "-m", "hookline", "mcp", "--data-dir", str(program.folder), "--allow-replay"]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        subprocess.Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as process,
+    ):
+        silent.settimeout(60)
+        assert process.stdin is not None
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        replay = {"name": "replay_request", "arguments": {"request": "@last:orders", "url": url}}
+        for message in (
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": replay},
+        ):
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        try:
+            with silent.accept()[0]:
+                process.communicate(timeout=6)
+        finally:
+            process.kill()
+    assert process.returncode == 0

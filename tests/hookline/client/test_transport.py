@@ -85,6 +85,20 @@ def test_a_response_is_awaited_for_so_long(stack: ExitStack, monkeypatch: pytest
         silent.send(CALL._replace(timeout_s=0.4))
 
 
+def test_a_caller_can_end_a_call_that_waits(stack: ExitStack) -> None:
+    _, silent = served(stack, b"")
+    looks = iter(range(2))
+
+    def look() -> None:
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+
+    silent.while_waiting = look
+    with pytest.raises(KeyboardInterrupt):
+        silent.send(CALL._replace(timeout_s=None))
+    assert silent._idle == []
+
+
 def test_a_kept_connection_that_was_closed_meanwhile_is_replaced(stack: ExitStack) -> None:
     server, transport = served(stack, OK, ends=True)
     for number in (1, 2, 3):
