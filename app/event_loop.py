@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -36,12 +36,18 @@ def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
 def opened_on_thread(opening: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[T]:
     """What `opening` opens, on an event loop in another thread, until the end."""
     with asyncio.Runner() as runner:
-        loop = runner.get_loop()
+        loop, begun = runner.get_loop(), list[asyncio.Task[Any]]()
         thread = threading.Thread(target=loop.run_forever, name="event loop", daemon=True)
         thread.start()
 
+        async def noted(work: Coroutine[Any, Any, R]) -> R:
+            task = asyncio.current_task()
+            assert task is not None
+            begun.append(task)
+            return await work
+
         def wait(work: Coroutine[Any, Any, R]) -> R:
-            running = asyncio.run_coroutine_threadsafe(work, loop)
+            running = asyncio.run_coroutine_threadsafe(noted(work), loop)
             try:
                 return running.result()
             except BaseException:  # of Ctrl-C, too
@@ -56,5 +62,13 @@ def opened_on_thread(opening: Callable[[], AbstractAsyncContextManager[T]]) -> I
             finally:
                 wait(context.__aexit__(*sys.exc_info()))
         finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
+            try:
+                if begun:  # what Ctrl-C has cancelled closes what it has opened
+                    wait(_ended(tuple(begun)))
+            finally:
+                loop.call_soon_threadsafe(loop.stop)
+                thread.join()
+
+
+async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    await asyncio.wait(tasks)
