@@ -26,8 +26,7 @@ KEYWORDS = {
 }
 INTRODUCTION = (
     "The examples need the token in a variable of the shell: <code>TOKEN=$(cat DATA_FOLDER/api-token)</code>, with the"
-    " data folder. <code>openapi.json</code> beside this page, or <code>GET /api/v1/openapi.json</code>, is the"
-    " same for programs (OpenAPI 3.1)."
+    " data folder. <code>GET /api/v1/openapi.json</code> is the same for programs (OpenAPI 3.1)."
 )
 
 

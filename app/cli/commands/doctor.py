@@ -100,7 +100,6 @@ POLL_S = 0.25
 
 
 def _add_logs(commands: Commands) -> None:
-
     parser = commands.add("logs", LOGS_HELP, LOGS_DETAILS, LOGS_EXAMPLES, run_local=logs)
     parser.add_argument("-f", "--follow", action="store_true", help="go on printing new lines until Ctrl-C")
     add_count(parser, "how many lines to print first", LINES, least=0)
