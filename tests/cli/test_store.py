@@ -132,3 +132,15 @@ def test_ctrl_c_ends_it_at_the_next_step_and_says_how_to_go_on() -> None:
         copy(call_of(copy_store))
     assert raised.value.code == Exit.INTERRUPTED
     assert ended == [(Path("/a"), "service=team")]
+
+
+def test_a_second_ctrl_c_does_not_wait_for_a_step_that_hangs() -> None:
+    def copy_store(source: str | Path, target: str | Path, report: Report) -> CopiedStore:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("it goes on")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        copy(call_of(copy_store))
+    assert signal.getsignal(signal.SIGINT) is before

@@ -65,7 +65,11 @@ def copy(call: LocalCall) -> int:
             stopped = f"Stopped while {step}: {done:,} of {count_of(total, 'request')} done."
             line.show(copy_progress_text(step, done, total))
 
-        before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+        def end(*_: object) -> None:
+            stop.set()
+            signal.signal(signal.SIGINT, before)  # a second Ctrl-C does not wait for the next step
+
+        before = signal.signal(signal.SIGINT, end)
         try:
             copied = call.services.copy_store(source, target, report)
         finally:
