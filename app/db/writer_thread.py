@@ -157,7 +157,8 @@ class WriterThread:
         self._jobs.append(job)
 
     async def run(self, job: Callable[[Database], T], after: Callable[[T], None] = nothing, *, cost: int = 0) -> T:
-        """The result of `job`, once it is committed. It may run twice, the first time rolled back, and may raise.
+        """The result of `job`, once it is committed. It may run several times, each but the last rolled
+        back, and may raise.
 
         `cost` is how many bytes senders make it store; it is refused when the disk has no room for them.
         """
