@@ -336,7 +336,7 @@ class Captures(Part):
             raise DamagedBodyError
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
-        """Mark requests read, or unread; publishes RequestsUpdated with those that changed, as the next two do."""
+        """Mark requests read, or unread; publishes RequestsUpdated with those that changed, as stars and notes do."""
 
         def after(marked: Marked) -> None:
             for endpoint_id, names in marked.items():
