@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,33 @@ async def test_giving_up_while_it_opens_leaves_nothing_open(open_store: OpenStor
             await result.close()
     assert threading.active_count() == threads
     check_files(place, set())
+
+
+async def test_writes_that_fail_among_many_cost_few_commits_and_the_others_nothing(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store()
+    endpoint = await store.endpoints.create(factories.draft())
+    groups, write = 0, store._writer._write
+
+    def counted(*group: object) -> object:
+        nonlocal groups
+        groups += 1
+        return write(*group)
+
+    def job(_: object, number: int) -> int:
+        if number in (7, 70):
+            raise ZeroDivisionError(number)
+        return number
+
+    monkeypatch.setattr(store._writer, "_write", counted)
+    many = [store._writer.run(partial(job, number=number)) for number in range(100)]
+    results = await asyncio.gather(*many, *(add(store, endpoint.id) for _ in range(20)), return_exceptions=True)
+    assert [repr(one) for one in results[:100] if isinstance(one, BaseException)] == [
+        "ZeroDivisionError(7)",
+        "ZeroDivisionError(70)",
+    ]
+    assert [one for one in results[:100] if isinstance(one, int)] == [n for n in range(100) if n not in (7, 70)]
+    assert store.captures.counts(endpoint.id).total == len({row.seq for row in await store.captures.page(endpoint.id)})
+    assert store.captures.counts(endpoint.id).total == 20
+    assert groups < 40
