@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -249,17 +249,16 @@ class DataFolder:
         one that is only read has to be there, and of this version."""
         if self._read_only and not size_of(self._path):
             raise StoreCopyError(f"There is no Hookline data in {self.name}. Check the folder; nothing was copied.")
-        lock = self._lock()
-        try:
+        with ExitStack() as held:
+            lock = self._lock()
+            held.callback(lambda: lock.release(unchecked=lock.was_unclean))
+            held.callback(self._close)
             require_database(self._folder)
             self._used = " ".join(map(_last_change, (self._path, companions(self._path)[0])))
             if size_of(self._path):
                 self._connect(SqliteDatabase(quiet_uri(self._path), uri=True, autoconnect=False))
                 self._check_version()
             yield
-        finally:
-            self._close()
-            lock.release(unchecked=lock.was_unclean)
 
     def used(self) -> str:
         """What has changed once a Hookline has used it."""
