@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 T = TypeVar("T")
-R = TypeVar("R")
 
-WINDOWS_POLL_S = 0.25
+POLL_S = 0.25
+"""Whoever waits on a thread looks so often whether Ctrl-C was pressed: if that comes as a wait begins, or on Windows,
+it does not end the wait."""
 
 
 def set_on_signals(stop: asyncio.Event) -> None:
@@ -29,46 +30,57 @@ def set_on_signals(stop: asyncio.Event) -> None:
 
 
 def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
-    loop.call_later(WINDOWS_POLL_S, _keep_stepping, loop)
+    loop.call_later(POLL_S, _keep_stepping, loop)
 
 
 @contextmanager
 def opened_on_thread(opening: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[T]:
-    """What `opening` opens, on an event loop in another thread, until the end."""
-    with asyncio.Runner() as runner:
-        loop, begun = runner.get_loop(), list[asyncio.Task[Any]]()
-        thread = threading.Thread(target=loop.run_forever, name="event loop", daemon=True)
-        thread.start()
+    """What `opening` opens, on an event loop in another thread, until the end. Ctrl-C while it is opened cancels that;
+    it is closed in order in any case, and only a second Ctrl-C does not wait for it."""
+    loop, closing = asyncio.new_event_loop(), asyncio.Event()
+    task: asyncio.Task[None] | None = None
+    opened: list[T] = []
+    failed: list[BaseException] = []
+    ready = SimpleQueue[None]()  # not a future: Ctrl-C can leave its lock taken, for which the thread would wait
 
-        async def noted(work: Coroutine[Any, Any, R]) -> R:
-            task = asyncio.current_task()
-            assert task is not None
-            begun.append(task)
-            return await work
+    async def hold() -> None:
+        nonlocal task
+        task = asyncio.current_task()
+        if not closing.is_set():
+            async with opening() as resource:
+                opened.append(resource)
+                ready.put(None)
+                await closing.wait()
 
-        def wait(work: Coroutine[Any, Any, R]) -> R:
-            running = asyncio.run_coroutine_threadsafe(noted(work), loop)
-            try:
-                return running.result()
-            except BaseException:  # of Ctrl-C, too
-                running.cancel()
-                raise
+    def close() -> None:
+        closing.set()
+        if task is not None and not opened:
+            task.cancel()
 
+    def run() -> None:
         try:
-            context = opening()
-            opened = wait(context.__aenter__())
-            try:
-                yield opened
-            finally:
-                wait(context.__aexit__(*sys.exc_info()))
-        finally:
-            try:
-                if begun:  # what Ctrl-C has cancelled closes what it has opened
-                    wait(_ended(tuple(begun)))
-            finally:
-                loop.call_soon_threadsafe(loop.stop)
-                thread.join()
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(hold())
+        except BaseException as error:  # whatever it is, the caller raises it
+            failed.append(error)
+        ready.put(None)
+
+    thread = threading.Thread(target=run, name="event loop", daemon=True)
+    try:
+        thread.start()
+        while not (opened or failed):
+            with suppress(Empty):
+                ready.get(timeout=POLL_S)
+        if opened:
+            yield opened[0]
+    finally:
+        with suppress(RuntimeError):  # the loop has ended by itself
+            loop.call_soon_threadsafe(close)
+        _join(thread)
+    if failed:
+        raise failed[0]
 
 
-async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    await asyncio.wait(tasks)
+def _join(thread: threading.Thread) -> None:
+    while thread.is_alive():
+        thread.join(POLL_S)
