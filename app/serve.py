@@ -297,9 +297,8 @@ class Tail:
         from app.server.api.serializers import delivery_summary_out  # as above
 
         endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
-        if endpoint is not None:
-            told = msgspec.to_builtins(delivery_summary_out(event.delivery, endpoint))
-            _say(delivery_line(self._out, convert(told, DeliverySummary)))
+        summary = msgspec.to_builtins(delivery_summary_out(event.delivery, endpoint))
+        _say(delivery_line(self._out, convert(summary, DeliverySummary)))
 
 
 def _say(line: str) -> None:

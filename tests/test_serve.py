@@ -12,7 +12,12 @@ import httpx
 import pytest
 
 from app import serve
+from app.application import Application
 from app.cli.options import ServeOptions
+from app.core.clock import now_us
+from app.core.delivery import Delivery
+from app.core.events import DeliveryChanged
+from app.core.model import DeliveryState
 from app.core.target_text import TargetTrouble
 from app.db.deliveries.deliveries import Deliveries
 from app.serve import format_tail
@@ -57,6 +62,29 @@ async def test_a_request_is_printed_that_comes_as_soon_as_the_url_is_known(
     monkeypatch.setattr(Deliveries, "target_troubles", while_a_request_comes)
     assert await serve._serve(ServeOptions(tmp_path, port=0, api_port=0, endpoints=("E",), tail=True)) == 0
     assert "POST" in capsys.readouterr().out
+
+
+async def test_an_attempt_is_printed_although_its_endpoint_was_deleted_meanwhile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application = Application(tmp_path, {"port": 0, "api_port": 0})
+    await application.open()
+    serve.Tail(application)
+    delivery = Delivery(
+        id="d",
+        capture_id="c",
+        endpoint_id=7,
+        url="http://localhost:3000/orders",
+        state=DeliveryState.DELIVERED,
+        queued_at=now_us(),
+        attempts=1,
+        ms=12.0,
+        status=200,
+        captured_method="POST",
+    )
+    application.bus.publish(DeliveryChanged(delivery=delivery, state=delivery.state))
+    await application.close()
+    assert capsys.readouterr().out == "--> POST http://localhost:3000/orders 200 in 12 ms\n"
 
 
 HEADLESS = """

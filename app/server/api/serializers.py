@@ -111,7 +111,8 @@ def full_delivery_out(delivery: Delivery, endpoint: Endpoint, attempts: Sequence
     return _delivery(records.FullDelivery, delivery, endpoint, attempts[-1] if attempts else None, attempts=tries)
 
 
-def delivery_summary_out(delivery: Delivery, endpoint: Endpoint) -> records.DeliverySummary:
+def delivery_summary_out(delivery: Delivery, endpoint: Endpoint | None) -> records.DeliverySummary:
+    """`endpoint`: None if it was deleted meanwhile."""
     return _delivery_summary(records.DeliverySummary, delivery, endpoint)
 
 
@@ -133,15 +134,16 @@ def _wait(delivery: Delivery, endpoint: Endpoint) -> records.Wait | None:
     return None if wait is None else made(records.Wait, wait, text=wait.text())
 
 
-def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **others: Any) -> S:
+def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint | None, **others: Any) -> S:
+    target = None if endpoint is None else endpoint.target(delivery.target_id)
     waits = delivery.state is DeliveryState.QUEUED and delivery.wait_us(now_us()) > 0
     return made(
         shape,
         delivery,
         request=delivery.capture_id,
-        endpoint=endpoint.slug,
+        endpoint="?" if endpoint is None else endpoint.slug,
         method=delivery.captured_method,
-        url=delivery.request_url(endpoint.target(delivery.target_id)),
+        url=delivery.request_url(target),
         target=delivery.target_id,
         replay=delivery.replay_id,
         attempt_count=delivery.attempts,
