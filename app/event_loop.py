@@ -13,8 +13,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 POLL_S = 0.25
-"""Whoever waits on a thread looks so often whether Ctrl-C was pressed: if that comes as a wait begins, or on Windows,
-it does not end the wait."""
+"""How often a wait for a thread is left to look for Ctrl-C: pressed just as the wait begins, or on Windows, it does not
+end the wait by itself."""
 
 
 def set_on_signals(stop: asyncio.Event) -> None:

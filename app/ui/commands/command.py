@@ -1,6 +1,4 @@
-"""Commands: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog; and those for the
-text of bodies, in every window.
-"""
+"""Commands: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog."""
 
 from __future__ import annotations
 
@@ -16,8 +14,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.core.bodies.escape import escape
 from app.ui.commands.key_caps import KeyNames
-from app.ui.theme.fonts import BASE
-from app.ui.theme.theme import LARGEST, SMALLEST, Theme
+from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton, Kind
 from app.ui.widgets.labels import plain_tooltip
 
@@ -288,40 +285,6 @@ class Commands(QObject):
     def _reason(self, unavailable: Callable[..., str | None] | None) -> str | None:
         """The same for why they cannot be run."""
         return unavailable() if unavailable is not None else None
-
-
-FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
-FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
-
-
-class BodyTextCommands(Commands):
-    group = CommandGroup.REQUEST
-    context = IN_WINDOW
-
-    def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
-        super().__init__(theme, say, parent)
-        self._text = text = theme.body_text
-        self.command("Zoom in", "zoom-in", text.zoom_in, self._largest, "Ctrl++", "Ctrl+=")
-        self.command("Zoom out", "zoom-out", text.zoom_out, self._smallest, "Ctrl+-")
-        self.command("Reset zoom", "search", text.reset_zoom, self._usual, "Ctrl+0")
-        self.wrap = self.command("Wrap long lines", "wrap", text.toggle_wrap, None, "Alt+Z")
-        self.wrap.setCheckable(True)
-        text.changed.connect(self.refresh)
-        self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        self.wrap.setChecked(self._text.wrap)
-        super().refresh()
-
-    def _largest(self) -> str | None:
-        return "The text is already at its largest size." if self._text.size >= LARGEST else None
-
-    def _smallest(self) -> str | None:
-        return "The text is already at its smallest size." if self._text.size <= SMALLEST else None
-
-    def _usual(self) -> str | None:
-        return "The text is already at its normal size." if self._text.size == BASE else None
 
 
 def menu_text(text: str) -> str:

@@ -16,7 +16,6 @@ from app.core.replay_summary import took_text
 from app.core.text import clock_time, day_text, day_time, ms_text
 from app.core.worst_state import replay_state, replay_target_state
 from app.ui.commands.command import ActionButton, CommandButton
-from app.ui.inspector.body.text_style import TextEdit
 from app.ui.replay.replay_area import ReplayCommands
 from app.ui.replay.replay_failures import LISTED, FailureTable
 from app.ui.replay.replay_text import (
@@ -32,6 +31,7 @@ from app.ui.replay.replay_text import (
     with_bars,
     wordings,
 )
+from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, paint_look
 from app.ui.tasks import Tasks

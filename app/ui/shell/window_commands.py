@@ -21,15 +21,8 @@ from app.core.rules import compare_refusal
 from app.core.search.field import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
-from app.ui.commands.command import (
-    IN_WINDOW,
-    BodyTextCommands,
-    Command,
-    CommandGroup,
-    CommandRegistry,
-    Commands,
-    PaletteEntry,
-)
+from app.ui.commands.body_text_commands import BodyTextCommands
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, PaletteEntry
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.endpoint_actions import EndpointActions

@@ -29,7 +29,7 @@ from shiboken6 import isValid
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formatter import Line
-from app.ui.commands.command import BodyTextCommands
+from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import LARGEST, SMALLEST, Theme

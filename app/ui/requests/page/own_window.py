@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
-from app.ui.commands.command import BodyTextCommands, Command
+from app.ui.commands.body_text_commands import BodyTextCommands
+from app.ui.commands.command import Command
 from app.ui.deleting import DeleteChanged
 from app.ui.inspector.request_pane import NOT_STORED, RequestPane
 from app.ui.inspector.title import name_of

@@ -11,17 +11,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
-from app.ui.commands.command import (
-    FOLD,
-    FOLD_ALL,
-    IN_WINDOW,
-    UNFOLD,
-    UNFOLD_ALL,
-    Command,
-    CommandGroup,
-    Commands,
-    menu_of,
-)
+from app.ui.commands.body_text_commands import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.inspector.body.code_rows import CodeFolds
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
