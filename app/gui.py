@@ -78,9 +78,9 @@ STARTING_S = 10.0
 
 WINDOW = "app.window_session"
 BODY_FORMATS = "app.core.bodies.format_registry"
+REQUEST = ("app.ui.requests.page.requests_page", "app.ui.inspector.request_view")
 REST = (
-    "app.ui.requests.page.requests_page",
-    "app.ui.inspector.request_view",
+    *REQUEST,
     "app.ui.endpoints.endpoint_dialog",
     "app.ui.settings.dialog",
     "app.ui.commands.palette",
@@ -88,6 +88,8 @@ REST = (
     "app.ui.tunnel.page",
 )
 """Modules that are loaded once the window is there, one by one, unless its first page needed them."""
+OPENED_S = 0.01
+"""Within this time a store opens, unless it is so large that counting its requests takes longer."""
 PAINTED_S, REST_S, BETWEEN_S = 0.15, 0.5, 0.1
 """How long the window is left alone to paint, then until the rest is loaded, and between two modules."""
 
@@ -156,8 +158,7 @@ class GuiProgram:
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
         set_on_signals(self._closing)
-        # Runs while the store's thread opens the database; on this thread, because these modules make classes of Qt's.
-        loading = asyncio.get_running_loop().call_soon(import_module, WINDOW)
+        self._loading = asyncio.create_task(self._load_window(), name="load the window")
         try:
             if (replaced := self._options.replaced) is not None:
                 post_restored(self._messages, replaced)
@@ -168,7 +169,6 @@ class GuiProgram:
             else:
                 return Exit.ENVIRONMENT
         except FolderInUseError as error:
-            loading.cancel()
             return await self._hand_over(error)
         finally:
             self._collector.stop()
@@ -176,11 +176,26 @@ class GuiProgram:
             await self._restore()
         return await self._start_again() if self._restart_requested else 0
 
+    async def _load_window(self) -> None:
+        """While the requests of a large store are counted, load the window's modules, and those that show the request
+        which was open; on this thread, because they make classes of Qt's."""
+        await asyncio.sleep(OPENED_S)
+        import_module(WINDOW)
+        from app.ui.shell.window_state import WindowState  # start-up time: loaded by now
+
+        if WindowState(self._application.folder).request() is not None:
+            for module in REQUEST:
+                await asyncio.sleep(OPENED_S)
+                import_module(module)
+
     async def _run(self, on_ready: Callable[[Ready], None] | None) -> bool:
         """Work on one store; False when the user quits before there is a window."""
         try:
-            if not await self._open():
-                return False
+            try:
+                if not await self._open():
+                    return False
+            finally:
+                self._loading.cancel()
             self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return False
