@@ -245,16 +245,19 @@ END $$;
 CREATE TRIGGER body_dropped AFTER INSERT ON loose_body
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION body_dropped();
 
--- A node that hung, and whose targets another one has taken over, must not write what it sent since.
+-- A node that hung, and whose targets another one has taken over, must not write what it sent since; even if that one
+-- has left by now, not over what it stored of later attempts.
 CREATE FUNCTION delivery_of_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    owned_by bigint := (SELECT node FROM owner WHERE job = 'target ' || OLD.target_id);
 BEGIN
-    IF EXISTS (SELECT 1 FROM owner WHERE job = 'target ' || OLD.target_id AND node <> this_node()) THEN
+    IF owned_by <> this_node() OR NEW.attempts < OLD.attempts THEN
         RETURN NULL;
     END IF;
     RETURN NEW;
 END $$;
 CREATE TRIGGER delivery_of_owner BEFORE UPDATE OF sending_at, attempts ON delivery FOR EACH ROW
-    WHEN (OLD.state = 'queued' AND OLD.replay_id IS NULL) EXECUTE FUNCTION delivery_of_owner();
+    WHEN (OLD.replay_id IS NULL) EXECUTE FUNCTION delivery_of_owner();
 
 CREATE FUNCTION deliveries_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import Attempt, Delivery
 from app.core.errors import EndpointChangedError, NotFoundError, PlanLimitError
 from app.core.events import (
     Captured,
@@ -20,13 +21,14 @@ from app.core.events import (
     RequestsRemoved,
     RequestsUpdated,
 )
-from app.core.model import Endpoint
+from app.core.model import DeliveryState, Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import KIB, MIB
 from app.db.postgres import nodes
 from app.db.postgres.store import Store
 from tests import factories
 from tests.db.conftest import OpenStore
+from tests.deliveries import NO_CONNECTION, URL, attempt, deliver, finish, queued
 from tests.support import until
 
 BODY = b'{"a":1}'
@@ -219,6 +221,38 @@ async def test_an_endpoint_that_others_restored_outlives_the_deletion_of_a_node_
         await node.endpoints.look_again(endpoint.slug)
         assert node.endpoints.by_id(endpoint.id) is not None
         assert [row.id for row in await node.captures.page(endpoint.id)] == [name]
+
+
+@pytest.mark.parametrize("meanwhile", ["begun", "ended", "ended by one that left", "tried by one that left"])
+async def test_what_a_node_that_hung_had_sent_changes_nothing_that_others_did_with_it(
+    store: Store, other: Store, meanwhile: str
+) -> None:
+    """It would be sent a third time, or shown as failed although it was delivered."""
+    endpoint = await store.endpoints.create(factories.draft(forward_url=URL))
+    (target,) = endpoint.targets
+    (delivery,) = await queued(store, endpoint)
+    assert await store.deliveries.claim(target.id)
+    assert await store.deliveries.begin([delivery.id])
+    await take_for_dead(other, store)
+    assert await other.deliveries.claim(target.id)
+    (again,) = await other.deliveries.queued(target.id, 1)
+    assert await other.deliveries.begin([delivery.id])
+    if meanwhile.startswith("ended"):
+        await deliver(other, again.delivery)
+    elif meanwhile.startswith("tried"):
+        await finish(other, again.delivery, DeliveryState.QUEUED, attempt(again.delivery))
+    if meanwhile.endswith("left"):
+        await other.close()
+    before = await state_of(store, delivery)
+    late = attempt(delivery, 1, **NO_CONNECTION)
+    for state in (DeliveryState.QUEUED, DeliveryState.FAILED):
+        await store.deliveries.finish(factories.after(delivery, late, state), [(late, b"")])
+        assert await state_of(store, delivery) == before
+
+
+async def state_of(node: Store, delivery: Delivery) -> tuple[Delivery, list[Attempt]]:
+    (found,) = await node.deliveries.of_capture(delivery.capture_id)
+    return found, await node.deliveries.attempts(delivery.id)
 
 
 async def take_for_dead(judge: Store, node: Store) -> None:
