@@ -156,9 +156,11 @@ class TeamNodes(Nodes):
 
     def refused(self) -> None:
         """The role did not allow a write: own nothing until the next sign of life, which frees in the store what this
-        node owned. The next owner of a target marks what was being sent to it."""
-        self._is_refused = True
-        self._lose_jobs()
+        node owned. The next owner of a target marks what was being sent to it. One that only captures owns nothing,
+        and may not say so either."""
+        if self._judges:
+            self._is_refused = True
+            self._lose_jobs()
 
     async def all(self) -> Sequence[Node]:
         values = DEAD_S, self.number

@@ -158,6 +158,23 @@ async def test_a_capture_node_that_left_is_cleared_away_by_a_member(open_as: Ope
     assert len(await member.nodes.all()) == 1
 
 
+async def test_a_capture_node_that_was_refused_something_still_says_that_it_lives(
+    open_as: Open, member: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Taken for dead, it would lose what it is receiving."""
+    monkeypatch.setattr(nodes, "BEAT_S", 0.05)
+    node = await open_as(Role.CAPTURE)
+    with pytest.raises(NotAllowedError):
+        await node.endpoints.delete(endpoint.id)
+    (before,) = [one.seen_at for one in await member.nodes.all() if one.number == node.nodes.number]
+    for _ in range(3):
+        await asyncio.sleep(0.2)
+        (seen_at,) = [one.seen_at for one in await member.nodes.all() if one.number == node.nodes.number]
+        assert seen_at > before
+        before = seen_at
+    assert "leaves all work to others" not in caplog.text
+
+
 READS = ("capture", "capture_body", "capture_note", "delivery", "attempt", "search_text", "replay", "deleted_delivery")
 CHANGES = (
     "UPDATE endpoint SET active = 0",
