@@ -130,6 +130,8 @@ class TeamNodes(Nodes):
         self._works, self._judges = False, False
         self._is_refused = False
         """Whether the role in the store was taken away, at least for a moment, since the last sign of life."""
+        self._refusal, self._refusals = "", set[str]()
+        """Why a write was refused last, and what of that the log has already."""
 
     async def start(self, role: Role, *, works: bool) -> None:
         """Register, and say that it lives from now on; unless it `works`, it claims no job. One that only captures
@@ -154,12 +156,12 @@ class TeamNodes(Nodes):
         """Whether it was taken for dead, or refused a write, while it did the job, and has not claimed it since."""
         return job in self._lost
 
-    def refused(self) -> None:
+    def refused(self, error: NotAllowedError) -> None:
         """The role did not allow a write: own nothing until the next sign of life, which frees in the store what this
         node owned. The next owner of a target marks what was being sent to it. One that only captures owns nothing,
         and may not say so either."""
         if self._judges:
-            self._is_refused = True
+            self._is_refused, self._refusal = True, str(error)
             self._lose_jobs()
 
     async def all(self) -> Sequence[Node]:
@@ -223,7 +225,7 @@ class TeamNodes(Nodes):
                     self._use(number)
                     self._lose_jobs()
                 if frees:
-                    self._is_refused = False
+                    self._go_on()
                 beats, before, last = beats + 1, last, time.monotonic()
                 if not self._judges:
                     continue
@@ -236,6 +238,13 @@ class TeamNodes(Nodes):
                 if dead or free or frees:
                     self._denied.clear()
                     self._on_beat(Beat(dead=dead, undone=undone, free_targets=free))
+
+    def _go_on(self) -> None:
+        """It may say that it lives, and takes work again: a missing table has that refused again and again."""
+        self._is_refused = False
+        if self._refusal not in self._refusals:
+            self._refusals.add(self._refusal)
+            log.warning("this node goes on, but something was refused to it: %s", self._refusal)
 
     def _lose_jobs(self) -> None:
         self._lost |= self._owned

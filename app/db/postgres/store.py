@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from peewee import Database
 
 from app.core.clock import now_us
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotAllowedError, StorageUnavailableError
 from app.core.events import (
     Captured,
     DeletionUndone,
@@ -164,8 +164,8 @@ class Store(AnyStore):
             self.slow_search = MISSING
         self._listener.start()
 
-    def _refused(self) -> None:
-        self.nodes.refused()
+    def _refused(self, error: NotAllowedError) -> None:
+        self.nodes.refused(error)
 
     # -- what other nodes did ------------------------------------------------------------------------------------
 

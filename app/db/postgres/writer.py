@@ -101,7 +101,7 @@ class Writer(WriterThread):
         *,
         on_trouble: Callable[[str | None], None],
         on_changes: Callable[[Changes], None],
-        on_refused: Callable[[], None],
+        on_refused: Callable[[NotAllowedError], None],
     ) -> None:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_changes`: what other nodes did.
         `on_refused`: the role does not allow a write, before its caller knows. All are called on the loop's thread."""
@@ -360,7 +360,7 @@ class Writer(WriterThread):
         """Also NotAllowedError."""
         if (refused := not_allowed(error, self.role)) is not None:
             refused.__cause__ = error
-            self._loop.call_soon_threadsafe(self._on_refused)
+            self._loop.call_soon_threadsafe(self._on_refused, refused)
             return refused
         reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
         if reason is None:

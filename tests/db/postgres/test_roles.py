@@ -434,6 +434,37 @@ async def test_a_table_that_is_missing_is_named(open_as: Open, member: Store, en
             await call
 
 
+async def test_the_log_names_a_missing_table_once_for_which_work_is_given_up_and_taken_again(
+    open_as: Open, team: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The node may say that it lives, so it takes the work again each time that it does."""
+    monkeypatch.setattr(nodes, "BEAT_S", 0.05)
+    tries: list[asyncio.Future[bool]] = []
+    member: Store
+
+    def publish(event: Event) -> None:
+        if isinstance(event, DeliveriesQueued):
+            tries.append(asyncio.ensure_future(member.deliveries.claim(1)))
+
+    member = await open_as(Role.MEMBER, publish)
+    endpoint = await member.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
+    capture = factories.capture(endpoint_id=endpoint.id)
+    await store_request(member.captures, capture, b"{}", endpoint.targets)
+    (delivery,) = await member.deliveries.of_capture(capture.id)
+    assert await member.deliveries.claim(1)
+    await member.deliveries.begin([delivery.id])
+    made = factories.attempt(delivery)
+    with psycopg.connect(team, autocommit=True) as connection:
+        connection.execute("ALTER TABLE hookline.attempt RENAME TO gone")
+        with pytest.raises(NotAllowedError):
+            await member.deliveries.finish(factories.after(delivery, made, DeliveryState.FAILED), [(made, b"")])
+        await until(lambda: len(tries) > 3, 5)
+        connection.execute("ALTER TABLE hookline.gone RENAME TO attempt")
+    await until(lambda: tries[-1].done() and not tries[-1].exception(), 5)
+    assert [isinstance(one.exception(), NotAllowedError) for one in tries][:3] == [True] * 3
+    assert caplog.text.count('relation "attempt" does not exist') == 1
+
+
 # -- how roles are made ----------------------------------------------------------------------------------------------
 
 
