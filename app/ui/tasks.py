@@ -34,6 +34,8 @@ class Tasks:
     def __init__(self, messages: Messages) -> None:
         self.messages = messages
         self._running: set[asyncio.Task[Any]] = set()
+        self._problems: list[str] = []
+        """Why the store cannot be read, of each read that waits for it."""
 
     def start(self, work: Coroutine[Any, Any, Any], name: str, owner: QObject | None = None) -> asyncio.Task[Any]:
         """Run `work` on the running loop under `name`. It is cancelled when `owner` is deleted."""
@@ -65,8 +67,9 @@ class Tasks:
         return result
 
     async def until_read(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read again while the store cannot be read. A message says so until this ends."""
-        told = False
+        """Read again while the store cannot be read. A message says so until this has ended, and whatever else could
+        not be read."""
+        problem: str | None = None
         try:
             while True:
                 try:
@@ -74,13 +77,17 @@ class Tasks:
                 except StorageUnavailableError as error:
                     if not is_temporary(error):
                         raise
-                    if not told and not self.messages.has(STORAGE_KEY):
-                        self._tell(error, "")
-                    told = True
+                    if problem is None:
+                        problem = str(error)
+                        self._problems.append(problem)
+                        if not self.messages.has(STORAGE_KEY):
+                            self._tell(error, "")
                     await asyncio.sleep(AGAIN_S)
         finally:
-            if told:
-                self.messages.withdraw(UNAVAILABLE_KEY)
+            if problem is not None:
+                self._problems.remove(problem)
+                if self.messages.has(UNAVAILABLE_KEY):  # else it was closed
+                    self.messages.show_while(next(iter(self._problems), None), UNAVAILABLE_KEY)
 
     def running(self) -> int:
         """The number of tasks that have not ended."""

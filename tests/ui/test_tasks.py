@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from shiboken6 import isValid
 
 from app.core.errors import NotAllowedError, NotFoundError, StorageUnavailableError
-from app.ui.messages import Messages
+from app.ui.messages import UNAVAILABLE_KEY, Messages
 from app.ui.tasks import Latest, Tasks, cancel_unless_there, in_thread, unless_cancelled
 from tests.ui.waiting import settle, until
 
@@ -303,6 +303,52 @@ class TestLatest:
         await until(lambda: not latest.running)
         assert seen == [[], *[["The server is gone: 3."]] * 3]
         assert texts(tasks) == []
+
+    @pytest.mark.parametrize("first", ["list", "body"])
+    async def test_what_cannot_be_read_is_told_until_that_is_read(
+        self, tasks: Tasks, owner: QObject, monkeypatch: pytest.MonkeyPatch, first: str
+    ) -> None:
+        """Two of them, of which one can be read first."""
+        monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+        readable = set[str]()
+
+        async def read(name: str) -> None:
+            if name not in readable:
+                raise StorageUnavailableError(f"The {name} cannot be read.")
+
+        reads = {name: Latest(owner, tasks, f"read the {name}") for name in ("list", "body")}
+        for name, latest in reads.items():
+            latest.run(partial(read, name))
+            await until(lambda name=name: texts(tasks) == [f"The {name} cannot be read."])
+        (second,) = reads.keys() - {first}
+        readable.add(first)
+        await until(lambda: not reads[first].running)
+        assert texts(tasks) == [f"The {second} cannot be read."]
+        readable.add(second)
+        await until(lambda: not reads[second].running)
+        assert texts(tasks) == []
+
+    async def test_a_message_that_was_closed_does_not_come_back_for_another_read(
+        self, tasks: Tasks, owner: QObject, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.ui.tasks.AGAIN_S", 0.01)
+        readable = set[int]()
+
+        async def read(number: int) -> None:
+            if number not in readable:
+                raise StorageUnavailableError("The server is gone.")
+
+        reads = [Latest(owner, tasks, "read") for _ in range(2)]
+        for number, latest in enumerate(reads):
+            latest.run(partial(read, number))
+        await until(lambda: texts(tasks) == ["The server is gone."])
+        await settle()
+        tasks.messages.withdraw(UNAVAILABLE_KEY)
+        readable.add(0)
+        await until(lambda: not reads[0].running)
+        assert texts(tasks) == []
+        reads[1].stop()
+        await until(lambda: not tasks.running())
 
     @pytest.mark.parametrize("end", ["superseded", "stopped", "deleted"])
     async def test_nothing_is_told_of_what_is_no_longer_read(self, tasks: Tasks, latest: Latest, end: str) -> None:
