@@ -148,6 +148,9 @@ class StorageLimits:
         """The endpoint and the bytes of each body that is stored in part, by its key."""
         self._loose = 0
         """Bytes of parts without a request: arriving ones, and those that are being deleted."""
+        self._uncertain: set[int] = set()
+        """Endpoints that were restored while something was being written: that may be for them, and is missing in what
+        they have allocated."""
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
 
     def load(self, counts: Mapping[int, Counts]) -> None:
@@ -177,9 +180,9 @@ class StorageLimits:
             def stored() -> int:
                 return self._request_counts.of(number).stored_bytes
 
-            # Restored while bodies arrive for it, it has their parts already.
-            parts = sum(size for endpoint_id, size in self._arriving.values() if endpoint_id == number)
-            own = self._own[number] = StorageLimit(endpoint, stored() + parts, stored, self._changed)
+            own = self._own[number] = StorageLimit(endpoint, self._stored_for(number), stored, self._changed)
+            if self._reserved:
+                self._uncertain.add(number)
         own.endpoint = endpoint
         own.set(endpoint.storage_limit, endpoint.when_full)
         self._room.set()
@@ -219,6 +222,8 @@ class StorageLimits:
     def reserve(self, endpoint_id: int | None, size: int, request_size: int) -> bool:
         """Reserve `size` bytes about to be written, of a request that takes `request_size` bytes so far. False when
         something has to be deleted first, see `wait_for_room`; StorageLimitError when the request cannot be stored."""
+        if self._uncertain and not self._reserved:
+            self._make_certain()
         own, total = self._own.get(endpoint_id), self._all
         if (own is not None and own.allocated + size > own.ceiling) or total.allocated + size > total.ceiling:
             for limit in (own, total):
@@ -340,6 +345,17 @@ class StorageLimits:
             limit.set_reached(True)
 
     # -- within ---------------------------------------------------------------------------------------------------
+
+    def _stored_for(self, endpoint_id: int) -> int:
+        """Also the parts of bodies that arrive for it: it may have been restored meanwhile."""
+        parts = sum(size for number, size in self._arriving.values() if number == endpoint_id)
+        return self._request_counts.of(endpoint_id).stored_bytes + parts
+
+    def _make_certain(self) -> None:
+        """Nothing is being written now."""
+        for endpoint_id in self._uncertain & self._own.keys():
+            self._own[endpoint_id].allocated = self._stored_for(endpoint_id)
+        self._uncertain.clear()
 
     def _give_back(self, endpoint_id: int | None, own_size: int, size: int) -> None:
         own = self._own.get(endpoint_id)

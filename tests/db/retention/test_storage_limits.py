@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from typing import Any
 
 import msgspec
@@ -287,6 +288,31 @@ async def test_what_arrives_while_its_endpoint_is_deleted_and_restored_counts(st
         store.captures.check_room(endpoint.id, 3 * MIB)
     with pytest.raises(StorageLimitError):
         store.captures.check_room(endpoint.id, (3 if stored else 5) * MIB)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_what_is_being_written_while_its_endpoint_is_restored_counts(store: Store, whole: bool) -> None:
+    endpoint, go = await limited(store, 4 * MIB, "stop_capturing"), threading.Event()
+    part = bytes(PART_SIZE)
+    deletion = await store.trash.delete_endpoint(endpoint.id)
+    writing = [asyncio.ensure_future(store._writer.run(lambda _: go.wait(20)))]
+    writing.append(asyncio.ensure_future(store.trash.undo(deletion)))
+    await asyncio.sleep(0.05)
+    if whole:
+        writing.append(asyncio.ensure_future(add(store, endpoint.id, part)))
+    else:
+        writing.append(asyncio.ensure_future(store.captures.add_part(None, 0, part, endpoint_id=endpoint.id)))
+    await asyncio.sleep(0.05)
+    go.set()
+    *_, stored = await asyncio.gather(*writing)
+    await add(store, endpoint.id, b"")
+    with pytest.raises(StorageLimitError):
+        store.captures.check_room(endpoint.id, 3 * MIB)
+    if not whole:
+        await store.captures.drop_parts(stored)
+        store.captures.check_room(endpoint.id, 3 * MIB)
+        with pytest.raises(StorageLimitError):
+            store.captures.check_room(endpoint.id, 4 * MIB)
 
 
 async def test_big_bodies_push_out_big_bodies(store: Store, place: Place) -> None:
