@@ -57,6 +57,9 @@ class DamagedBodyError(HooklineError):
 class StorageUnavailableError(HooklineError):
     """The store cannot write now: disk full, database locked or deleted. Retrying later can work."""
 
+    may_be_stored = False
+    """Whether nobody knows: the connection to a server was lost while that was committed."""
+
 
 class NoRoomError(StorageUnavailableError):
     """The disk has no room for it, though maybe for less."""

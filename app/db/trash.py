@@ -300,8 +300,9 @@ class Trash(Part):
         try:
             while shown:
                 shown = bool((await self._writer.between(partial(show_spans, deletion=number), batch, after))[0])
-        except BaseException:
-            if has_begun:
+        except BaseException as error:
+            may_be_stored = isinstance(error, StorageUnavailableError) and error.may_be_stored
+            if has_begun or may_be_stored:
                 self._give_up(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids)))
             raise
         self._count_hidden()  # a step that its caller did not wait for may have hidden some since

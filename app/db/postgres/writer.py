@@ -175,6 +175,7 @@ class Writer(WriterThread):
                 adds += more[0]
                 jobs += more[1]
             error = StorageUnavailableError(_SILENT)
+            error.may_be_stored = True
             for add in adds:
                 if not add[0].done():
                     add[0].set_exception(error)
@@ -372,6 +373,7 @@ class Writer(WriterThread):
             self._loop.call_soon_threadsafe(self._on_trouble, reason)
         is_full = isinstance(cause_of(error), errors.DiskFull)
         unavailable = (NoRoomError if is_full else StorageUnavailableError)(reason)
+        unavailable.may_be_stored = self._is_committing
         unavailable.__cause__ = error.with_traceback(None)  # its frames hold what could not be stored
         return unavailable
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, PlanChanged, RequestsUpdated, StorageTrouble
+from app.core.events import DeletionUndone, Event, PlanChanged, RequestsUpdated, StorageTrouble
 from app.core.model import Endpoint
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
@@ -22,7 +22,9 @@ from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from tests import factories
 from tests.db.conftest import OpenStore
-from tests.db.helpers import Place
+from tests.db.helpers import Place, add_many, of_kind, recount
+from tests.db.postgres.cut_line import CutLine
+from tests.postgres import PostgresServer
 from tests.support import until
 
 BODY = b"{}"
@@ -67,6 +69,55 @@ async def test_a_commit_that_no_standby_has_is_not_acknowledged(
         administrator.execute("ALTER SYSTEM RESET synchronous_standby_names")
         administrator.execute("SELECT pg_reload_conf()")
     assert await add(store, endpoint)
+
+
+@pytest.fixture
+def line(postgres_server: PostgresServer) -> Iterator[CutLine]:
+    line = CutLine(postgres_server)
+    yield line
+    line.close()
+
+
+@pytest.fixture
+async def cut_off(line: CutLine, place: Place, events: list[Event]) -> AsyncIterator[Store]:
+    """One whose line to the server can be cut."""
+    opened = await Store.open(line.through(str(place)), events.append)
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_deletion_of_which_nobody_knows_whether_it_has_begun_is_undone(
+    cut_off: Store, line: CutLine, place: Place, events: list[Event], stored: bool
+) -> None:
+    endpoint = await cut_off.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(cut_off, endpoint.id, 600)]
+    line.cut_at_commit("INSERT INTO trash", stored=stored)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.trash.delete(made[::2])
+    await until(lambda: of_kind(events, DeletionUndone), 5)
+    assert line.cuts == 1
+    assert cut_off.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+    assert cut_off.captures.counts(endpoint.id).total == 600
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_an_undo_of_which_nobody_knows_whether_it_has_begun_is_finished(
+    cut_off: Store, line: CutLine, place: Place, events: list[Event], stored: bool
+) -> None:
+    """The time for it would else be over before the user asks again, and what it has not restored yet purged."""
+    endpoint = await cut_off.endpoints.create(factories.draft())
+    made = [one.id for one in await add_many(cut_off, endpoint.id, 1_200)]
+    deletion = await cut_off.trash.delete(made[::2])
+    line.cut_at_commit("DELETE FROM trash", stored=stored)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.trash.undo(deletion)
+    await cut_off.trash.purge(deletion)
+    await until(lambda: of_kind(events, DeletionUndone), 5)
+    assert line.cuts == 1
+    assert of_kind(events, DeletionUndone)[-1].endpoint_ids == {endpoint.id}
+    assert cut_off.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+    assert cut_off.captures.counts(endpoint.id).total == 1_200
 
 
 async def test_a_new_partition_waits_for_nobody_who_reads(
