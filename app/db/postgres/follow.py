@@ -221,8 +221,13 @@ def write_notice(database: Database, events: Sequence[Event]) -> None:
     execute(database, "INSERT INTO notice (events) VALUES (?)", (_encode(events),))
 
 
+def tell_all(database: Database, events: Sequence[Event]) -> None:
+    """Tell all nodes of these, this one too."""
+    execute(database, "INSERT INTO notice (node, events) VALUES (NULL, ?)", (_encode(events),))
+
+
 def _read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:
-    """What other nodes than `node` have told, and the number up to which that was read."""
+    """What others than `node` have told, and the number up to which that was read."""
     found: list[Event] = []
     for number, author, events in execute(database, _READ, (after,)).fetchall():
         after = number

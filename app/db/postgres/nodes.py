@@ -25,7 +25,7 @@ from app.core.record import Record
 from app.core.team import Node, OtherNodes, Role
 from app.db.deliveries.deliveries import interrupt
 from app.db.part import Nodes
-from app.db.postgres.follow import Follower
+from app.db.postgres.follow import Follower, tell_all
 from app.db.raw_sql import execute
 from app.db.readers import Readers
 from app.db.writer_thread import WriterThread
@@ -83,11 +83,10 @@ _ALL = """SELECT number, version, (extract(epoch FROM started_at) * 1000000)::bi
 
 
 class Beat(Record, frozen=True):
-    """What a node has learned: how many others it has found dead, whose deletions are `undone`, and the targets with
-    queued deliveries that nobody owns."""
+    """What a node has learned: how many others it has found dead, and the targets with queued deliveries that nobody
+    owns."""
 
     dead: int
-    undone: tuple[DeletionUndone, ...]
     free_targets: tuple[int, ...]
 
 
@@ -234,10 +233,10 @@ class TeamNodes(Nodes):
                 seen, free = await self._readers.run(_survey)
                 self._notice(seen)
                 silent = self._silent(seen, time.monotonic())
-                dead, undone = await self._writer.run(partial(_bury, silent=silent)) if silent else (0, ())
+                dead = await self._writer.run(partial(_bury, silent=silent)) if silent else 0
                 if dead or free or frees:
                     self._denied.clear()
-                    self._on_beat(Beat(dead=dead, undone=undone, free_targets=free))
+                    self._on_beat(Beat(dead=dead, free_targets=free))
 
     def _go_on(self) -> None:
         """It may say that it lives, and takes work again: a missing table has that refused again and again."""
@@ -323,13 +322,13 @@ def _survey(database: Database) -> tuple[list[Seen], tuple[int, ...]]:
     return _seen(database), tuple(one for (one,) in execute(database, _FREE).fetchall())
 
 
-def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> tuple[int, tuple[DeletionUndone, ...]]:
-    """How many of those that are silent still were, and what they had deleted and is restored."""
+def _bury(database: Database, silent: Sequence[tuple[int, float]]) -> int:
+    """How many of those that are silent still were."""
     dead = [number for number, at in silent if execute(database, _END, (number, at)).rowcount]
-    if not dead:
-        return 0, ()
-    log.warning("node %s has died", ", ".join(map(str, dead)))
-    return len(dead), _clear_up(database)
+    if dead:
+        log.warning("node %s has died", ", ".join(map(str, dead)))
+        _clear_up(database)
+    return len(dead)
 
 
 def _leave(database: Database, number: int) -> None:
@@ -342,13 +341,15 @@ def _fall_silent(database: Database, number: int) -> None:
     execute(database, "UPDATE node SET seen_at = '-infinity' WHERE number = ?", (number,))
 
 
-def _clear_up(database: Database) -> tuple[DeletionUndone, ...]:
-    """What nodes were at that are no longer there; the deletions of requests that are restored."""
+def _clear_up(database: Database) -> None:
+    """What nodes were at that are no longer there. All are told of the deletions that are undone by that, in the same
+    transaction: this node may never know that it did so."""
     restored = execute(database, _RESTORE).fetchall()
     for text in _CLEAR_UP:
         execute(database, text)
     interrupt(database, _OF_ENDED_REPLAY, lambda _: None)
-    return tuple(DeletionUndone(number=number, endpoint_ids=frozenset(ids)) for number, ids in restored)
+    if restored:
+        tell_all(database, [DeletionUndone(number=number, endpoint_ids=frozenset(ids)) for number, ids in restored])
 
 
 def _claim(database: Database, job: str, number: int) -> int:

@@ -175,15 +175,15 @@ class Store(AnyStore):
         self._publish_and_index(event)
 
     def _node_changed(self, beat: Beat) -> None:
-        """Tell what is restored, let the forwarder take what nobody sends, and end what nobody can."""
+        """Let the forwarder take what nobody sends, and end what nobody can."""
         self.trash.restore_failed()
         self._removed_targets.resume()
-        for event in beat.undone:
-            self._tell(event)
         gone = [number for number in beat.free_targets if self.targets.by_id(number) is None]
         free = tuple(number for number in beat.free_targets if number not in gone)
         if free:
             self._publish(DeliveriesQueued(target_ids=free, shown={}))
+        if beat.dead:
+            self._writer.follow()  # which tells what is restored
         if beat.dead or gone:
             self.retention.purge_soon()
             self._eviction.wake()

@@ -257,7 +257,7 @@ async def state_of(node: Store, delivery: Delivery) -> tuple[Delivery, list[Atte
 
 async def take_for_dead(judge: Store, node: Store) -> None:
     ((_, seen_at),) = [one[:2] for one in await judge._readers.run(nodes._seen) if one.number == node.nodes.number]
-    dead, _ = await judge._writer.run(partial(nodes._bury, silent=[(node.nodes.number, seen_at)]))
+    dead = await judge._writer.run(partial(nodes._bury, silent=[(node.nodes.number, seen_at)]))
     assert dead == 1
     await judge.nodes.catch_up()
 

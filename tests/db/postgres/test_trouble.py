@@ -120,6 +120,25 @@ async def test_an_undo_of_which_nobody_knows_whether_it_has_begun_is_finished(
     assert cut_off.captures.counts(endpoint.id).total == 1_200
 
 
+async def test_all_hear_what_is_restored_for_a_dead_node_by_one_that_does_not_know_whether_it_did_that(
+    store: Store, cut_off: Store, line: CutLine, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is done: the dead one is found dead no more."""
+    endpoint = await store.endpoints.create(factories.draft())
+    monkeypatch.setattr(nodes, "BEAT_S", 0.05)
+    monkeypatch.setattr(nodes, "DEAD_S", 0.5)
+    number = await add(store, endpoint)
+    deletion = await store.trash.clear(endpoint.id)
+    assert await read(cut_off, endpoint) == []
+    line.cut_at_commit("DELETE FROM node", stored=True)
+    assert store.nodes._task is not None
+    store.nodes._task.cancel()
+    undone = DeletionUndone(number=deletion.number, endpoint_ids=frozenset((endpoint.id,)))
+    await until(lambda: events.count(undone) == 2 and not store.trash.can_undo(deletion), 8)
+    assert line.cuts == 1
+    assert await read(cut_off, endpoint) == [number]
+
+
 async def test_a_new_partition_waits_for_nobody_who_reads(
     store: Store, endpoint: Endpoint, administrator: psycopg.Connection[Any]
 ) -> None:
