@@ -70,6 +70,7 @@ class Store(AnyStore):
         self._publish, self.place, self._may_work = publish, shown(url), works
         self._taking_over: asyncio.Task[None] | None = None
         self._reading_plan: asyncio.Task[None] | None = None
+        self._looking_again: asyncio.Task[None] | None = None
         self._closing = asyncio.Lock()
         self._deleted: set[int] = set()
         """Endpoints that other nodes have deleted, and may restore."""
@@ -82,7 +83,7 @@ class Store(AnyStore):
             counts,
             limits,
             self._tell,
-            on_trouble=lambda reason: publish(StorageTrouble(reason=reason)),
+            on_trouble=self._trouble_changed,
             on_changes=self._follow,
             on_refused=self._refused,
         )
@@ -166,6 +167,20 @@ class Store(AnyStore):
 
     def _refused(self, error: NotAllowedError) -> None:
         self.nodes.refused(error)
+
+    def _trouble_changed(self, reason: str | None) -> None:
+        self._publish(StorageTrouble(reason=reason))
+        if reason is None and self.role is Role.MEMBER:
+            self._looking_again = asyncio.get_running_loop().create_task(self._look_again(), name="hookline-look-again")
+
+    async def _look_again(self) -> None:
+        """Something may have been queued, or a target removed, by a commit of which nobody knew that it was made."""
+        with contextlib.suppress(StorageUnavailableError):
+            await self.nodes.catch_up()
+            if self.works:
+                await self._removed_targets.load()
+            if targets := await self.deliveries.targets_with_queued():
+                self._tell(DeliveriesQueued(target_ids=tuple(targets), shown={}))
 
     # -- what other nodes did ------------------------------------------------------------------------------------
 

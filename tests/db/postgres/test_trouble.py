@@ -12,9 +12,18 @@ from typing import Any
 import psycopg
 import pytest
 
+from app.core.delivery import DeliveryFilter
 from app.core.errors import StorageUnavailableError
-from app.core.events import DeletionUndone, Event, PlanChanged, RequestsUpdated, StorageTrouble
-from app.core.model import Endpoint
+from app.core.events import (
+    DeletionUndone,
+    DeliveriesQueued,
+    DeliveryChanged,
+    Event,
+    PlanChanged,
+    RequestsUpdated,
+    StorageTrouble,
+)
+from app.core.model import DeliveryState, Endpoint
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
 from app.db.postgres.schema import PARTITION, WRITE_LOCK
@@ -24,6 +33,7 @@ from tests import factories
 from tests.db.conftest import OpenStore
 from tests.db.helpers import Place, add_many, of_kind, recount
 from tests.db.postgres.cut_line import CutLine
+from tests.deliveries import URL, fail, queued
 from tests.postgres import PostgresServer
 from tests.support import until
 
@@ -118,6 +128,38 @@ async def test_an_undo_of_which_nobody_knows_whether_it_has_begun_is_finished(
     assert of_kind(events, DeletionUndone)[-1].endpoint_ids == {endpoint.id}
     assert cut_off.captures.counts(endpoint.id) == recount(place)[endpoint.id]
     assert cut_off.captures.counts(endpoint.id).total == 1_200
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_what_is_queued_again_unknown_to_who_asked_for_it_is_sent(
+    cut_off: Store, line: CutLine, events: list[Event], stored: bool
+) -> None:
+    endpoint = await cut_off.endpoints.create(factories.draft(forward_url=URL))
+    (delivery,) = await queued(cut_off, endpoint)
+    await fail(cut_off, delivery)
+    assert await cut_off.deliveries.claim(endpoint.targets[0].id)
+    line.cut_at_commit('UPDATE "delivery"', stored=stored)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.deliveries.retry(DeliveryFilter())
+    await until(lambda: of_kind(events, StorageTrouble)[-1:] == [StorageTrouble(reason=None)], 5)
+    told = [DeliveriesQueued(target_ids=(endpoint.targets[0].id,), shown={})] * stored
+    await until(lambda: of_kind(events, DeliveriesQueued) == told, 5)
+    assert line.cuts == 1
+
+
+async def test_what_was_queued_for_a_target_ends_if_nobody_knew_that_it_was_removed(
+    cut_off: Store, line: CutLine, events: list[Event]
+) -> None:
+    endpoint = await cut_off.endpoints.create(factories.draft(forward_url=URL))
+    (delivery,) = await queued(cut_off, endpoint)
+    assert await cut_off.deliveries.claim(endpoint.targets[0].id)
+    line.cut_at_commit('DELETE FROM "target"', stored=True)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.targets.delete(endpoint.targets[0].id)
+    await until(lambda: of_kind(events, DeliveryChanged), 5)
+    assert line.cuts == 1
+    (ended,) = await cut_off.deliveries.of_capture(delivery.capture_id)
+    assert ended.state is DeliveryState.NOT_SENT
 
 
 async def test_all_hear_what_is_restored_for_a_dead_node_by_one_that_does_not_know_whether_it_did_that(
