@@ -7,6 +7,7 @@ another port meanwhile.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import getdoc
@@ -16,7 +17,7 @@ from urllib.parse import unquote
 import httpx
 import msgspec
 from anyio.from_thread import check_cancelled
-from anyio.to_thread import run_sync
+from anyio.to_thread import current_default_thread_limiter, run_sync
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -339,6 +340,12 @@ class AgentServer(MCPServer[None]):
             log_level="WARNING",
             tools=list(tools),
         )
+
+    async def run_stdio_async(self) -> None:
+        """With any number of calls at once: the API says when there are too many. The library's 40 threads would also
+        read what the agent sends, so that calls that wait would hold up all others."""
+        current_default_thread_limiter().total_tokens = math.inf
+        await super().run_stdio_async()
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None

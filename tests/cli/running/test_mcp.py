@@ -21,6 +21,17 @@ from tests.cli.target_server import serving
 
 pytestmark = pytest.mark.slow
 
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "agent", "version": "1"},
+    },
+}
+
 
 async def test_without_options_it_only_reads(program: Program) -> None:
     async with agent(program.folder) as client:
@@ -205,20 +216,30 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="a closed pipe is another error there")
 def test_an_agent_that_is_gone_ends_it_without_a_traceback(program: Program) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     command = [sys.executable, "-m", "hookline", "mcp", "--data-dir", str(program.folder)]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdout.close()
-        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
         process.stdin.flush()
         try:
             told = process.communicate(timeout=60)[1]
         finally:
             process.kill()
     assert told == b""
+
+
+async def test_calls_that_wait_hold_up_no_other(program: Program) -> None:
+    """Nor what reads the agent's messages and writes to it, however many wait."""
+    async with agent(program.folder) as client:
+        asked = {"query": "path:/never", "timeout_seconds": 60}
+        waiting = [asyncio.create_task(client.call_tool("wait_for_request", asked)) for _ in range(60)]
+        await asyncio.sleep(1)
+        assert (await asyncio.wait_for(result(client, "status"), 20))["running"] is True
+        assert not any(one.done() for one in waiting)
+        for one in waiting:
+            one.cancel()
 
 
 def test_an_agent_that_leaves_ends_what_it_has_asked_for(program: Program) -> None:
@@ -232,10 +253,9 @@ def test_an_agent_that_leaves_ends_what_it_has_asked_for(program: Program) -> No
         silent.settimeout(60)
         assert process.stdin is not None
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         replay = {"name": "replay_request", "arguments": {"request": "@last:orders", "url": url}}
         for message in (
-            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+            INITIALIZE,
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": replay},
         ):
