@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from app.cli.call import LocalCall
@@ -25,6 +30,8 @@ _PACKAGED = (
     " pip install 'hookline[mcp]'. The hookline mcp of that one uses the same data."
 )
 
+_PIECE = 64 * 1024
+
 
 def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
@@ -39,7 +46,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def serve(call: LocalCall) -> int:
-    """Serve until standard input ends. CliError if the protocol's library is not installed."""
+    """Serve until standard input ends, or Ctrl-C. CliError if the protocol's library is not installed."""
     if find_spec("mcp") is None:
         raise CliError(_PACKAGED if call.services.is_bundle else _NOT_INSTALLED, Exit.ENVIRONMENT)
     import asyncio  # start-up time, as below
@@ -57,13 +64,48 @@ def serve(call: LocalCall) -> int:
     )
     closed = False
     try:
-        asyncio.run(server.run_stdio_async())
+        with _input_until_ctrl_c() as interrupted:
+            asyncio.run(server.run_stdio_async())
     except* BrokenPipeError:  # the library's task group wraps it
         sys.unraisablehook = _report_unless_closed
         closed = True
     if closed:
         raise BrokenPipeError
-    return Exit.DONE
+    return Exit.INTERRUPTED if interrupted() else Exit.DONE
+
+
+@contextmanager
+def _input_until_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Within it, Ctrl-C ends standard input too, as an agent that leaves does: the library waits for its input in a
+    thread, which nothing else ends. Yields what says whether it was pressed; a second one waits for nothing."""
+    number, nothing = sys.stdin.fileno(), os.open(os.devnull, os.O_WRONLY)
+    source = os.dup(number)
+    reading, writing = os.pipe()
+    os.dup2(reading, number)
+    os.close(reading)
+
+    def end() -> None:
+        os.dup2(nothing, writing)  # not closed: what is opened next would get its number, which the thread writes to
+
+    def copy() -> None:
+        with suppress(OSError), os.fdopen(writing, "wb", closefd=False) as pipe:
+            while piece := os.read(source, _PIECE):
+                pipe.write(piece)
+                pipe.flush()
+        end()
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        pressed.append(True)
+        end()
+
+    pressed: list[bool] = []
+    threading.Thread(target=copy, name="input", daemon=True).start()
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _report_unless_closed(ignored: sys.UnraisableHookArgs) -> None:

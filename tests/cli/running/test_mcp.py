@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -240,6 +241,22 @@ async def test_calls_that_wait_hold_up_no_other(program: Program) -> None:
         assert not any(one.done() for one in waiting)
         for one in waiting:
             one.cancel()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_ctrl_c_ends_it_while_its_input_stays_open(program: Program) -> None:
+    command = [sys.executable, "-m", "hookline", "mcp", "--data-dir", str(program.folder)]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        try:
+            assert process.stdout.readline().startswith(b'{"jsonrpc"')
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130
+        finally:
+            process.kill()
 
 
 def test_an_agent_that_leaves_ends_what_it_has_asked_for(program: Program) -> None:
