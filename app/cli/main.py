@@ -84,9 +84,9 @@ def _print_error(error: HooklineError) -> int:
 
 def _replace_closed_streams() -> None:
     """A process may be started with its standard streams closed (`>&-`); Python then has none."""
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the process
 
 
 def _drop_output() -> None:

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals o
     [
         ("hookline endpoint list > /dev/full", 3, "No space left on device"),
         ("hookline endpoint list >&-", 0, ""),
+        ("hookline mcp <&-", 0, ""),
         ("hookline show nothing 2>&-", 1, ""),
         ("hookline endpoint add $'\\xff'", 2, "UTF-8"),
     ],
