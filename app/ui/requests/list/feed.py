@@ -344,7 +344,7 @@ class RequestFeed(QObject):
             self._throttle.call()
         else:
             return
-        if removed and not (self.model.rowCount() or self.pager.failed):
+        if removed and not (self.model.rowCount() or self.pager.jumping):
             self.head()
         if event.ids is None or self.pager.busy or self.pager.jumping:
             self.check()
@@ -366,7 +366,8 @@ class RequestFeed(QObject):
         names = {one.id for one in listed} | model.kept.keys() | self._new_requests.ids
         if deleted := names - await self._captures.stored(names):
             removed = self._forget(deleted)
-            if removed and not (model.rowCount() or (model.at_head and model.at_tail)):
+            whole = model.at_head and model.at_tail
+            if removed and not (model.rowCount() or whole or self.pager.jumping):
                 self.head()  # others are left above or below
 
     def _forget(self, names: Collection[str]) -> int:

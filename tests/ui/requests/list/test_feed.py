@@ -651,6 +651,36 @@ async def test_home_before_the_oldest_are_read_goes_to_the_newest(shown: PageDes
     assert shown.ids()[0] == sent[-1].id == shown.detail.capture_id
 
 
+async def test_end_goes_to_the_oldest_though_all_that_are_listed_are_deleted_meanwhile(shown: PageDesk) -> None:
+    sent = await shown.fill(3 * PAGE)
+    await shown.reload()
+    captures = shown.desk.store.captures
+    listed = shown.ids()
+    while_read(captures, "page", lambda: captures.delete(listed))
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.ids()[-1] == sent[0].id == shown.detail.capture_id
+    assert [one.id for one in shown.list.selected()] == [sent[0].id]
+
+
+async def test_end_goes_to_the_oldest_though_all_that_were_listed_are_found_deleted(shown: PageDesk) -> None:
+    sent = await shown.fill(3 * PAGE)
+    await shown.reload()
+    captures = shown.desk.store.captures
+    shown.list.verticalScrollBar().setValue(50 * ROW)
+    await until(lambda: not shown.desk.tasks.running())
+    shown.feed.stop()  # another program deletes them, which nothing tells
+    await captures.delete(shown.ids())
+
+    async def press_end() -> None:
+        QTest.keyClick(shown.list, Qt.Key.Key_End)
+
+    while_read(captures, "stored", press_end)
+    shown.feed.check()
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.ids()[-1] == sent[0].id == shown.detail.capture_id
+
+
 def fail_once(shown: PageDesk, name: str, before: Callable[..., object] = lambda **_: None) -> None:
     """The next such read of stored requests fails."""
     captures = shown.desk.store.captures
