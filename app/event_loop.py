@@ -67,7 +67,7 @@ def opened_on_thread(opening: Callable[[], AbstractAsyncContextManager[T]]) -> I
 
     thread = threading.Thread(target=run, name="event loop", daemon=True)
     try:
-        thread.start()
+        _start(thread)
         while not (opened or failed):
             with suppress(Empty):
                 ready.get(timeout=POLL_S)
@@ -79,6 +79,16 @@ def opened_on_thread(opening: Callable[[], AbstractAsyncContextManager[T]]) -> I
         _join(thread)
     if failed:
         raise failed[0]
+
+
+def _start(thread: threading.Thread) -> None:
+    try:
+        thread.start()
+    except RuntimeError as error:
+        # Ctrl-C as `start` is about to take a lock again, which it then releases without having it.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise error.__context__ from None
+        raise
 
 
 def _join(thread: threading.Thread) -> None:

@@ -42,6 +42,23 @@ def test_ctrl_c_while_it_is_opened_closes_it_in_order() -> None:
     assert _interrupted() == ["closed"]
 
 
+def test_ctrl_c_just_as_its_thread_starts_is_raised_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        try:
+            raise KeyboardInterrupt
+        finally:
+            threading.Lock().release()  # as Event.wait does when it is interrupted before it has its lock again
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt), opened_on_thread(lambda: resource(told)):
+        pass
+    assert told in ([], ["closed"])
+
+
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="signals a thread")
 def test_ctrl_c_may_come_at_any_moment(request: pytest.FixtureRequest) -> None:
