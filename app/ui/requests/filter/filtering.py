@@ -196,7 +196,9 @@ class PageFilter(QObject):
         selected = self._list.selection.main()
         self._mark(query)
         self._feed.filter_by(query)
-        if query is None and selected is not None:
+        if query is not None:
+            self._list.scrollToTop()
+        elif selected is not None:
             self._list.jumps.select(selected)
         self.changed.emit()
 

@@ -349,6 +349,16 @@ async def test_a_reader_further_down_is_told_and_not_moved(shown: PageDesk) -> N
     assert shown.feed.new_count == 0
 
 
+async def test_what_a_filter_finds_is_shown_from_the_newest_on(shown: PageDesk) -> None:
+    await shown.fill(100, method="PUT")
+    await shown.reload()
+    bar = shown.list.verticalScrollBar()
+    for text in ("method:PUT", "method:PUT -is:starred"):
+        bar.setValue(60 * ROW)
+        await put(shown, text)
+        assert (shown.model.rowCount(), bar.value()) == (100, 0)
+
+
 async def test_more_is_searched_when_the_end_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pager_module, "PAGE", 50)
 
