@@ -87,7 +87,7 @@ class TargetDraft(Record, frozen=True):
     `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. The
     authorities in the PEM file `ca_certificate` are trusted too. `parallel`: how many are sent at once, at most; None
     keeps the order: one after the other, and one that waits for its retry
-    holds up those after it. `rate_limit`: at most so many requests a second. `attempt_header` names a header with the
+    holds up those after it. `rate_limit`: at most this many requests a second. `attempt_header` names a header with the
     number of the attempt, from 1. After `pause_after` failed deliveries in a row it is paused (0: never); with
     `auto_resume` the first one that waits is then tried again from time to time, and resumes the target.
     """
@@ -147,7 +147,7 @@ class TargetDraft(Record, frozen=True):
         int | None,
         Field(
             title="Parallel deliveries",
-            help="Send so many at once; while one waits for its retry, the others go on.",
+            help="Send this many at once; while one waits for its retry, the others go on.",
             low=1,
             high=64,
         ),
@@ -156,7 +156,7 @@ class TargetDraft(Record, frozen=True):
         float | None,
         Field(
             title="Rate limit",
-            help="Send at most so many.",
+            help="Send at most this many.",
             low=0.01,
             high=1_000,
             unit="requests a second",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HELP = "compare the responses of two targets, such as an old and a new handler"
 DETAILS = (
-    f"{HELP}. Each request counts that both have responded to, with the newest response of each. Headers that always"
+    f"{HELP}. A request is compared once both have responded to it: by the newest response of each. Headers that always"
     " differ, such as Date and X-Request-Id, are ignored. Exit code 0: nothing differs, 1: something does."
 )
 EXAMPLES = (

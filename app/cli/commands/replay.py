@@ -281,7 +281,7 @@ def _add_pace(group: Any) -> None:
         help=f"how many are sent at once, 1 to {CONCURRENCY_MAX}; 1 keeps their order (1)",
     )
     group.add_argument(
-        "--times", type=whole_number, metavar="N", help=f"send each this often, up to {TIMES_MAX:,} times (1)"
+        "--times", type=whole_number, metavar="N", help=f"send each this many times, up to {TIMES_MAX:,} (1)"
     )
 
 
