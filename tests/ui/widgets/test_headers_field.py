@@ -202,6 +202,16 @@ class TestTyping:
         assert shown.grid.currentIndex().column() == VALUE
 
 
+class TestColumns:
+    def test_the_values_have_the_room_that_names_and_icons_leave(self, shown: Shown) -> None:
+        grid = shown.grid
+        for width in (700, 500):
+            shown.dialog.resize(width, 500)
+            widths = [grid.columnWidth(column) for column in (NAME, VALUE, REMOVE)]
+            assert sum(widths) == grid.viewport().width()
+            assert widths[REMOVE] < widths[NAME] < widths[VALUE]
+
+
 class TestTab:
     def test_it_goes_from_cell_to_cell_and_out_at_the_end(self, shown: Shown) -> None:
         shown.field.set_value(TWO[:1])

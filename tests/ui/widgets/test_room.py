@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.ui.theme import metrics
@@ -12,6 +12,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import LabeledField
+from app.ui.widgets.fit_screen import FormScroll
 from app.ui.widgets.layout import vbox
 
 
@@ -70,3 +71,16 @@ def test_a_line_is_below_the_title_where_the_content_is_scrolled_under_it(qapp: 
     assert dialog.content_area.height() == height
     bar.setValue(0)
     assert not dialog.edge.isVisible()
+
+
+def test_fields_keep_their_width_beside_a_scroll_bar(qtbot: QtBot) -> None:
+    form, window, field = QWidget(), QWidget(), QLineEdit()
+    qtbot.addWidget(window)
+    vbox(field, QLabel("line\n" * 20), inside=form, margins=40)
+    area = FormScroll(form, window)
+    vbox(area, inside=window)
+    window.show()
+    bar = area.verticalScrollBar()
+    for height in (800, 200):
+        window.resize(400, height)
+        qtbot.waitUntil(lambda: bar.isVisible() is (window.height() == 200) and field.width() == 400 - 2 * 40)

@@ -226,6 +226,16 @@ class TestField:
         assert shown.error() == ""
         assert edit.property("invalid") is False
 
+    def test_without_help_there_is_no_room_for_it(self, qtbot: QtBot) -> None:
+        heights = []
+        for help_text in ("", "Any name."):
+            shown = LabeledField("Name", QLineEdit(), help_text=help_text)
+            qtbot.addWidget(shown)
+            heights.append(shown.sizeHint().height())
+            shown.set_help("")
+            assert shown.sizeHint().height() == heights[0]
+        assert heights[0] < heights[1]
+
     def test_a_control_that_has_a_name_keeps_it(self, qtbot: QtBot) -> None:
         edit = QLineEdit(accessibleName="Name of the endpoint")  # type: ignore[call-overload]
         shown = LabeledField("Name", edit)
