@@ -152,6 +152,33 @@ async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path)
             assert first.textCursor().blockNumber() == line
 
 
+async def test_how_each_target_responded_is_said(desk: Desk, window: MainWindow) -> None:
+    endpoint = await deliveries.two_targets(desk.store)
+    for status, body in ((200, b""), (404, b"1"), (500, b"1")):
+        await answered(desk, endpoint, body, body, status)
+    first, second = await deliveries.queued(desk.store, endpoint)
+    await deliveries.respond(desk.store, first, body=b"1", headers=(("Date", "1"),))
+    await deliveries.fail(desk.store, second)
+    dialog = await opened(window, endpoint)
+    dialog.filter.activated.emit("all")
+    view = dialog.responses
+    for row, said, tone, parts, differs in (
+        (3, "200", "success", ("Headers · same", "Body · none"), False),
+        (2, "≠ 404", "warning", ("Headers · same", "Body · same"), False),
+        (1, "≠ 500", "danger", ("Headers · same", "Body · same"), False),
+        (0, "≠ No response", "danger", ("Headers · same except ignored ones", "Body · 1 difference"), True),
+    ):
+        dialog.list.select_row(row)
+        status = view.sides[1].status
+        await until(lambda said=said, status=status: status.text() == said)
+        assert (status.property("tone"), view.sides[0].status.property("tone")) == (tone, "success")
+        assert (view.headers_title.text(), view.body_title.text()) == parts
+        assert (view.previous.isEnabled(), view.following.isEnabled()) == (differs, differs)
+    assert status.accessibleName() == "Status No response, different"
+    assert view.sides[1].failure.text() == deliveries.REFUSED
+    assert [side.length.text() for side in view.sides] == ["1 B · 2.5 ms", ""]
+
+
 async def test_what_is_not_shown_of_the_bodies_is_said(tmp_path: Path) -> None:
     async with comparison(tmp_path, (b"{}", b"[1]"), (b"\0\1", b"{}")) as (_, _, dialog):
         notes = dialog.responses.notes
@@ -219,8 +246,11 @@ async def test_ignored_fields_are_edited_as_text(tmp_path: Path) -> None:
         edit = dialog.findChildren(IgnoredDialog)[0]
         edit.paths.setPlainText("a...")
         assert not edit.save.isEnabled()
-        assert edit.paths_field.error()
+        assert edit.save.toolTip() == edit.paths_field.error() != ""
+        edit.headers.setPlainText("X A")
         edit.paths.setPlainText("$..id\n")
+        assert edit.save.toolTip() == edit.headers_field.error() == "Headers: 'X A' is not a header name."
+        assert not edit.paths_field.error()
         edit.headers.setPlainText("X-A")
         edit.save.click()
         await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
