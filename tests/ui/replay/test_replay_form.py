@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 from app.core.replay import (
     BackToBack,
@@ -16,8 +17,9 @@ from app.core.replay import (
     OriginalGaps,
     OtherEndpoint,
     OwnTargets,
+    ReplaySpec,
 )
-from app.ui.replay.replay_form import ReplayForm
+from app.ui.replay.replay_form import GAPS, RATE, ReplayForm
 from tests.ui.desk import Desk
 
 ASKED: list[dict[str, Any]] = [
@@ -63,3 +65,32 @@ async def test_a_seed_that_was_typed_is_asked_for(desk: Desk) -> None:
     form["seed"].number.lineEdit().setText("77")
     assert form.spec().seed == 77
     assert "seed" in changes
+
+
+async def test_what_nobody_changed_asks_for_each_request_once_and_for_no_faults(desk: Desk) -> None:
+    over = QWidget()
+    form = ReplayForm(MatchingRequests(), desk.services, ("http://127.0.0.1:9/in",), desk.theme, over)
+    asked = form.spec()
+    assert asked == ReplaySpec(source=MatchingRequests(), seed=asked.seed)
+    for pace, expected in ((RATE, FixedRate(per_second=10)), (GAPS, OriginalGaps(scale=1, longest_gap_ms=None))):
+        form.pace.set_current(pace)
+        assert form.spec().pace == expected
+    assert not form.problems()
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, "a"), (3, "a\nb\nc"), (4, "a\nb\nand 2 more"), (5, "a\nb\nand 3 more")]
+)
+async def test_of_many_targets_it_names_two_and_counts_the_others(desk: Desk, count: int, shown: str) -> None:
+    over = QWidget()
+    form = ReplayForm(MatchingRequests(), desk.services, "abcde"[:count], desk.theme, over)
+    assert shown in [label.text() for label in form.findChildren(QLabel) if label.isVisibleTo(form)]
+
+
+async def test_a_new_seed_is_drawn_at_a_click(desk: Desk) -> None:
+    over = QWidget()
+    form = ReplayForm(MatchingRequests(), desk.services, (), desk.theme, over)
+    before = form.spec().seed
+    (draw,) = (one for one in form.findChildren(QAbstractButton) if one.text() == "New seed")
+    draw.click()
+    assert form.spec().seed != before
