@@ -327,6 +327,13 @@ def test_finding_unfolds_what_it_goes_to(code: CodeView) -> None:
     assert code.textCursor().block().text().strip() == '"x": 1,'
 
 
+def test_matches_are_marked_again_once_they_are_unfolded(code: CodeView) -> None:
+    code.marks.show(code.searchable.find(["needle"])[0], 3)
+    for fold, seen in ((code.folds.fold_all, 1), (code.folds.unfold_all, 4)):
+        fold()
+        assert [mark.cursor.selectedText() for mark in code.extraSelections()] == ["needle"] * seen
+
+
 def test_a_match_or_an_error_out_of_view_is_centred_and_one_in_view_moves_nothing(code: CodeView) -> None:
     code.set_lines([Line("a needle" if n in (5, 100, 102) else "  " * (n % 9) + "word " * 20) for n in range(200)])
     code.grab()

@@ -29,9 +29,10 @@ from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, Target, TargetDraft
 from app.core.text import exact_time
 from app.ui.deliveries.words import INTERRUPTED_MEANS, paused_text
-from app.ui.inspector.attempt_list import AttemptRows, Attempts, row_words, rows_of
+from app.ui.inspector.attempt_list import INDENT, LEFT, AttemptRows, Attempts, row_words, rows_of
 from app.ui.inspector.deliveries_tab import DeliveriesTab
 from app.ui.inspector.request_view import DELIVERIES
+from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import bring_into_view
@@ -90,7 +91,20 @@ async def test_every_attempt_has_its_number_trigger_result_and_duration(tmp_path
             "Attempt 3 of 4, sent again because the open connection had closed: Timed out after 12 ms",
             "Attempt 4 of 4, retried by you: 200 OK after 1.5 s",
         ]
-        assert not tab.list.grab().isNull()
+        for row in range(5):
+            left, middle = (INDENT, 16) if row else (LEFT, 16)
+            assert abs(middle_of_ink(tab, row, left) - middle) <= 2, "the icon is beside the words"
+
+
+def middle_of_ink(tab: DeliveriesTab, row: int, left: int) -> float:
+    """Of what is painted left of the middle of an icon that begins at `left`, counted from the top of the row."""
+    picture = tab.list.viewport().grab(tab.list.visualRect(tab.list.attempts.index(row, 0))).toImage()
+    columns = range(left, left + metrics.ICON // 2 - 1)
+    ground = left - 2
+    inked = [
+        y for y in range(1, picture.height()) if any(picture.pixel(x, y) != picture.pixel(ground, y) for x in columns)
+    ]
+    return (inked[0] + inked[-1]) / 2
 
 
 def tooltips(deliveries: Sequence[Delivery], attempts: Attempts, target: Target | None = None) -> list[str]:

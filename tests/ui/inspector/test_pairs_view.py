@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtGui import QColor, QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
@@ -91,6 +92,18 @@ async def test_a_long_value_is_marked_and_opens_in_place(shown: PageDesk) -> Non
     table.toggle(1)
     await open_headers(shown, ("Cookie", "a=1"))
     assert [one for one in table.findChildren(ValueField) if one.isVisible()] == []
+
+
+async def test_only_a_value_that_is_cut_says_that_there_is_more(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-Long", "v" * 9_000), ("X-Short", "v"))
+    picture, accent = table.viewport().grab().toImage(), QColor(shown.desk.theme.tokens.accent_text)
+
+    def has_link(row: int, column: int) -> bool:
+        cell = table.visualRect(table.pairs.index(row, column))
+        places = product(range(cell.left(), cell.right()), range(cell.top(), cell.bottom()))
+        return any(picture.pixelColor(*place) == accent for place in places)
+
+    assert [[has_link(row, column) for column in (0, 1)] for row in (1, 2)] == [[False, True], [False, False]]
 
 
 async def test_the_keyboard_opens_and_closes_it(shown: PageDesk) -> None:

@@ -317,6 +317,30 @@ async def delivered(shown: PageDesk, capture: Capture) -> None:
     await deliver(shown.desk.store, delivery)
 
 
+async def test_a_request_is_not_shown_if_none_is_wanted_any_more_once_it_is_read(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await open_body(shown, b"first", "text/plain")
+    second = await shown.add(b"second")
+    captures = shown.desk.store.captures
+    get, is_read, goes_on = captures.get, asyncio.Event(), asyncio.Event()
+
+    async def held(capture_id: str) -> Capture | None:
+        found = await get(capture_id)
+        is_read.set()
+        await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(captures, "get", held)
+    shown.page.open_request(second.id)
+    await is_read.wait()
+    shown.detail.clear()
+    goes_on.set()
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.detail.placeholder.isVisible()
+    assert captures.counts(shown.endpoint.id).unread == 1
+
+
 async def deleted(shown: PageDesk, capture: Capture) -> None:
     await shown.desk.store.captures.delete([capture.id])
 
