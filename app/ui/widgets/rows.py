@@ -198,7 +198,6 @@ class RowsView(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.verticalHeader().hide()
-        self.horizontalHeader().setDefaultAlignment(LEFT)
         self.horizontalHeader().setHighlightSections(False)
 
     def show_rows(self, rows: Rows[Any], row_height: int) -> None:

@@ -14,7 +14,18 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.rows import NONE, RIGHT, TOOLTIP_MAX, Column, Rows, RowsList, RowsView, badge_place, paint_line
+from app.ui.widgets.rows import (
+    LEFT,
+    NONE,
+    RIGHT,
+    TOOLTIP_MAX,
+    Column,
+    Rows,
+    RowsList,
+    RowsView,
+    badge_place,
+    paint_line,
+)
 
 painted: list[str] = []
 Made = Callable[..., RowsList[str]]
@@ -64,6 +75,8 @@ def test_cells_and_titles(qapp: object) -> None:
     assert titles == ["Name", "Length"]
     tips = [rows.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole) for at in range(2)]
     assert tips == ["Without its folder.", None]
+    sides = [rows.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.TextAlignmentRole) for at in range(2)]
+    assert sides == [LEFT, RIGHT], "as the cells below"
     assert rows.headerData(0, Qt.Orientation.Vertical) is None
     assert rows.index(0, 0).data(Qt.ItemDataRole.EditRole) is None
 
