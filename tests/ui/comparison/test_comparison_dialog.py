@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QSplitter
@@ -232,6 +232,16 @@ async def test_a_header_is_ignored_from_its_menu(desk: Desk, window: MainWindow)
     table = dialog.responses.headers
     marks = [table.rows.index(row, 0).data() for row in range(table.rows.rowCount())]
     assert marks == ["≠", "", "~"]
+    picture, tokens = table.viewport().grab().toImage(), dialog.theme.tokens
+    grounds = [
+        [
+            picture.pixelColor(table.visualRect(table.rows.index(row, column)).topLeft() + QPoint(1, 1))
+            for column in (2, 3)
+        ]
+        for row in (0, 1)
+    ]
+    assert grounds[0] == [QColor(tokens.danger_soft), QColor(tokens.success_soft)]
+    assert grounds[1] == [QColor(tokens.surface)] * 2
     assert table.menu(1) is None
     menu = table.menu(0)
     assert menu is not None
@@ -464,6 +474,21 @@ async def test_lines_are_coloured_as_they_come_into_view(tmp_path: Path) -> None
         first.verticalScrollBar().setValue(0)
         assert second.verticalScrollBar().value() == 0
         assert not first.extraSelections()
+
+
+async def test_both_bodies_scroll_sideways_together(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"1", b"2"), (b"x" * 900, b"y"), (b"x" * 900, b"y" * 900)) as (_, _, dialog):
+        sides = dialog.responses.body.sides
+        await until(lambda: texts(dialog)[1].endswith("yy"))
+        first, second = (side.horizontalScrollBar() for side in sides)
+        await until(lambda: min(first.maximum(), second.maximum()) > 100)
+        first.setValue(70)
+        assert second.value() == 70
+        second.setValue(30)
+        assert first.value() == 30
+        for row, scrolls in ((1, True), (2, False)):
+            dialog.list.select_row(row)
+            await until(lambda scrolls=scrolls: first.isVisible() is second.isVisible() is scrolls)
 
 
 async def test_a_line_has_the_colour_of_its_side_and_none_where_it_is_missing(tmp_path: Path) -> None:

@@ -341,6 +341,29 @@ async def test_a_request_is_not_shown_if_none_is_wanted_any_more_once_it_is_read
     assert captures.counts(shown.endpoint.id).unread == 1
 
 
+async def test_an_empty_body_stays_when_another_that_was_still_read_is_there(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = await shown.add(b"", target="/catch/x")
+    sent = await shown.add(b"sent", content_type="text/plain", target="/catch/x")
+    captures, goes_on = shown.desk.store.captures, asyncio.Event()
+    read = captures.body
+
+    async def held(*arguments: Any, **named: Any) -> bytes:
+        found = await read(*arguments, **named)
+        await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(captures, "body", held)
+    for one in (sent, empty):
+        shown.page.open_request(one.id)
+        await until(lambda one=one: shown.detail.capture is not None and shown.detail.capture.id == one.id)
+    goes_on.set()
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.detail.body.nothing.isVisible()
+    assert shown.detail.body.code.toPlainText() == ""
+
+
 async def deleted(shown: PageDesk, capture: Capture) -> None:
     await shown.desk.store.captures.delete([capture.id])
 

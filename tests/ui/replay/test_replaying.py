@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QDateTime, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from shiboken6 import isValid
@@ -542,6 +543,8 @@ async def test_the_bar_tells_of_a_replay_in_one_line_pauses_and_is_dismissed(
         await until(lambda: dialog.start.text() == "Replay 3 requests")
         dialog.start.click()
         await until(lambda: bar.isVisible() and "of 3" in bar.title.text())
+        edge = bar.grab().toImage().pixelColor(1, 0)
+        assert edge == QColor(desk.theme.tokens.border_strong), "a line is between it and the page"
         bar.pause.click()
         await until(lambda: bar.title.text().startswith("Replay paused"))
         assert bar.pause.text() == "Resume"

@@ -63,6 +63,7 @@ class TestTheKeyboardBegins:
         async with shown_over(desk) as window:
             page = await self.enter(window)
             assert window.focusWidget() is page.programs.list
+            assert page.programs.list.current_id() == "named"
 
     async def test_on_the_url_and_on_starting_again(self, desk: Desk) -> None:
         desk.tunnels.come_up()
@@ -86,9 +87,11 @@ class TestRunning:
             pane_of(page, "bore").start.click()
             await until(lambda: card.title.text() == "Starting bore!…")
             assert card.progress.isVisible()
+            assert card.progress.accessibleName() == "Starting the tunnel"
             assert card.stop.isVisible()
-            tunnels.come_up(probe=Probe(at=now_us(), ms=12.0))
+            tunnels.come_up(probe=Probe(at=now_us(), ms=12.0), output=("Registered",))
             assert card.title.text() == "The tunnel is up"
+            assert not card.output.isVisible(), "only where something is wrong"
             assert not card.progress.isVisible()
             assert card.url.text() == URL
             assert card.probe.text().endswith("reached in 12 ms")

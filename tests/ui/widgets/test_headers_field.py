@@ -228,6 +228,12 @@ class TestTab:
         shown.press("Shift+Tab", "Shift+Tab")
         assert shown.before.hasFocus()
 
+    def test_it_begins_at_the_first_cell_where_none_is_current(self, shown: Shown) -> None:
+        shown.grid.setFocus()
+        shown.field.set_value(TWO)
+        shown.press("Tab")
+        assert (shown.grid.currentIndex().row(), shown.grid.currentIndex().column()) == (0, NAME)
+
     def test_so_it_does_from_a_cell_that_is_edited(self, shown: Shown) -> None:
         shown.field.set_value(TWO[:1])
         shown.at(0, NAME)

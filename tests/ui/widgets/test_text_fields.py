@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QKeySequence, QTextOption, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.settings import Settings
@@ -20,6 +20,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.text_fields import (
     LINE_MAX,
+    DecimalField,
     DurationField,
     FormatJsonButton,
     NumberField,
@@ -300,6 +301,19 @@ def test_the_field_keeps_what_was_typed_and_says_what_is_wrong(qtbot: QtBot) -> 
     assert field.problem() == "Time limit must be 100 ms to 10 min, not 5 ms."
     field.setText("")
     assert field.problem() == "Time limit is required: 100 ms to 10 min."
+
+
+def test_a_long_number_does_not_run_into_its_unit(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    field = DecimalField("Rate", 10**9, parent, unit="per second")
+    field.resize(200, 32)
+    parent.show()
+    field.setText("123456789." * 9)
+    field.end(False)
+    field.grab()  # scrolls to the end
+    (unit,) = field.findChildren(QLabel)
+    assert unit.x() - 20 < field.cursorRect().center().x() < unit.x()
 
 
 def paste(edit: TextArea | TextEdit, text: str) -> None:

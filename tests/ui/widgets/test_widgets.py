@@ -26,6 +26,7 @@ from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
 from app.ui.widgets.notices import Toast, ToastAction
+from app.ui.widgets.text_fields import NumberField
 from tests.ui.waiting import until, wait_for_widget
 
 MARKUP = '<b>bold</b> <img src="http://127.0.0.1:1/x.png"> & co'
@@ -222,7 +223,10 @@ class TestField:
         assert shown.error() == "Name is required."
         assert edit.accessibleDescription() == "Name is required."
         assert edit.property("invalid") is True
+        (help_label,) = (one for one in shown.findChildren(QLabel) if one.text() == "Any name.")
+        assert help_label.isHidden()
         shown.set_error(None)
+        assert not help_label.isHidden()
         assert shown.error() == ""
         assert edit.property("invalid") is False
 
@@ -244,13 +248,18 @@ class TestField:
 
 
 class TestScrollingOver:
-    def test_the_wheel_changes_no_choice_it_passes_over(self, qtbot: QtBot) -> None:
-        control = ChoiceField({"a": "A", "b": "B", "c": "C"})
-        qtbot.addWidget(control)
+    @pytest.mark.parametrize("control", ["choice", "number"])
+    def test_the_wheel_changes_nothing_it_passes_over_and_scrolls_on(self, qtbot: QtBot, control: str) -> None:
+        field: ChoiceField | NumberField
+        field = ChoiceField({"a": "A", "b": "B"}) if control == "choice" else NumberField("Days", 1, 90)
+        qtbot.addWidget(field)
+        before = field.value()
         place, down = QPointF(5, 5), QPoint(0, -120)
         buttons, keys, phase = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
-        QApplication.sendEvent(control, QWheelEvent(place, place, QPoint(), down, buttons, keys, phase, False))
-        assert control.currentIndex() == 0
+        event = QWheelEvent(place, place, QPoint(), down, buttons, keys, phase, False)
+        QApplication.sendEvent(field, event)
+        assert field.value() == before
+        assert not event.isAccepted(), "the form scrolls"
 
 
 class TestQuestion:
