@@ -40,7 +40,7 @@ class FilterMarks:
         self.words: Sequence[str] = ()
         self.written: Sequence[Encoding] = ()
 
-    def mark(self, *, move: bool = True) -> None:
+    def mark(self, *, move: bool) -> None:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
         found, self._searched = self._view.searchable.find(self.words, self.written)
         self._view.marks.show(found, 0, move=move)
