@@ -308,6 +308,11 @@ def test_a_selection_over_a_fold_is_copied_with_all_it_hides(code: CodeView) -> 
     code.setTextCursor(cursor)
     code.copy()
     assert QGuiApplication.clipboard().text() == '"a":'
+    cursor.setPosition(block.position() + 2)
+    cursor.setPosition(block.position() + len('  "a": {'), QTextCursor.MoveMode.KeepAnchor)
+    code.setTextCursor(cursor)
+    code.copy()
+    assert QGuiApplication.clipboard().text() == '"a": {', "without what stands for the rest"
     cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
     code.setTextCursor(cursor)
     code.copy()

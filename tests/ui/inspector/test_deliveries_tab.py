@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
@@ -94,6 +94,15 @@ async def test_every_attempt_has_its_number_trigger_result_and_duration(tmp_path
         for row in range(5):
             left, middle = (INDENT, 16) if row else (LEFT, 16)
             assert abs(middle_of_ink(tab, row, left) - middle) <= 2, "the icon is beside the words"
+        joined = [ends_in(tab, row, INDENT + metrics.ICON // 2) for row in range(1, 5)]
+        line = QColor(shown.desk.theme.tokens.border_strong)
+        assert [ground == line for ground in joined] == [True, True, True, False], "a line leads to the next attempt"
+
+
+def ends_in(tab: DeliveriesTab, row: int, left: int) -> QColor:
+    """The colour of the last pixel of a row, so far from its left."""
+    picture = tab.list.viewport().grab(tab.list.visualRect(tab.list.attempts.index(row, 0))).toImage()
+    return picture.pixelColor(left, picture.height() - 1)
 
 
 def middle_of_ink(tab: DeliveriesTab, row: int, left: int) -> float:

@@ -15,7 +15,10 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
+from app.core.text import size_text
+from app.ui.inspector.body.body_source import of_bytes
 from app.ui.inspector.body.image_decoder import PIXELS_MAX, SIDE_MAX, decoded
+from app.ui.inspector.body.image_view import read_picture
 from app.ui.widgets.fields import Segmented
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import activate, settle, until
@@ -158,6 +161,15 @@ async def test_a_picture_is_previewed_and_other_bodies_offer_none(shown: PageDes
     await until(lambda: "megapixels" in body.image.caption.text())
     body.open_find()
     await until(lambda: body.stack.currentWidget() is body.code)
+
+
+@pytest.mark.parametrize("sent", [picture("png"), SVG], ids=["picture", "drawing"])
+async def test_what_is_too_large_for_a_preview_is_told(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    for module in ("image_view", "image_decoder"):
+        monkeypatch.setattr(f"app.ui.inspector.body.{module}.BYTES_MAX", 20)
+    found = await read_picture(of_bytes(sent, "picture"), 1.0)
+    assert found.image is None
+    assert found.words == f"Too large to preview: more than 20 B ({size_text(len(sent))} as sent)."
 
 
 async def test_copying_a_picture_copies_the_picture(shown: PageDesk) -> None:

@@ -286,9 +286,11 @@ async def test_the_menu_of_a_card_opens_copies_and_saves(shown: PageDesk) -> Non
     actions: dict[str, QAction] = {action.text(): action for action in card.actions()}
     actions["Copy"].trigger()
     await until(lambda: QGuiApplication.clipboard().text() == "hello")
+    closed = card.toggle_button.grab().toImage()
     actions["Open"].trigger()
     assert card.pane is not None
     assert actions["Open"].text() == "Close"
+    assert card.toggle_button.grab().toImage() != closed
 
 
 async def test_every_button_has_a_name_of_its_own(shown: PageDesk) -> None:

@@ -132,6 +132,28 @@ async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> N
         assert [one for one in tables if one.accessibleName() in TABS] == []
 
 
+async def test_each_view_of_a_body_has_a_name(shown: PageDesk) -> None:
+    form = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--'
+    body = shown.detail.body
+    for sent, content_type, view, name in (
+        (b'{"a":1}', "application/json", "pretty", "Body as text"),
+        (b'{"a":1}', "application/json", "tree", "Body as a tree"),
+        (b'{"a":1}', "application/json", "hex", "Body as hexadecimal"),
+        (b"a,b\n1,2\n", "text/csv", "table", "Body as a table"),
+        (b"a=1&b=2", "application/x-www-form-urlencoded", "table", "Form fields"),
+        (b"<p>hello</p>", "text/html", "preview", "Body as a page"),
+        (form, "multipart/form-data; boundary=x", "parts", "Parts of the body"),
+    ):
+        await open_body(shown, sent, content_type, target="/catch/x")
+        body.views.activated.emit(view)
+        await until(lambda view=view: body.views.current() == view)
+        await settle()
+        page = body.stack.currentWidget()
+        assert page is not None
+        inside = [page, *page.findChildren(QAbstractScrollArea)]
+        assert name in [one.accessibleName() for one in inside], view
+
+
 async def test_enter_leads_to_the_tabs_where_a_tab_has_nothing_to_move_in(shown: PageDesk) -> None:
     tabs = shown.detail.tabs
     await shown.add(b"")

@@ -104,7 +104,17 @@ async def test_without_a_target_r_opens_the_editor_for_another_url(shown: PageDe
     assert editor.url.text() == ""
     assert "no target" in editor.fields["edit.url"].help_text()
     assert not editor.send.isEnabled()
-    editor.reject()
+    for typed, is_wrong, is_sent in (
+        ("nowhere", True, False),
+        ("", False, False),
+        ("http://127.0.0.1:9/", False, True),
+    ):
+        editor.url.selectAll()
+        QTest.keyClick(editor.url, Qt.Key.Key_Delete)
+        QTest.keyClicks(editor.url, typed)
+        assert bool(editor.fields["edit.url"].error()) is is_wrong
+        assert editor.send.isEnabled() is is_sent
+    editor.done(0)
     await shown.fill(2)
     await shown.reload()
     await focus_list(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtCore import QMargins, QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QKeySequence, QTextOption, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
@@ -314,6 +314,24 @@ def test_a_long_number_does_not_run_into_its_unit(qtbot: QtBot) -> None:
     field.grab()  # scrolls to the end
     (unit,) = field.findChildren(QLabel)
     assert unit.x() - 20 < field.cursorRect().center().x() < unit.x()
+
+
+@pytest.mark.parametrize("kind", ["decimal", "number"])
+def test_the_unit_stands_whole_at_the_end_of_its_field(qtbot: QtBot, kind: str) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    field: DecimalField | NumberField
+    field = (
+        DecimalField("Gap", 90, parent, unit="s")
+        if kind == "decimal"
+        else NumberField("Days", 1, 90, parent, unit="days")
+    )
+    field.resize(field.sizeHint().grownBy(QMargins(0, 0, 60, 0)))
+    parent.show()
+    (unit,) = (one for one in field.findChildren(QLabel) if one.text())
+    assert field.rect().contains(unit.geometry())
+    assert unit.x() > field.width() // 2
+    assert abs(unit.geometry().center().y() - field.rect().center().y()) <= 1
 
 
 def paste(edit: TextArea | TextEdit, text: str) -> None:

@@ -22,7 +22,7 @@ from app.ui.widgets import copy_field
 from app.ui.widgets.badge import Meter, MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField, UrlLabel
-from app.ui.widgets.dialog import Question, ask
+from app.ui.widgets.dialog import Question, QuestionText, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
 from app.ui.widgets.notices import Toast, ToastAction
@@ -285,6 +285,20 @@ class TestQuestion:
         await until(lambda: window.findChildren(Question))
         QTest.keyClick(window.findChildren(Question)[-1], Qt.Key.Key_Return)
         assert (await task) is False
+
+    def test_what_is_asked_follows_its_option(self, theme: Theme, qtbot: QtBot) -> None:
+        question = Question("Delete all?", "All of it.", "Delete all", theme, None)
+        qtbot.addWidget(question)
+        question.offer("Keep some", QuestionText("Delete the rest?", "The rest of it.", "Delete none", possible=False))
+        assert question.option is not None
+        for checked, title, confirm in (
+            (True, "Delete the rest?", "Delete none"),
+            (False, "Delete all?", "Delete all"),
+        ):
+            question.option.setChecked(checked)
+            assert (question.windowTitle(), question.title.text(), question.confirm.text()) == (title, title, confirm)
+            assert question.confirm.isEnabled() is not checked
+            assert question.option_checked is checked
 
     async def test_it_closes_with_who_asked(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
