@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import dialog as dialog_module
 from app.ui.comparison.choice import IgnoredDialog, compare_command, stored_choice
-from app.ui.comparison.compared_list import TICK_MS
+from app.ui.comparison.compared_list import MARGIN, MARK_WIDTH, TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.endpoints.endpoint_actions import EndpointCommands
@@ -86,6 +87,11 @@ async def test_what_differs_in_one_line_each(tmp_path: Path) -> None:
         assert not dialog.more.isVisible()
         dialog.filter.activated.emit("all")
         assert [text.partition(":")[0] for text in listed(dialog)] == ["Different", "Same"]
+        tokens = dialog.theme.tokens
+        for row, ground in enumerate((tokens.danger_soft, tokens.success_soft)):
+            picture = dialog.list.viewport().grab(dialog.list.visualRect(dialog.model.index(row, 0))).toImage()
+            mark = [picture.pixelColor(x, 16) for x in range(MARGIN, MARGIN + MARK_WIDTH)]
+            assert QColor(ground) in mark
 
 
 async def test_it_says_that_it_compares_and_can_be_stopped_and_continued(
@@ -179,6 +185,14 @@ async def test_how_each_target_responded_is_said(desk: Desk, window: MainWindow)
     assert [side.length.text() for side in view.sides] == ["1 B · 2.5 ms", ""]
 
 
+async def test_the_first_difference_is_where_it_opens_also_in_the_first_line(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"a\nsame\nb", b"x\nsame\ny")) as (_, _, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        body = dialog.responses.body
+        assert body.differences() == [0, 2]
+        assert [side.textCursor().blockNumber() for side in body.sides] == [0, 0]
+
+
 async def test_what_is_not_shown_of_the_bodies_is_said(tmp_path: Path) -> None:
     async with comparison(tmp_path, (b"{}", b"[1]"), (b"\0\1", b"{}")) as (_, _, dialog):
         notes = dialog.responses.notes
@@ -242,6 +256,13 @@ async def test_a_header_is_ignored_from_its_menu(desk: Desk, window: MainWindow)
     ]
     assert grounds[0] == [QColor(tokens.danger_soft), QColor(tokens.success_soft)]
     assert grounds[1] == [QColor(tokens.surface)] * 2
+
+    def is_red(column: int) -> bool:
+        place = table.visualRect(table.rows.index(0, column))
+        pixels = product(range(place.left(), place.right()), range(place.top(), place.bottom()))
+        return any(picture.pixelColor(*pixel) == QColor(tokens.danger) for pixel in pixels)
+
+    assert [is_red(column) for column in (0, 1)] == [True, False], "the mark"
     assert table.menu(1) is None
     menu = table.menu(0)
     assert menu is not None

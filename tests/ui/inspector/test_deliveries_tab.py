@@ -512,6 +512,20 @@ async def test_an_interrupted_attempt_says_what_that_means(tmp_path: Path) -> No
         assert not tab.pane.timing.isVisible()
 
 
+async def test_a_body_that_comes_late_does_not_replace_why_there_is_none(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        sent = attempt(delivery, 1, **NO_CONNECTION)
+        cut = attempt(delivery, 2, status=None, failure=FailureKind.INTERRUPTED, ms=0.0, error="Cut.")
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, sent, cut)
+        await until(lambda: len(words(tab)) == 3 and tab.pane.nothing.isVisible())
+        choose(tab, 1)
+        choose(tab, 2)
+        await until(lambda: not shown.desk.tasks.running())
+        await settle()
+        assert tab.pane.nothing.text.text() == INTERRUPTED_MEANS
+        assert tab.pane.nothing.isVisible()
+
+
 @pytest.mark.usefixtures("each_font")
 async def test_a_request_that_was_not_sent_says_why_in_full(tmp_path: Path) -> None:
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:

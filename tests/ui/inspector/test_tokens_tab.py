@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 
+import pytest
+
 from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
 from app.ui.inspector.request_view import BODY, TOKENS
 from tests.core.bodies.wire import token
 from tests.ui.requests.page_desk import PageDesk, open_body
@@ -37,6 +40,22 @@ async def test_tokens_of_header_query_and_body_are_told_of(shown: PageDesk) -> N
     assert "verified" not in text
     assert detail.view.tokens.notices.text.text().startswith("Not verified")
     assert not detail.view.tokens.grab().isNull()
+
+
+async def test_there_is_none_while_the_body_cannot_be_read(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreadable(*_: object) -> bytes:
+        raise StorageUnavailableError("The stored requests cannot be read.")
+
+    await open_body(shown, json.dumps({"token": token({"sub": "a"})}).encode(), "application/json")
+    await until(lambda: shown.detail.tabs.isTabVisible(TOKENS))
+    other = await shown.add(b"{}")
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "body", unreadable)
+        shown.page.open_request(other.id)
+        await until(shown.desk.messages.waiting)
+        await until(lambda: not shown.detail.tabs.isTabVisible(TOKENS))
+    for message in shown.desk.messages.waiting():
+        shown.desk.messages.withdraw(message.key)
 
 
 async def test_the_tab_goes_when_there_are_none_and_is_remembered(shown: PageDesk) -> None:

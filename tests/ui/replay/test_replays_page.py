@@ -448,8 +448,12 @@ async def test_the_bar_leads_to_the_page_which_replaces_it(tmp_path: Path) -> No
         assert bar.title.text() == "Replay finished: 3 requests sent"
         assert bar.facts.text() == "3 failed · to 2 targets"
         assert made.window.replays.state is State.FAILED
-        QTest.mouseClick(bar, LEFT, pos=QPoint(bar.title.x() + 2, 8))
-        page = made.page
+        page, beside = made.page, QPoint(bar.title.x() + 2, 8)
+        QTest.mouseClick(bar, Qt.MouseButton.RightButton, pos=beside)
+        QTest.mousePress(bar, LEFT, pos=beside)
+        QTest.mouseRelease(bar, LEFT, pos=QPoint(beside.x(), -8))
+        assert not page.isVisible()
+        QTest.mouseClick(bar, LEFT, pos=beside)
         await until(lambda: page.isVisible() and page.current is not None)
         assert not bar.isVisible()
         made.window.show_page(DASHBOARD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
@@ -242,6 +243,12 @@ class TestBelow:
             table.setFocus()
             QTest.keySequence(table, QKeySequence(QKeySequence.StandardKey.Copy))
             assert QGuiApplication.clipboard().text() == f"{URL}\nhttps://old.example"
+            desk.tunnels.change(state=TunnelState.STOPPING, url_changed=True)
+            await until(lambda: not desk.tasks.running())
+            assert table.model().index(0, 3).data() == "now"
+            desk.tunnels.urls[0] = replace(desk.tunnels.urls[0], until=now_us())
+            desk.tunnels.change(state=TunnelState.OFF, url=None)
+            await until(lambda: table.model().index(0, 3).data() != "now")
 
     async def test_the_time_of_the_present_url_goes_on(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         async with page_of(tmp_path) as (desk, page):
