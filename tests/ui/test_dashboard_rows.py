@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolButton, QToolTip, QWidget
 
-from app.core.model import Endpoint, Plan
+from app.core.model import Endpoint, Plan, StorageUse, WhenFull
 from app.core.rules import FREE_ENDPOINTS
 from app.core.target import TargetDraft
 from app.core.text import exact_time, size_text
-from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, UrlLine, paint_row, unread_text
+from app.ui.dashboard import Heading
+from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, UrlLine, unread_text
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.fonts import mono_font, ui_font
 from tests.ui.desk import Desk, shown
+from tests.ui.drawn import drawn
 from tests.ui.waiting import activate, settle, until
 
 
@@ -84,10 +86,7 @@ async def test_how_many_targets_there_are_is_not_cut(desk: Desk, window: MainWin
     (row,) = await rows_of(window, endpoint)
     for width in range(600, 720):
         row.resize(width, HEIGHT)
-        picture = row.grab()
-        with _Painter(picture) as painter:
-            paint_row(painter, row.contents, row.url, Columns.of(width, HEIGHT), desk.theme)
-        assert " +2" in painter.texts
+        assert "+2" in drawn(row).words
 
 
 async def test_the_last_hour_is_drawn(desk: Desk, window: MainWindow) -> None:
@@ -107,15 +106,59 @@ async def test_the_last_hour_is_drawn(desk: Desk, window: MainWindow) -> None:
     assert bars()
 
 
-class _Painter(QPainter):
-    """Remembers what it draws."""
+async def test_a_row_draws_each_of_its_columns_below_its_title(desk: Desk, window: MainWindow) -> None:
+    fields = {"name": "Shop", "description": "Orders\nof 2026", "tags": ("live",), "retention_days": 3}
+    endpoint = await desk.endpoint(**fields, forward_url="http://127.0.0.1:9/hooks")
+    window.resize(1600, 800)
+    (row,) = await rows_of(window, endpoint)
+    for _ in range(2):
+        await desk.capture(endpoint)
+    await until(lambda: row.contents.counts.total == 2)
+    seen, tokens = drawn(row), desk.theme.tokens
+    columns = {
+        "Endpoint": ("Shop", row.contents.url),
+        "Forwarded to": ("127.0.0.1:9/hooks",),
+        "Retention": ("3 days",),
+        "Requests": ("2", row.contents.last),
+        "Last hour": (),
+    }
+    titles = drawn(window.dashboard.findChild(Heading))
+    assert titles.words == list(columns)
+    for title, texts in columns.items():
+        places = [round(seen.text(text).at.x()) for text in texts]
+        icon = 22 if title == "Forwarded to" else 0
+        assert places == [round(titles.text(title).at.x()) + icon] * len(texts), title
+    name, url = seen.text("Shop"), seen.text(row.contents.url)
+    assert (name.bold, name.colour, url.at.y() > name.at.y()) == (True, tokens.text, True)
+    assert name.at.x() < seen.text("live").at.x() < seen.text("Orders of 2026").at.x()
+    assert (seen.text("2 new").bold, seen.text("2 new").colour) == (True, tokens.accent_text)
+    assert seen.text("2").bold
+    assert [(one.text, one.colour) for one in seen.icons][:1] == [("queued", tokens.warning)]
+    activity = drawn(row, Columns.of(row.width(), HEIGHT).activity)
+    assert {bar.height() for bar in activity.grounds_of(tokens.accent)} == {HEIGHT - 18 - 19}
+    assert {bar.height() for bar in activity.grounds_of(tokens.border_strong)} == {2}, "the minutes without any"
+    await desk.store.captures.mark_all_read(endpoint.id)
+    await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), active=False))
+    await until(lambda: not row.contents.endpoint.active and not row.contents.counts.unread)
+    assert "2 new" not in drawn(row).words
+    assert drawn(row).text("Shop").colour == tokens.text_muted
+    row.resize(600, HEIGHT)
+    assert "3 days" not in drawn(row).words
 
-    def __init__(self, on: QPixmap) -> None:
-        super().__init__(on)
-        self.texts: list[str] = []
 
-    def drawText(self, *args: Any) -> None:
-        self.texts.append(args[-1])
+async def test_a_row_says_in_colour_what_became_full(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(name="Shop", description="Orders", storage_limit=2**20)
+    (row,) = await rows_of(window, endpoint)
+    tokens = desk.theme.tokens
+    cases: tuple[tuple[WhenFull, str, str], ...] = (
+        ("stop_capturing", "Storage full: not capturing", tokens.danger),
+        ("delete_oldest", "Storage full: oldest deleted", tokens.warning),
+    )
+    for when_full, text, colour in cases:
+        use = StorageUse(used=2**20, limit=2**20, when_full=when_full, reached=True)
+        row.show_contents(dataclasses.replace(row.contents, use=use))
+        assert (drawn(row).text(text).bold, drawn(row).text(text).colour) == (True, colour)
+        assert "Orders" not in drawn(row).words, "there is no room for both"
 
 
 async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QImage
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 
@@ -18,11 +18,13 @@ from app.core.target import TargetDraft
 from app.ui.inspector.title import name_of
 from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
+from app.ui.theme import metrics
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast
 from tests.core.providers.examples import CATALOGUE
 from tests.factories import capture, updated
+from tests.ui.drawn import Drawn, drawn
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import activate, until
 
 NAMES = {"stripe": "Stripe"}
 MINUTE = 60_000_000
@@ -89,6 +91,54 @@ def ink(shown: PageDesk, row: int, left: int, right: int) -> bool:
     whole = shown.list.visualRect(shown.model.index(row))
     picture = shown.list.viewport().grab().toImage()
     return len(colours(picture, QRect(whole.left() + left, whole.top(), right - left, whole.height()))) > 1
+
+
+def row(shown: PageDesk, number: int) -> Drawn:
+    return drawn(shown.list.viewport(), shown.list.visualRect(shown.model.index(number)))
+
+
+async def test_a_row_draws_what_came_in_and_how_it_is_marked(shown: PageDesk) -> None:
+    theme, at = shown.desk.theme, now_us() - 2 * MINUTE
+    known = await shown.add(b"x" * 1_200, provider="stripe", event="invoice.paid", target="/catch/x", received_at=at)
+    other = {"gist": "JSON · a", "complete": False, "method": "DELETE", "received_at": at + 1}
+    await shown.add(target="/catch/x/orders", **other)
+    await until(lambda: shown.model.rowCount() == 2)
+    shown.model.change(known.id, starred=True, note="look", delivery=DeliveryState.FAILED, read=True)
+    fresh, read, tokens = row(shown, 0), row(shown, 1), theme.tokens
+    assert fresh.words == ["DEL", "2m", "cut off", "JSON · a", "/orders"]
+    assert read.words == ["POST", "2m", "1.2 KiB", "invoice.paid", "Stripe"]
+    assert (fresh.text("JSON · a").bold, read.text("invoice.paid").bold) == (True, False)
+    assert (fresh.text("JSON · a").colour, read.text("invoice.paid").colour) == (tokens.text_muted, tokens.text)
+    assert (fresh.text("cut off").colour, read.text("1.2 KiB").colour) == (tokens.warning, tokens.text_muted)
+    (dot,) = fresh.grounds_of(tokens.accent)
+    assert dot.right() < fresh.text("DEL").at.x() < fresh.text("JSON · a").at.x() < fresh.text("cut off").at.x()
+    assert not read.grounds_of(tokens.accent)
+    assert read.lines_of(tokens.border), "a line below it"
+    assert fresh.pictures == []
+    wanted = (("note", "text_muted"), ("starred", "warning_fill"), ("failed", "danger"))
+    in_order = sorted(read.pictures, key=lambda one: one.rect.left())[1:]  # the provider's mark is the first
+    for picture, name in zip(in_order, wanted, strict=True):
+        assert picture.shows(theme.pixmap(*name, metrics.ICON, 1.0)), name
+        assert read.text("invoice.paid").at.x() < picture.rect.left() < read.text("1.2 KiB").at.x(), name
+
+
+async def test_a_chosen_row_offers_its_star_and_shows_where_the_keyboard_is(shown: PageDesk) -> None:
+    await shown.add(target="/catch/x", gist="a", read=True)
+    await shown.add(target="/catch/x", gist="b", read=True)
+    await until(lambda: shown.model.rowCount() == 2)
+    await activate(shown.page)
+    shown.list.setFocus()
+    shown.list.select_row(1)
+    tokens = shown.desk.theme.tokens
+    other, chosen = row(shown, 0), row(shown, 1)
+    assert chosen.grounds_of(tokens.selection) == [QRectF(shown.list.visualRect(shown.model.index(1)))]
+    assert [bar.left() for bar in chosen.grounds_of(tokens.accent)] == [0]
+    assert not other.grounds_of(tokens.selection) + other.grounds_of(tokens.accent)
+    (star,) = chosen.pictures
+    assert star.shows(shown.desk.theme.pixmap("star", "text_faint", metrics.ICON, 1.0))
+    assert other.pictures == []
+    shown.page.filter.bar.line.setFocus()
+    assert not row(shown, 1).grounds_of(tokens.accent), "the keyboard is elsewhere"
 
 
 async def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(shown: PageDesk) -> None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.core.events import StorageTrouble
-from app.core.model import Plan
+from app.core.model import DeliveryState, Plan
+from app.core.worst_state import State
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.shell import endpoint_list
 from app.ui.shell.endpoint_list import OFFERED_ABOVE, DropLine
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED, StatusDot
-from app.ui.shell.sidebar_rows import EndpointRow
+from app.ui.shell.sidebar_rows import EndpointRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.widgets.dialog import Question
 from app.ui.widgets.fields import Switch
+from tests import factories
 from tests.ui.desk import Desk, shown
+from tests.ui.drawn import drawn
 from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
@@ -397,6 +400,37 @@ async def test_the_head_says_whether_requests_are_received(desk: Desk, window: M
     await desk.services.change_settings({"port": 9000})
     assert head.listening.shown_text() == "Not listening"
     assert says() == ("Not listening", "Requests cannot be received.")
+
+
+async def test_a_row_shows_by_its_look_what_is_selected_new_wrong_or_off(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(name="Shop", tags=("live",), forward_url="http://127.0.0.1:9/")
+    off = await desk.endpoint(name="Old", active=False)
+    await until(lambda: off.id in window.sidebar.list.rows)
+    tokens = desk.theme.tokens
+    row, other = window.sidebar.row(endpoint.id), window.sidebar.row(off.id)
+    quiet = drawn(row)
+    assert quiet.words == ["Shop", "live"]
+    assert (quiet.text("Shop").bold, quiet.text("Shop").colour) == (False, tokens.text_muted)
+    assert not quiet.grounds_of(tokens.selection)
+    assert drawn(other).text("Old").colour == tokens.text_faint
+    _, capture = [await desk.capture(endpoint) for _ in range(2)]
+    (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+    made = factories.attempt(delivery)
+    await desk.store.deliveries.finish(factories.after(delivery, made, DeliveryState.FAILED), [(made, b"")])
+    await until(lambda: row.state is State.FAILED and row.count == 2)
+    fresh = drawn(row)
+    assert fresh.words == ["2", "Shop", "live"]
+    assert (fresh.text("Shop").bold, fresh.text("Shop").colour) == (True, tokens.text)
+    assert [(one.text, one.colour) for one in fresh.icons] == [("failed", tokens.danger)]
+    assert fresh.text("live").at.x() < fresh.icons[0].at.x() < fresh.text("2").at.x() < row.width()
+    window.show_page(REFUSED)
+    page = window.sidebar.findChild(SidebarRow, REFUSED)
+    assert drawn(page).grounds_of(tokens.selection) == [QRectF(page.rect()).adjusted(1, 1, -1, -1)]
+    assert (drawn(page).text("Refused").bold, drawn(page).icons[0].colour) == (True, tokens.accent_text)
+    window.show_endpoint(endpoint.id)
+    assert drawn(row).grounds_of(tokens.selection)
+    assert not drawn(page).grounds_of(tokens.selection)
+    assert [(one.text, one.colour) for one in drawn(page).icons] == [("refused", tokens.text_muted)]
 
 
 class TestMany:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
@@ -24,8 +27,9 @@ from app.ui.requests.activity_chart import ActivityChart, heights
 from tests import factories
 from tests.support import while_read
 from tests.ui.desk import shown as shown_window
+from tests.ui.drawn import drawn
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 MINUTE = 60_000_000
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")  # said when a tooltip appears
@@ -41,6 +45,13 @@ def drag(chart: ActivityChart, first: int, last: int) -> None:
     QTest.mousePress(chart, LEFT, pos=middle(chart, first))
     QTest.mouseMove(chart, middle(chart, last))
     QTest.mouseRelease(chart, LEFT, pos=middle(chart, last))
+
+
+def point_at(chart: ActivityChart, place: QPoint) -> None:
+    """As the system tells of a mouse that moves over it, wherever it was before."""
+    none, no_keys, at = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, QPointF(place)
+    move = QMouseEvent(QEvent.Type.MouseMove, at, chart.mapToGlobal(at), none, none, no_keys)
+    QApplication.sendEvent(chart, move)
 
 
 async def an_hour(shown: PageDesk) -> tuple[int, list[str]]:
@@ -267,10 +278,90 @@ async def test_hover_tells_in_plain_text(shown: PageDesk) -> None:
     text = chart.text_of(bar, bar)
     assert text.endswith(" · 3 requests")
     assert "\u2013" in text
-    QTest.mouseMove(chart, middle(chart, bar))
+    point_at(chart, middle(chart, bar))
+    assert "3 requests" in QToolTip.text()
     shown.page.grab()
     shown.desk.theme.set_choice("dark")
     shown.page.grab()
+
+
+async def test_bars_stand_on_a_line_with_their_times_below_and_the_highest_count_above(shown: PageDesk) -> None:
+    chart, tokens = shown.page.activity.chart, shown.desk.theme.tokens
+    bar, _ = await an_hour(shown)
+    await shown.add(received_at=chart._source.axis.edges[bar + 10], complete=False)
+    await until(lambda: shown.page.activity.source.total.total == 31)
+    seen = drawn(chart)
+    bars = seen.grounds_of(tokens.chart_plain)
+    top, middle_line = seen.grounds_of(tokens.border)
+    base = next(one for one in seen.grounds_of(tokens.border_strong) if one.width() == chart.width())
+    assert [one.width() for one in (top, middle_line)] == [chart.width()] * 2
+    assert len(bars) == 10
+    assert {(one.top(), one.bottom()) for one in bars} == {(base.top() - 30, base.top())}, (
+        "3 of 4 requests, of 40 pixels"
+    )
+    assert all(one.right() < other.left() for one, other in pairwise(bars))
+    assert all(one.left() <= middle(chart, bar + at).x() <= one.right() for at, one in enumerate(bars))
+    (cut_off,) = seen.grounds_of(tokens.chart_incomplete)
+    assert cut_off.left() > bars[-1].right()
+    *times, highest = seen.texts
+    assert (highest.text, highest.at.x()) == ("4", 0)
+    assert len(times) >= 3
+    assert [one.at.x() for one in times] == sorted(one.at.x() for one in times)
+    assert all(one.at.y() > base.top() and one.colour == tokens.text_faint for one in times)
+    (below_count,) = seen.grounds_of(tokens.surface)
+    assert below_count.contains(highest.at), "lines and bars do not cross it"
+    await shown.fill(5)
+    await until(lambda: "5" in drawn(chart).words)
+
+
+async def test_what_is_pointed_at_or_selected_has_a_ground_of_its_own(shown: PageDesk) -> None:
+    chart, tokens = shown.page.activity.chart, shown.desk.theme.tokens
+    bar, ids = await an_hour(shown)
+    first, last = middle(chart, bar), middle(chart, bar + 3)
+
+    def grounds() -> tuple[list[QRectF], list[QRectF]]:
+        seen = drawn(chart)
+        return seen.grounds_of(tokens.pressed), seen.grounds_of(tokens.accent_soft)
+
+    point_at(chart, first)
+    (pointed_at,), selected = grounds()
+    assert pointed_at.contains(first)
+    assert not pointed_at.contains(middle(chart, bar + 1))
+    assert not selected
+    QTest.mousePress(chart, LEFT, pos=first)
+    QTest.mouseMove(chart, last)
+    pointed_at_none, (selected_one,) = grounds()
+    assert not pointed_at_none
+    assert selected_one.contains(first)
+    assert selected_one.contains(last)
+    assert not selected_one.contains(middle(chart, bar + 4))
+    ends = sorted(one.left() for one in drawn(chart).lines_of(tokens.accent))
+    assert [round(end - edge) for end, edge in zip(ends, (selected_one.left(), selected_one.right()), strict=True)] == [
+        0,
+        0,
+    ]
+    QTest.mouseRelease(chart, LEFT, pos=last)
+    await until(lambda: shown.ids() == ids[-12:])
+    QApplication.sendEvent(chart, QEvent(QEvent.Type.Leave))
+    assert grounds() == ([], [selected_one])
+
+
+async def test_the_chart_has_a_ring_where_a_key_gave_it_the_keyboard(shown: PageDesk) -> None:
+    chart = shown.page.activity.chart
+    await an_hour(shown)
+    await activate(shown.page)
+
+    def ringed() -> bool:
+        return any(one.width() > chart.width() - 2 for one in drawn(chart).lines_of(shown.desk.theme.tokens.accent))
+
+    chart.setFocus(Qt.FocusReason.MouseFocusReason)
+    assert not ringed()
+    QTest.keyClick(chart, Qt.Key.Key_Left)
+    assert ringed()
+    shown.list.setFocus()
+    assert not ringed()
+    chart.setFocus(Qt.FocusReason.TabFocusReason)
+    assert ringed()
 
 
 async def test_the_fold_and_the_span_are_remembered(tmp_path: Path) -> None:
