@@ -38,6 +38,7 @@ from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
+from tests.ui.drawn import Drawn, drawn
 from tests.ui.waiting import activate, settle, until, wait_for_widget
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -492,6 +493,31 @@ class TestLook:
         rows.append(palette.rows.grab().toImage())
         assert not any(one == other for one, other in combinations(rows, 2))
         assert not row(named("Open " * 50), places=(5, 245)).isNull()
+
+    async def test_a_row_draws_what_matches_where_it_belongs_and_its_keys(self, desk: Desk, window: MainWindow) -> None:
+        palette, tokens = await press_open(window), desk.theme.tokens
+
+        def row(text: str) -> Drawn:
+            """The first one that is found."""
+            palette.field.setText(text)
+            return drawn(palette.rows.viewport(), palette.rows.visualRect(palette.model.index(0, 0)))
+
+        found = row("setti")
+        marked = [one for one in found.texts if one.colour == tokens.accent_text]
+        assert ("".join(one.text for one in marked), {one.bold for one in marked}) == ("Setti", {True})
+        assert found.words[-len(marked) - 1 :] == [*(one.text for one in marked), "ngs"]
+        assert (found.text("ngs").colour, found.text("Program").colour) == (tokens.text, tokens.text_faint)
+        caps = [one for one in found.grounds_of(tokens.bg) if one.contains(found.text("Ctrl").at)]
+        assert len(caps) == 1
+        assert caps[0].right() < found.text(",").at.x()
+        assert marked[0].at.x() < found.text("Program").at.x() < found.text("Ctrl").at.x()
+        assert [one.text for one in found.icons] == ["settings"]
+        assert found.icons[0].at.x() < marked[0].at.x()
+        assert found.grounds_of(tokens.selection)
+        refused = row("edit endpoint")
+        assert "No endpoint is shown." in refused.words
+        assert refused.text("…").colour == tokens.text_faint, "the part that was not typed"
+        assert "Endpoint" in refused.words
 
     async def test_a_screen_reader_hears_the_row(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (_, window):

@@ -43,11 +43,13 @@ from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.inspector.request_view import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
+from app.ui.theme.metrics import ICON
 from app.ui.widgets.dialog import Question
 from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, fail_replay, finish, not_sent
 from tests.factories import attempt, updated
 from tests.support import while_read
 from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.drawn import drawn
 from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
@@ -129,7 +131,13 @@ class TestRows:
         ]
         assert model.index(0, DETAIL).data() == "First attempt now"
         await until(lambda: window.deliveries.count.text() == "2 deliveries")
-        assert not window.deliveries.grab().isNull()
+        seen, tokens = drawn(window.deliveries.table.viewport()), desk.theme.tokens
+        assert {"Billing", "PUT", "/orders/7", "POST"} <= set(seen.words)
+        assert (seen.text("Failed").colour, seen.text("Waiting").colour) == (tokens.danger, tokens.warning)
+        for icon, colour, words in (("failed", "danger", "Failed"), ("queued", "warning", "Waiting")):
+            (picture,) = (one for one in seen.pictures if one.shows(desk.theme.pixmap(icon, colour, ICON, 1.0)))
+            assert picture.rect.right() < seen.text(words).at.x()
+            assert picture.rect.top() < seen.text(words).at.y() < picture.rect.bottom()
 
     async def test_a_paused_target_shows_at_its_waiting_deliveries(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)
@@ -614,6 +622,7 @@ class TestCommands:
         assert not page.retry_selected.isVisible()
         page.table.selectAll()
         assert page.retry_selected.text() == "Retry 2 deliveries"
+        assert page.count.text() == "3 deliveries · 3 selected"
         page.retry_selected.click()
         await until(lambda: states(window) == ["Delivered", "Waiting", "Waiting"])
         await until(window.toast.isVisible)
@@ -750,8 +759,7 @@ class TestCommands:
     @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
     async def test_rows_are_copied_and_the_menu_fits_the_selection(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)
-        for _ in range(2):
-            await deliver(desk, endpoint, target="/catch/x/a")
+        _, newest = [await deliver(desk, endpoint, target="/catch/x/a") for _ in range(2)]
         await open_with(window, 2)
         page = window.deliveries
         page.table.selectRow(0)
@@ -770,7 +778,7 @@ class TestCommands:
         page.commands.copy_row.trigger()
         rows = QGuiApplication.clipboard().text().splitlines()
         assert len(rows) == 2
-        assert "Delivered" in rows[0].split("\t")
+        assert rows[0].split("\t")[:4] == [exact_time(newest.queued_at), "Delivered", endpoint.name, "POST"]
 
     async def test_the_key_shows_the_page_and_it_is_shown_again_at_the_next_start(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):

@@ -39,6 +39,11 @@ async def qr_of(folder: Path, url: str | None = URL) -> AsyncIterator[tuple[Desk
             left.done(0)
 
 
+def dialogs(window: MainWindow) -> list[QrDialog]:
+    """Those that are open."""
+    return [one for one in window.findChildren(QrDialog) if one.isVisible()]
+
+
 def expected(url: str) -> list[list[bool]]:
     """The modules that a QR code of this URL has."""
     code = segno.make(url, error="m", micro=False, boost_error=False)
@@ -96,10 +101,15 @@ class TestCode:
             await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Shop"))
             assert dialog.name.text() == "Capture URL of “Shop”"
 
+    async def test_that_of_another_endpoint_takes_its_place(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, window, _):
+            window.endpoint_actions.show_qr(await desk.endpoint(name="Shop"))
+            await until(lambda: [one.name.text() for one in dialogs(window)] == ["Capture URL of “Shop”"])
+
     async def test_it_closes_with_its_endpoint(self, tmp_path: Path, no_time_to_undo: None) -> None:
         async with qr_of(tmp_path) as (desk, window, _):
             await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
-            await until(lambda: not any(one.isVisible() for one in window.findChildren(QrDialog)))
+            await until(lambda: not dialogs(window))
 
 
 class TestFiles:
@@ -189,11 +199,11 @@ class TestLoopback:
             desk.tunnels.come_up("http://localhost:9001")
             dialog.tunnel_button.click()
             await until(window.tunnel_page.isVisible)
-            assert not any(one.isVisible() for one in window.findChildren(QrDialog))
+            assert not dialogs(window)
             assert desk.tunnels.called("start") == []
 
     async def test_without_a_program_the_page_is_shown_instead(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path, None) as (_, window, dialog):
             dialog.tunnel_button.click()
             await until(window.tunnel_page.isVisible)
-            assert not any(one.isVisible() for one in window.findChildren(QrDialog))
+            assert not dialogs(window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.target import PausedBy
 from app.ui.endpoints.targets_dialog import TargetsDialog
+from tests.ui.drawn import drawn
 from tests.ui.targets_dialogs import A, B, C, dialog_of
 from tests.ui.waiting import until
 
@@ -40,6 +42,24 @@ class TestState:
             await shown.save()
             assert not shown.endpoint.targets[0].active
 
+    async def test_a_row_of_the_list_shows_its_state_by_icon_and_colour(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            rows, tokens = shown.dialog.column.list.viewport(), shown.desk.theme.tokens
+            muted, faint, danger = tokens.text_muted, tokens.text_faint, tokens.danger
+            for change, icon, words, title, below in (
+                (lambda: None, ("check-circle", tokens.success), "On", tokens.text, muted),
+                (shown.form.state.switch.click, ("off", faint), "Off", muted, faint),
+                (partial(shown.type_url, "x"), ("warning", danger), "Target", muted, danger),
+            ):
+                change()
+                seen = drawn(rows)
+                assert [(one.text, one.colour) for one in seen.icons] == [icon]
+                name, facts = seen.texts
+                assert facts.text.startswith(words)
+                assert (name.bold, name.colour, facts.bold, facts.colour) == (True, title, False, below)
+                assert seen.icons[0].at.x() < name.at.x() == facts.at.x()
+                assert name.at.y() < facts.at.y()
+
     async def test_the_preview_and_the_rule_follow_the_fields(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
             form = shown.form
@@ -51,6 +71,11 @@ class TestState:
             shown.form["retry.retries"].set_value(0)
             assert shown.form.rule.text() == "Never retries a failed delivery."
             assert not shown.form["retry.first_delay_ms"].isEnabled()
+            shown.type_url("nowhere")
+            assert form.preview.text() == "Enter a URL to see where a request is sent."
+            shown.type_url(B)
+            assert form.preview.text().replace("\u200b", "").endswith(f"{B}/orders")
+            assert form.preview.accessibleDescription() == form.preview.text().replace("\u200b", "")
 
     async def test_it_closes_with_its_endpoint(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:

@@ -19,6 +19,7 @@ from app.ui.widgets.dialog import Question
 from tests.factories import draft
 from tests.support import until
 from tests.ui.desk import Desk, shown_over
+from tests.ui.drawn import drawn
 from tests.ui.stores.team_desk import ADDRESS, open_team_desk
 from tests.ui.waiting import settle, wait_for_widget
 
@@ -37,6 +38,7 @@ async def test_who_has_only_their_own_store_sees_nothing_of_others(desk: Desk, w
     head = window.sidebar.head
     assert head.store.text() == "Hookline"
     assert not head.store.isEnabled()
+    assert (drawn(head.store).words, drawn(head.store).icons) == (["Hookline"], [])
     assert head.listening.shown_text() == "127.0.0.1:8787"
     listed = [command.name for command in window.commands.registry.all() if command.isEnabled()]
     assert "Open team store…" in listed
@@ -46,7 +48,11 @@ async def test_who_has_only_their_own_store_sees_nothing_of_others(desk: Desk, w
 async def test_a_recent_store_is_checked_then_opened(desk: Desk) -> None:
     RecentStores(desk.folder).use(RecentStore(SHOP, captures=True))
     async with shown_over(desk) as window:
-        assert window.sidebar.head.store.isEnabled()
+        store = window.sidebar.head.store
+        assert store.isEnabled()
+        (arrow,) = drawn(store).icons
+        assert arrow.text == "collapse"
+        assert drawn(store).text("Hookline").at.x() < arrow.at.x() < store.width()
         menu = window.stores.menu()
         assert entries(menu) == ["My own store", "ann@db.example.com/shop", "Open team store…", "Remove from this list"]
         assert entry(menu, "My own store").isChecked()
