@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QToolButton, QToolTip, QWidget
 
-from app.core.model import Endpoint, Plan, StorageUse, WhenFull
+from app.core.model import DeliveryState, Endpoint, Plan, StorageUse, WhenFull
 from app.core.rules import FREE_ENDPOINTS
 from app.core.target import TargetDraft
 from app.core.text import exact_time, size_text
@@ -21,8 +21,10 @@ from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, UrlLine, unread_
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.fonts import mono_font, ui_font
+from app.ui.widgets.badge import Meter
+from tests.factories import after, attempt
 from tests.ui.desk import Desk, shown
-from tests.ui.drawn import drawn
+from tests.ui.drawn import Text, drawn
 from tests.ui.waiting import activate, settle, until
 
 
@@ -167,6 +169,43 @@ async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, wind
     window.show_page(DASHBOARD)
     assert await target_is_empty(window, plain)
     assert not await target_is_empty(window, forwarding)
+
+
+async def test_the_figures_say_what_came_in_and_what_the_plan_leaves(desk: Desk, window: MainWindow) -> None:
+    stats, tokens = window.dashboard.stats, desk.theme.tokens
+
+    def meters() -> int:
+        return sum(one.isVisible() for one in (*stats.findChildren(Meter), *window.sidebar.findChildren(Meter)))
+
+    def figure(title: str) -> Text:
+        """What stands below the title of a cell."""
+        seen = drawn(stats)
+        above = seen.text(title).at
+        return min(
+            (one for one in seen.texts if one.at.x() == above.x() and one.at.y() > above.y()),
+            key=lambda one: one.at.y(),
+        )
+
+    window.show_page(DASHBOARD)
+    endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/")
+    await until(lambda: "9 left · Free" in drawn(stats).words)
+    assert figure("Endpoints").text == "1 of 10"
+    assert "1 of 10 · Free" in drawn(window.sidebar).words
+    assert meters() == 2
+    assert [figure(title).text for title in ("Received", "Stored", "Failed", "Refused")] == ["0"] * 4
+    capture, _ = [await desk.capture(endpoint) for _ in range(2)]
+    (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+    made = attempt(delivery)
+    await desk.store.deliveries.finish(after(delivery, made, DeliveryState.FAILED), [(made, b"")])
+    await until(lambda: (figure("Stored").text, figure("Failed").text) == ("2", "1"))
+    assert figure("Received").text == "2"
+    assert [figure(title).colour for title in ("Failed", "Stored")] == [tokens.danger, tokens.text]
+    assert "2 requests" in drawn(stats).words
+    await desk.store.account.set_plan(Plan.PRO)
+    await until(lambda: "no limit · Pro" in drawn(stats).words)
+    assert figure("Endpoints").text == "1"
+    assert "1 · Pro" in drawn(window.sidebar).words
+    assert meters() == 0
 
 
 async def test_tab_leads_from_row_to_row_whatever_was_made_between_them(desk: Desk, window: MainWindow) -> None:

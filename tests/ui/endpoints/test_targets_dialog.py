@@ -163,9 +163,11 @@ class TestSaving:
             assert [url for url, _ in shown.rows()] == [B, A]
             shown.dialog.column.duplicate.click()
             assert shown.rows()[2] == (A, "Off · not saved")
+            QTest.keyClicks(QApplication.focusWidget(), C)  # in place of the URL, which is selected
+            assert shown.rows()[2] == (C, "Off · not saved")
             assert shown.stored == [A, B, C]
             await shown.save()
-            assert shown.stored == [B, A, A]
+            assert shown.stored == [B, A, C]
             assert [target.active for target in shown.endpoint.targets] == [True, True, False]
 
     async def test_a_dragged_target_is_moved(self, tmp_path: Path) -> None:

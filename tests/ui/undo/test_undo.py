@@ -865,6 +865,27 @@ async def test_the_end_of_the_program_deletes_what_waits(tmp_path: Path) -> None
         assert [one.id for one in desk.store.endpoints.all()] == [endpoint.id]
 
 
+async def test_the_end_of_the_program_deletes_nothing_that_is_being_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        await delete_row(window, 0)
+        undo_in_store, go_on = desk.store.trash.undo, asyncio.Event()
+
+        async def slow(deletion: Deletion) -> None:
+            await go_on.wait()
+            await undo_in_store(deletion)
+
+        monkeypatch.setattr(desk.store.trash, "undo", slow)
+        window.undo_bar.button.click()
+        await until(lambda: not window.undo_bar.isVisible())
+        await window.pending.close()
+        go_on.set()
+        await until(lambda: not window.pending.waiting)
+        assert stored(desk, endpoint) == 3
+
+
 async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 3)
