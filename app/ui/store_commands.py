@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QObject, Signal, Slot
@@ -24,9 +23,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import confirm_discard, open_once
 from app.ui.window_file import WindowFile
-
-if TYPE_CHECKING:
-    from app.ui.open_store_dialog import OpenStoreDialog
 
 RECENT_KEY = "stores/recent"
 KEPT = 8
@@ -111,7 +107,7 @@ class StoreCommands(Commands):
         """Other stores are offered only to who has used a team's."""
         return not self.is_own or bool(self.recent.all())
 
-    def show_dialog(self, given: StoreChoice | None = None) -> OpenStoreDialog:
+    def show_dialog(self, given: StoreChoice | None = None) -> None:
         """For a store that is `given`, it is checked at once."""
 
         from app.ui.open_store_dialog import OpenStoreDialog  # start-up time: loaded when it is first opened
@@ -124,7 +120,6 @@ class StoreCommands(Commands):
         dialog = open_once(self._window, OpenStoreDialog, new)
         if given is not None:
             dialog.submit()
-        return dialog
 
     def use(self, choice: StoreChoice) -> None:
         """Close the window and open one on this store, from now on."""
