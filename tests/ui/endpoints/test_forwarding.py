@@ -18,7 +18,7 @@ from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import facts_of
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import notice, settle, until
 
 A, B, C = "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "http://127.0.0.1:1/c"
 
@@ -129,6 +129,13 @@ class TestPage:
         window.requests.endpoint_commands.targets.run()
         (dialog,) = window.findChildren(TargetsDialog)
         dialog.reject()
+
+    async def test_saving_says_so(self, desk: Desk, window: MainWindow) -> None:
+        window.endpoint_actions.edit_targets(await endpoint_with(desk, A))
+        (dialog,) = window.findChildren(TargetsDialog)
+        dialog.column.duplicate.click()
+        dialog.save_button.click()
+        await until(lambda: notice(window) == "Saved the targets of “Stripe”.")
 
     async def test_more_targets_are_counted_where_the_first_is_named(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await endpoint_with(desk, A, B, C)

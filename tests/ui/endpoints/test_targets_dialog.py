@@ -165,6 +165,8 @@ class TestSaving:
             assert shown.rows()[2] == (A, "Off · not saved")
             QTest.keyClicks(QApplication.focusWidget(), C)  # in place of the URL, which is selected
             assert shown.rows()[2] == (C, "Off · not saved")
+            assert rows.model().index(2, 0).data() == f"{C}, Off · not saved, 3 of 3 targets", "to a screen reader"
+            assert rows.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == C
             assert shown.stored == [A, B, C]
             await shown.save()
             assert shown.stored == [B, A, C]

@@ -11,9 +11,11 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from app.core.clock import DAY_US, now_us
 from app.ui.requests.list.delegate import NARROW, PROVIDER_LEFT, ROW, SIZE_GAP, ground_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.tokens import LIGHT
+from tests.ui.on_screen import on_screen
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
@@ -123,6 +125,16 @@ async def test_the_column_of_endpoints_follows_a_new_name(tmp_path: Path) -> Non
         before = names_end(shown)
         await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="A"))
         await until(lambda: names_end(shown) < before - 40)
+
+
+async def test_another_name_that_is_as_long_is_shown_at_once(tmp_path: Path) -> None:
+    async with open_page(tmp_path, name="stop") as shown:
+        shown.page.show_endpoint(None)
+        await shown.add(received_at=now_us() - 3 * DAY_US, read=True)  # its age does not change meanwhile
+        await until(lambda: shown.model.rowCount() == 1)
+        before = await on_screen(shown.list.viewport())
+        await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="pots"))
+        assert await on_screen(shown.list.viewport()) != before
 
 
 @pytest.mark.parametrize("month", [5, 11])

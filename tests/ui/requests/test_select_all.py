@@ -80,6 +80,16 @@ async def test_all_is_offered_where_more_is_stored_than_loaded(shown: PageDesk) 
     await until(lambda: delete.text() == "Delete 450 requests…")
 
 
+async def test_what_came_in_is_offered_too_where_the_newest_are_not_loaded(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    await until(lambda: shown.model.at_tail and not shown.model.at_head)
+    await shown.add()
+    await until(lambda: shown.feed.new_count == 1)
+    await select_loaded(shown)
+    assert shown.page.list_footer.bar.select_all.text() == "Select all 451"
+
+
 @pytest.mark.usefixtures("each_font")
 async def test_where_room_is_short_the_offer_is_not_cut(shown: PageDesk) -> None:
     await filled(shown, 450)

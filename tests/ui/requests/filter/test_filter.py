@@ -13,10 +13,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.errors import StorageUnavailableError
+from app.ui.requests.filter.line import ROWS_VISIBLE
 from app.ui.requests.list import pager as pager_module
 from app.ui.requests.list.delegate import ROW
 from tests.deliveries import respond
 from tests.support import while_read
+from tests.ui.drawn import drawn
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -142,8 +144,15 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     bar.start()
     assert offered.isVisible()
     assert offered.offered.rowCount() >= 10
+    seen, tokens = drawn(offered), shown.desk.theme.tokens
+    names = [one for one in seen.texts if one.colour == tokens.text]
+    assert [one.text for one in names] == [one.insert for one in offered.offered.records()[: len(names)]]
+    assert len(names) == ROWS_VISIBLE
+    assert all(one.at.x() == names[0].at.x() for one in names)
     QTest.keyClicks(line, "meth")
     assert [one.insert for one in offered.offered.records()] == ["method:"]
+    assert drawn(offered).words == ["method:", offered.offered.record(0).help]
+    assert drawn(offered).text(offered.offered.record(0).help).colour == tokens.text_muted
     QTest.keyClick(line, Key.Key_Tab)
     assert line.text() == "method:"
     assert line.hasFocus()

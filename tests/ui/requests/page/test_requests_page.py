@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
+from app.core.curl import body_file
+from app.core.errors import NotFoundError
 from app.core.model import DeliveryState
+from app.core.target import TargetDraft
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.request_view import TABS
 from app.ui.inspector.title import title_of
@@ -22,8 +27,9 @@ from app.ui.widgets.dialog import Question
 from tests.factories import capture
 from tests.support import while_read
 from tests.ui.desk import Desk
+from tests.ui.drawn import drawn
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import activate, until, wait_for_widget
+from tests.ui.waiting import activate, notice, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
 
@@ -43,6 +49,10 @@ async def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(shown: Pa
     assert page.list_area.empty.isVisible()
     assert page.header.url.text() == url
     assert page.list_area.empty.command.accessibleName().startswith(f"curl {url} "), "without what lets it wrap"
+    empty = page.list_area.empty
+    for above, below in pairwise((empty.title, empty.text, empty.command, empty.test, empty.target)):
+        gap = below.mapTo(empty, QPoint()).y() - above.mapTo(empty, QPoint(0, above.height())).y()
+        assert 0 <= gap < 40, "below each other, close together"
     page.list_area.empty.copy.copy()
     assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
     press(page.list_area.empty.test)
@@ -116,6 +126,38 @@ async def test_copy_as_curl_from_list_and_detail(shown: PageDesk) -> None:
     await until(lambda: shown.detail.capture is not None)
     shown.page.commands.opened.curl.trigger()
     await until(lambda: "curl" in QGuiApplication.clipboard().text())
+    assert notice(shown.page) == "Copied as curl."
+
+
+async def test_a_body_too_large_for_a_command_is_named_as_a_file(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    monkeypatch.setattr("app.ui.requests.request_actions.PASTE_MAX", 3)
+    sent = await shown.add(b"1234")
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select(sent.id)
+    QTest.keyClick(shown.list, Qt.Key.Key_C)
+    await until(lambda: body_file(sent) in QGuiApplication.clipboard().text())
+    assert "1234" not in QGuiApplication.clipboard().text()
+    assert notice(shown.page) == f"Copied. Save the body as {body_file(sent)} first: it is too large for a command."
+
+
+async def test_what_is_not_stored_any_more_is_neither_copied_nor_replayed(
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
+) -> None:
+    clipboard, target = QGuiApplication.clipboard(), TargetDraft(url="http://127.0.0.1:9/")
+    sent = await shown.add()
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select(sent.id)
+    clipboard.setText("before")
+    monkeypatch.setattr(shown.desk.store.captures, "get", AsyncMock(return_value=None))
+    QTest.keyClick(shown.list, Qt.Key.Key_C)
+    await until(lambda: notice(shown.page) == "This request is no longer stored.")
+    assert clipboard.text() == "before"
+    await shown.desk.store.targets.create(shown.endpoint.id, target)
+    monkeypatch.setattr(shown.desk.replays, "start", AsyncMock(side_effect=NotFoundError("There is no such request.")))
+    QTest.keyClick(shown.list, Qt.Key.Key_R)
+    await until(lambda: notice(shown.page) == "Not replayed: There is no such request.")
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_C, Qt.Key.Key_L])
@@ -226,7 +268,9 @@ async def test_rows_and_tooltips_show_hostile_text_as_plain_text(tmp_path: Path)
         await shown.add(target="/catch/x/" + "a" * 60_000)
         await shown.add(target=hostile.replace("\u202e", ""), method="POST")
         await until(lambda: shown.model.rowCount() == 2)
-        assert not shown.page.grab().isNull()
+        words = " ".join(drawn(shown.list.viewport()).words)
+        assert "/<img src=x>\\x1b[31mgpj" in words
+        assert "\x1b" not in words
 
 
 async def test_ages_tick_for_what_is_seen_only(shown: PageDesk) -> None:
