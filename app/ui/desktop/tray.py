@@ -312,10 +312,9 @@ class TrayMenu(QMenu):
         self.addSeparator()
         self.quit = self.addAction("Quit Hookline")
         self.triggered.connect(self._triggered)
-        self.refresh()
 
     def refresh(self) -> None:
-        """Call it when the counts or the pause have changed."""
+        """Call it before the menu is shown, and when the counts or the pause have changed."""
         self._hold.setText("Resume list" if self._pause.on else "Pause list")
         found = unread_requests(self._store)[:ENDPOINTS]
         self._above.setVisible(bool(found))
