@@ -42,7 +42,8 @@ async def test_who_has_only_their_own_store_sees_nothing_of_others(desk: Desk, w
     assert head.listening.shown_text() == "127.0.0.1:8787"
     listed = [command.name for command in window.commands.registry.all() if command.isEnabled()]
     assert "Open team store…" in listed
-    assert "Use my own store" not in listed
+    assert not {"Use my own store", "Stop capturing on this machine"} & set(listed)
+    assert window.stores.capture.reason == "This machine always captures into your own store."
 
 
 async def test_a_recent_store_is_checked_then_opened(desk: Desk) -> None:
