@@ -148,6 +148,7 @@ async def test_a_row_draws_each_of_its_columns_below_its_title(desk: Desk, windo
     assert drawn(row).text("Shop").colour == tokens.text_muted
     row.resize(600, HEIGHT)
     assert "3 days" not in drawn(row).words
+    assert 560 < row.menu_button.geometry().right() < 600, "its controls follow"
 
 
 async def test_a_row_says_in_colour_what_became_full(desk: Desk, window: MainWindow) -> None:
