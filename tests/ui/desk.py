@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -153,6 +154,10 @@ class Desk:
         """A window not yet shown, put together as the program does it."""
         with self.theme.deferred_styling():
             return MainWindow(self.services, self.theme, self.tasks, on_close, **more)
+
+    def followed(self) -> Counter[str]:
+        """How many follow each kind of event."""
+        return +Counter({kind.__name__: len(handlers) for kind, handlers in self.bus._handlers.items()})
 
     def with_parts(self, **parts: object) -> Services:
         """With other parts of the store."""

@@ -94,12 +94,14 @@ async def test_every_page_and_dialog(tmp_path: Path) -> None:
             if size == MINIMUM:
                 continue
             for make in await dialogs(desk, window, endpoint, captures):
+                before = desk.followed()
                 dialog = make()
                 dialog.open()
                 await still(desk)
                 assert layout_faults(dialog) == set(), (size, type(dialog).__name__)
                 dialog.done(0)
                 await settle()
+                assert desk.followed() == before, f"{type(dialog).__name__} follows events although it was closed"
             window.commands.palette.open()
             await settle()
             assert layout_faults(window) == set(), (size, "palette")

@@ -15,14 +15,26 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from app.core.events import DatabaseDamaged, FileTrouble, StorageTrouble
 from app.core.model import Plan, Refusal
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL
 from app.ui.shell.sidebar_rows import SidebarRow
-from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.desk import Desk, open_desk, shown, shown_over
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.smoke
 
 MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'
+
+
+async def test_one_that_was_closed_follows_no_events(desk: Desk) -> None:
+    endpoint, before = await desk.endpoint(), desk.followed()
+    async with shown_over(desk) as window:
+        for page in (ALL_REQUESTS, ALL_DELIVERIES, REPLAYS, REFUSED, TUNNEL, DASHBOARD):
+            window.show_page(page)
+        window.show_endpoint(endpoint.id)
+        await settle()
+        assert desk.followed() != before
+        await window.pending.close()
+    assert desk.followed() == before
 
 
 class TestLive:

@@ -176,7 +176,7 @@ async def test_it_comes_back_where_it_was_left_and_goes_with_the_program(tmp_pat
 async def test_windows_that_were_closed_leave_nothing_behind(shown: PageDesk) -> None:
     made = await shown.add()
     await until(lambda: shown.detail.capture is not None)  # the first one opens by itself
-    handlers = {kind: len(held) for kind, held in shown.desk.bus._handlers.items()}
+    followed = shown.desk.followed()
     for _ in range(3):
         shown.page.windows.open(made.summary())
         window = shown.page.windows.open_now[made.id]
@@ -186,5 +186,5 @@ async def test_windows_that_were_closed_leave_nothing_behind(shown: PageDesk) ->
     del window
     gc.collect()
     await settle()
-    assert {kind: len(held) for kind, held in shown.desk.bus._handlers.items()} == handlers
+    assert shown.desk.followed() == followed
     assert not [one for one in QApplication.allWidgets() if isinstance(one, OwnWindow)]
