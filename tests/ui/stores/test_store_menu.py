@@ -39,6 +39,7 @@ async def test_who_has_only_their_own_store_sees_nothing_of_others(desk: Desk, w
     assert head.store.text() == "Hookline"
     assert not head.store.isEnabled()
     assert (drawn(head.store).words, drawn(head.store).icons) == (["Hookline"], [])
+    assert head.store.accessibleName() == "Store: Hookline"
     assert head.listening.shown_text() == "127.0.0.1:8787"
     listed = [command.name for command in window.commands.registry.all() if command.isEnabled()]
     assert "Open team store…" in listed

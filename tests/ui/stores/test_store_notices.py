@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import AsyncMock
 
+import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
+from app.core.errors import StorageUnavailableError
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
@@ -39,6 +42,19 @@ async def test_the_banner_resumes_with_one_click(qtbot: QtBot, desk: Desk, windo
     button.click()
     await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
     assert window.error_bar.message() is None
+
+
+async def test_where_resuming_fails_the_banner_is_there_to_try_again(
+    monkeypatch: pytest.MonkeyPatch, desk: Desk, window: MainWindow
+) -> None:
+    await waiting(desk)
+    await until(lambda: window.error_bar.message() is not None)
+    failing = AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
+    monkeypatch.setattr(desk.store.retention, "resume", failing)
+    (button,) = [one for one in window.error_bar.findChildren(QPushButton) if one.text() == "Resume deleting"]
+    button.click()
+    await until(lambda: "The disk is full." in [one.text for one in desk.messages.waiting()])
+    assert desk.messages.has("retention")
 
 
 async def test_a_window_that_opens_later_says_so_too(qtbot: QtBot, tmp_path: Path) -> None:
