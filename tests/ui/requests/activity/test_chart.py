@@ -81,6 +81,8 @@ async def test_bars_are_counted_in_the_store(shown: PageDesk) -> None:
     shown.page.show_endpoint(None)
     await until(lambda: source.total.total == 32)
     assert "32 requests" in strip.summary.text()
+    await shown.desk.store.endpoints.delete(other.id)
+    await until(lambda: source.total.total == 31)
 
 
 async def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(tmp_path: Path) -> None:
