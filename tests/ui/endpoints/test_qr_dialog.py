@@ -95,16 +95,13 @@ class TestCode:
             modules = dialog.code.modules
             assert read_off(modules, modules.width(), 1, 0) == expected(url)
 
-    async def test_it_follows_the_name(self, tmp_path: Path) -> None:
-        async with qr_of(tmp_path) as (desk, _, dialog):
+    async def test_it_follows_the_name_and_gives_way_to_that_of_another(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, window, dialog):
             endpoint = desk.store.endpoints.all()[0]
             await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Shop"))
             assert dialog.name.text() == "Capture URL of “Shop”"
-
-    async def test_that_of_another_endpoint_takes_its_place(self, tmp_path: Path) -> None:
-        async with qr_of(tmp_path) as (desk, window, _):
-            window.endpoint_actions.show_qr(await desk.endpoint(name="Shop"))
-            await until(lambda: [one.name.text() for one in dialogs(window)] == ["Capture URL of “Shop”"])
+            window.endpoint_actions.show_qr(await desk.endpoint(name="Other"))
+            await until(lambda: [one.name.text() for one in dialogs(window)] == ["Capture URL of “Other”"])
 
     async def test_it_closes_with_its_endpoint(self, tmp_path: Path, no_time_to_undo: None) -> None:
         async with qr_of(tmp_path) as (desk, window, _):
