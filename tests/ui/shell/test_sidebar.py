@@ -273,6 +273,11 @@ class TestOrder:
             a, b, c, d = ids_of(desk)
             row, line = window.sidebar.row(a), window.sidebar.list._line
 
+            def seems_held() -> tuple[bool, bool]:
+                """By the pointer, and because the row is faint."""
+                veil = drawn(row).grounds_of(desk.theme.tokens.sidebar)
+                return row.cursor().shape() is Qt.CursorShape.ClosedHandCursor, QRectF(row.rect()) in veil
+
             def drag(to: int) -> QPoint:
                 """Hold the first row and go behind the row of `to`."""
                 target = window.sidebar.row(to)
@@ -282,17 +287,21 @@ class TestOrder:
                     QTest.mouseMove(row, at)
                 return place
 
+            assert seems_held() == (False, False)
             place = drag(c)
+            assert seems_held() == (True, True)
             assert line.isVisible()
             assert window.sidebar.row(c).geometry().bottom() <= line.geometry().center().y()
             assert line.geometry().center().y() <= window.sidebar.row(d).geometry().top()
             press(window, "Esc")
             assert not line.isVisible()
+            assert seems_held() == (False, False)
             QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
             place = drag(c)
             QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
             await until(lambda: order_of(window) == [b, c, a, d])
             assert not line.isVisible()
+            assert seems_held() == (False, False)
             assert window.requests.endpoint_id is None, "a drag is no click"
             place = drag(b)
             QTest.mouseMove(row, QPoint(60, 20))
