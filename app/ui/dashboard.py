@@ -185,7 +185,6 @@ class DashboardPage(Page):
         qt_events.plan_changed.connect(self.refresh)
         qt_events.capture_urls_changed.connect(self.refresh)
         qt_events.counts_changed.connect(self._counts_changed)
-        qt_events.purged.connect(self._measure.call)
         actions.switch_refused.connect(self._undo_switch)
 
     def _lay_out(self) -> None:

@@ -163,7 +163,6 @@ class QtEvents(QObject):
     settings_changed = Signal()
     limit_change_requested = Signal(object)
     """The user asked to change a storage limit: that of an endpoint, or the overall one (None)."""
-    purged = Signal()
     storage_changed = Signal()
     tunnel_changed = Signal()
     capture_urls_changed = Signal()
@@ -262,7 +261,6 @@ class QtEvents(QObject):
 
     def _purge(self, event: Purged) -> None:
         self._counts.call()
-        self.purged.emit()
         if event.report.unsent:
             self._unsent += sum(event.report.unsent.values())
             text = unsent_text(self._unsent)
