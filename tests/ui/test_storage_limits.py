@@ -16,6 +16,7 @@ from app.core.sizes import GIB, MIB
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
+from app.ui.widgets.badge import Meter
 from app.ui.widgets.dialog import Question
 from tests import factories
 from tests.ui.desk import Desk, shown
@@ -140,6 +141,8 @@ class TestWindow:
             stats = window.dashboard.stats
             await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
             assert stats._size.property("alarm") == "danger"
+            meter = next(one for one in stats.findChildren(Meter) if one.accessibleName().startswith("Storage: "))
+            assert meter.accessibleName().endswith("% used")
             window.error_bar.act(message.actions[0])
             (settings,) = window.findChildren(SettingsDialog)
             assert settings.isVisible()
@@ -150,6 +153,7 @@ class TestWindow:
             await desk.store.captures.clear(made.id)
             assert desk.messages.waiting() == ()
             await until(lambda: stats._size_note.text() == "of 1 MiB · 0 requests")
+            assert (meter.isVisible(), meter.accessibleName()) == (True, "Storage: 0% used")
             again.deleteLater()  # only now: it counts the last hour as it starts
 
     async def test_the_dashboard_says_what_the_stored_size_and_the_size_on_disk_count(self, tmp_path: Path) -> None:
