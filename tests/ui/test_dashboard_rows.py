@@ -151,10 +151,18 @@ async def test_a_row_draws_each_of_its_columns_below_its_title(desk: Desk, windo
     assert 560 < row.menu_button.geometry().right() < 600, "its controls follow"
 
 
-async def test_a_row_says_in_colour_what_became_full(desk: Desk, window: MainWindow) -> None:
+async def test_a_row_says_in_colour_what_became_full_and_marks_a_url_that_may_not_work(
+    desk: Desk, window: MainWindow
+) -> None:
     endpoint = await desk.endpoint(name="Shop", description="Orders", storage_limit=2**20)
+    window.resize(1600, 800)
     (row,) = await rows_of(window, endpoint)
     tokens = desk.theme.tokens
+    plain = drawn(row).text(row.contents.url).at
+    row.show_contents(dataclasses.replace(row.contents, mark="the tunnel is off"))
+    marked = drawn(row)
+    assert [(one.text, one.colour) for one in marked.icons] == [("warning", tokens.warning)]
+    assert plain.x() <= marked.icons[0].at.x() < marked.text(row.contents.url).at.x()
     cases: tuple[tuple[WhenFull, str, str], ...] = (
         ("stop_capturing", "Storage full: not capturing", tokens.danger),
         ("delete_oldest", "Storage full: oldest deleted", tokens.warning),

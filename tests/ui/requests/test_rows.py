@@ -180,6 +180,8 @@ async def test_the_star_says_what_it_does(shown: PageDesk) -> None:
     assert "POST /catch/x" in tip(option.rect.center() - QPoint(100, 0))
     shown.model.change(shown.model.summary(0).id, starred=True)
     assert "Remove star (S)" in tip(delegate.star_rect(option.rect).center())
+    shown.model.change(shown.model.summary(0).id, starred_by="Ann")
+    assert "Starred by Ann\nRemove star (S)" in tip(delegate.star_rect(option.rect).center())
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: str(tokens.name))

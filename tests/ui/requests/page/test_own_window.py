@@ -166,7 +166,10 @@ async def test_it_comes_back_where_it_was_left_and_goes_with_the_program(tmp_pat
         windows.open(second.summary())
         assert windows.open_now[second.id].size().toTuple() == (555, 444)
         windows.open(first.summary())
-        assert windows.open_now[first.id].pos() != windows.open_now[second.id].pos()
+        above, below = windows.open_now[first.id], windows.open_now[second.id]
+        assert above.size() == below.size()
+        assert above.x() > below.x()
+        assert above.y() > below.y(), "the title of the one below is seen"
         window.close()
         await until(lambda: not windows.open_now)
         await settle()
