@@ -25,6 +25,7 @@ from app.ui.widgets.badge import Meter
 from tests.factories import after, attempt
 from tests.ui.desk import Desk, shown
 from tests.ui.drawn import Text, drawn
+from tests.ui.on_screen import on_screen
 from tests.ui.waiting import activate, settle, until
 
 
@@ -158,6 +159,10 @@ async def test_a_row_says_in_colour_what_became_full_and_marks_a_url_that_may_no
     window.resize(1600, 800)
     (row,) = await rows_of(window, endpoint)
     tokens = desk.theme.tokens
+    before = await on_screen(row)
+    await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), name="Hops"))
+    await until(lambda: row.contents.endpoint.name == "Hops")
+    assert await on_screen(row) != before
     plain = drawn(row).text(row.contents.url).at
     row.show_contents(dataclasses.replace(row.contents, mark="the tunnel is off"))
     marked = drawn(row)

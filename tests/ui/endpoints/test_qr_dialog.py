@@ -19,6 +19,7 @@ from app.ui.inspector.body.body_export import SaveError
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import FileDialog
 from tests.ui.desk import Desk, shown
+from tests.ui.on_screen import on_screen
 from tests.ui.tunnels import URL
 from tests.ui.waiting import settle, until, wait_for_widget
 
@@ -89,7 +90,9 @@ class TestCode:
 
     async def test_it_follows_the_tunnel(self, tmp_path: Path) -> None:
         async with qr_of(tmp_path) as (desk, _, dialog):
+            before = await on_screen(dialog.code)
             desk.tunnels.come_up("https://other.example")
+            assert await on_screen(dialog.code) != before
             url = f"https://other.example/catch/{desk.store.endpoints.all()[0].slug}"
             assert dialog.url.text() == url
             modules = dialog.code.modules

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtTest import QTest
@@ -25,6 +26,7 @@ from app.ui.widgets.fields import Switch
 from tests import factories
 from tests.ui.desk import Desk, shown
 from tests.ui.drawn import drawn
+from tests.ui.on_screen import on_screen
 from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
@@ -397,14 +399,14 @@ async def test_the_head_says_whether_requests_are_received(desk: Desk, window: M
     def says() -> tuple[str, str]:
         return dot.accessibleName(), head.listening.accessibleName()
 
-    listening, picture = ("Listening", "Listening on 127.0.0.1:8787"), dot.grab().toImage()
+    listening, picture = ("Listening", "Listening on 127.0.0.1:8787"), await on_screen(dot)
     assert says() == listening
     desk.bus.publish(StorageTrouble(reason="The disk is full."))
     assert says() == ("Not listening", "The disk is full.")
-    assert dot.grab().toImage() != picture
+    assert await on_screen(dot) != picture
     desk.bus.publish(StorageTrouble(reason=None))
     assert says() == listening
-    assert dot.grab().toImage() == picture
+    assert await on_screen(dot) == picture
     desk.place = None
     await desk.services.change_settings({"port": 9000})
     assert head.listening.shown_text() == "Not listening"
@@ -422,7 +424,10 @@ async def test_a_row_shows_by_its_look_what_is_selected_new_wrong_or_off(desk: D
     assert (quiet.text("Shop").bold, quiet.text("Shop").colour) == (False, tokens.text_muted)
     assert not quiet.grounds_of(tokens.selection)
     assert drawn(other).text("Old").colour == tokens.text_faint
+    before = await on_screen(row)
     _, capture = [await desk.capture(endpoint) for _ in range(2)]
+    await until(lambda: row.count == 2)
+    assert await on_screen(row) != before
     (delivery,) = await desk.store.deliveries.of_capture(capture.id)
     made = factories.attempt(delivery)
     await desk.store.deliveries.finish(factories.after(delivery, made, DeliveryState.FAILED), [(made, b"")])
@@ -439,6 +444,10 @@ async def test_a_row_shows_by_its_look_what_is_selected_new_wrong_or_off(desk: D
     window.show_endpoint(endpoint.id)
     assert drawn(row).grounds_of(tokens.selection)
     assert not drawn(page).grounds_of(tokens.selection)
+    before = await on_screen(row)
+    await desk.store.endpoints.update(endpoint.id, replace(endpoint.draft(), tags=("test",)))
+    await until(lambda: row.endpoint.tags == ("test",))
+    assert await on_screen(row) != before
     assert [(one.text, one.colour) for one in drawn(page).icons] == [("refused", tokens.text_muted)]
 
 

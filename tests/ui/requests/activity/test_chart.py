@@ -28,6 +28,7 @@ from tests import factories
 from tests.support import while_read
 from tests.ui.desk import shown as shown_window
 from tests.ui.drawn import drawn
+from tests.ui.on_screen import on_screen
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
 
@@ -325,7 +326,9 @@ async def test_what_is_pointed_at_or_selected_has_a_ground_of_its_own(shown: Pag
         seen = drawn(chart)
         return seen.grounds_of(tokens.pressed), seen.grounds_of(tokens.accent_soft)
 
+    nothing = await on_screen(chart)
     point_at(chart, first)
+    assert await on_screen(chart) != nothing
     (pointed_at,), selected = grounds()
     assert pointed_at.contains(first)
     assert not pointed_at.contains(middle(chart, bar + 1))
@@ -344,8 +347,12 @@ async def test_what_is_pointed_at_or_selected_has_a_ground_of_its_own(shown: Pag
     ]
     QTest.mouseRelease(chart, LEFT, pos=last)
     await until(lambda: shown.ids() == ids[-12:])
+    chosen = await on_screen(chart)
+    point_at(chart, middle(chart, bar - 3))
+    assert await on_screen(chart) != chosen
     QApplication.sendEvent(chart, QEvent(QEvent.Type.Leave))
     assert grounds() == ([], [selected_one])
+    assert await on_screen(chart) == chosen
 
 
 async def test_the_chart_has_a_ring_where_a_key_gave_it_the_keyboard(shown: PageDesk) -> None:
