@@ -163,6 +163,13 @@ async def test_time_goes_on_below_the_bars(monkeypatch: pytest.MonkeyPatch, show
     assert source.axis.edges[-1] == end + 3 * MINUTE
     await shown.add(received_at=end + 2 * MINUTE + 1)
     await until(lambda: source.bars[-1].total == 1)
+    shown.page.activity.set_span(Span.ALL)
+    await until(lambda: source.total.total == 31 and not source._counting)
+    later = end + 30 * DAY_US
+    monkeypatch.setattr(source_module, "now_us", lambda: later)
+    source._advance()  # all kept are on the chart, with wider bars
+    await until(lambda: source.axis.edges[-1] > later and not source._counting)
+    assert source.total.total == 31
 
 
 async def test_a_drag_narrows_the_list_and_the_chip_widens_it(shown: PageDesk) -> None:
