@@ -121,13 +121,21 @@ class TestWhich:
             await shown.desk.capture(first(shown, NotifyWhen.ON), received_at=before)
             await nothing_told(shown)
 
-    async def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, tmp_path: Path) -> None:
+    async def test_nothing_of_an_endpoint_that_is_muted_or_deleted_meanwhile(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, endpoints=1) as shown:
             endpoint = first(shown, NotifyWhen.ON)
             notices = shown.window.desktop.notices
             quick, notices.timing = notices.timing, NotificationTiming(gather_ms=60_000)
             await shown.desk.capture(endpoint)
             await until(lambda: notices._batches)
+            (batch,) = notices._batches.values()
+            first(shown, NotifyWhen.OFF)
+            await pause_over(batch, 1)
+            await until(lambda: batch.count == 0)
+            assert not shown.tray.told
+            first(shown, NotifyWhen.ON)
+            await shown.desk.capture(endpoint)
+            await until(lambda: batch.count == 1)
             await shown.desk.store.endpoints.delete(endpoint.id)
             assert not notices._batches
             notices.timing = quick

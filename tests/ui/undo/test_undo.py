@@ -26,6 +26,7 @@ from app.ui.requests.list.delegate import ROW
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.widgets.dialog import Question
+from tests import factories
 from tests.db.helpers import query
 from tests.ui.desk import Desk, shown
 from tests.ui.replay.replay_desk import target
@@ -828,6 +829,8 @@ async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 6)
         seen, deletes = window.services.store.captures, window.services.deletes
+        await deletes.delete([factories.capture().id])  # another node deleted it before
+        assert not window.undo_bar.isVisible()
         await deletes.delete([one.id for one in captures[:2]])
         await seen.mark_all_read(endpoint.id)
         await desk.capture(endpoint)
