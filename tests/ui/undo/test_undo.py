@@ -830,7 +830,7 @@ async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
         endpoint, captures = await fill(desk, window, 6)
         seen, deletes = window.services.store.captures, window.services.deletes
         await deletes.delete([factories.capture().id])  # another node deleted it before
-        assert not window.undo_bar.isVisible()
+        assert (window.undo_bar.isVisible(), window.pending.waiting) == (False, ())
         await deletes.delete([one.id for one in captures[:2]])
         await seen.mark_all_read(endpoint.id)
         await desk.capture(endpoint)
