@@ -9,8 +9,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.rules import FREE_ENDPOINTS
+from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import ActionButton, Command, CommandButton
-from app.ui.theme.theme import Theme
+from app.ui.theme.fonts import BASE
+from app.ui.theme.theme import LARGEST, SMALLEST, Theme
 from tests.ui.desk import shown
 from tests.ui.waiting import notice, until
 
@@ -101,6 +103,24 @@ def test_typing_into_a_field_is_no_key_of_it(qapp: QApplication) -> None:
     QTest.keyClicks(field, "r")
     assert (field.text(), rig.said) == ("r", [])
     rig.window.deleteLater()
+
+
+def test_zooming_ends_at_a_size_and_says_so(qapp: QApplication) -> None:
+    parent, theme = QWidget(), Theme()
+    text = theme.body_text
+    zoom_in, zoom_out, reset, wrap = BodyTextCommands(theme, None, parent).commands
+    assert (text.size, reset.reason) == (BASE, "The text is already at its normal size.")
+    for command, size, name in ((zoom_in, LARGEST, "largest"), (zoom_out, SMALLEST, "smallest")):
+        for _ in range(SMALLEST, LARGEST):
+            command.trigger()
+        assert (text.size, command.reason) == (size, f"The text is already at its {name} size.")
+        assert reset.isEnabled()
+        reset.trigger()
+        assert text.size == BASE
+    for wrapped in (not text.wrap, text.wrap):
+        wrap.trigger()
+        assert text.wrap is wrap.isChecked() is wrapped
+    parent.deleteLater()
 
 
 async def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(tmp_path: Path) -> None:
