@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionFrame, Q
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
-from app.core.errors import PortInUseError, StorageUnavailableError
+from app.core.errors import HooklineError, PlanLimitError, PortInUseError, StorageUnavailableError
 from app.core.model import Plan, PurgeReport, StorageSize
 from app.core.rules import plan_refusal
 from app.core.settings import Settings
@@ -243,6 +243,30 @@ class TestSettings:
         dialog.form["host"].setText("127.0.0.3")
         assert dialog.form.rows["port"].error() == ""
         assert dialog.save_button.isEnabled()
+        dialog.reject()
+
+    async def test_what_the_store_refuses_is_said_at_its_row_or_below_and_can_be_tried_again(
+        self, window: QWidget, desk: Desk
+    ) -> None:
+        refusals: list[HooklineError] = [StorageUnavailableError("The disk is full."), PlanLimitError("Too many.")]
+
+        async def change(changes: Mapping[str, Any]) -> None:
+            if refusals:
+                raise refusals.pop(0)
+            await desk.change_settings(changes)
+
+        desk.services = desk.with_services(change_settings=change)
+        dialog = open_settings(desk, window)
+        dialog.form["port"].set_value(9000)
+        dialog.save_button.click()
+        await until(lambda: dialog.status.text() == "The disk is full.")
+        assert dialog.save_button.accessibleDescription() == "The disk is full."
+        dialog.save_button.click()
+        await until(lambda: dialog.form.rows["plan"].error() == "Too many.")
+        await until(dialog.form.rows["plan"].isVisible)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000)
+        assert dialog.form.rows["plan"].error() == ""
         dialog.reject()
 
     async def test_what_breaks_a_rule_is_said_while_typing(self, window: QWidget, desk: Desk) -> None:
