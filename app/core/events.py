@@ -6,9 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeVar
 
-from app.core.clock_problem import ClockProblem
 from app.core.delivery import Delivery, FailureKind
-from app.core.model import DeliveryState, Endpoint, PurgeReport, Refusal, StorageUse, Summary
+from app.core.model import ClockProblem, DeliveryState, Endpoint, PurgeReport, Refusal, StorageUse, Summary
 from app.core.record import Record
 from app.core.replay import Replay
 from app.core.settings import Settings

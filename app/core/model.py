@@ -359,6 +359,21 @@ class PurgeReport(Record, frozen=True):
     unsent: dict[int, int] = {}
 
 
+class ClockProblem(Record, frozen=True):
+    """Retention waits because the clock is not trusted.
+
+    `ahead` and `behind`: the clock differs by `by_us` from the time the store last saw. `future`: `requests` stored
+    requests were received later than the clock says now, the newest by `by_us`. `expired` requests would be deleted
+    if the clock were trusted. After `left_us` more of running on this clock, Hookline trusts it by itself.
+    """
+
+    kind: Literal["ahead", "behind", "future"]
+    by_us: int
+    left_us: int
+    requests: int = 0
+    expired: int = 0
+
+
 class SentTest(Record, frozen=True):
     """A test request that the user sent to an endpoint.
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, EPOCH
-from app.core.model import Endpoint, SentTest, StorageUse
+from app.core.model import ClockProblem, Endpoint, SentTest, StorageUse
 from app.core.sizes import exact_size
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -91,6 +91,27 @@ def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
         f"{limit}: {'the oldest requests of all endpoints' if endpoint is None else 'its oldest requests'} are deleted."
     )
     return text, f"To keep more, {more}."
+
+
+def clock_text(problem: ClockProblem) -> tuple[str, str]:
+    """Why the clock is not trusted, and the consequences with what to do."""
+    span = span_text(problem.by_us)
+    if problem.kind == "future":
+        one = problem.requests == 1
+        were, at = ("was", f"{span} from now") if one else ("were", f"the newest {span} from now")
+        reason = f"{count_of(problem.requests, 'stored request')} {were} received in the future, {at}."
+    else:
+        side = "ahead of" if problem.kind == "ahead" else "behind"
+        reason = f"The clock is {span} {side} the last time Hookline ran."
+    past = ""
+    if problem.expired:
+        verb = "is past its" if problem.expired == 1 else "are past their"
+        past = f": {count_of(problem.expired, 'request')} {verb} retention"
+    advice = (
+        f"Nothing is deleted by age for now. If the clock is right, resume deleting{past}. If it is wrong,"
+        f" correct it. Deleting resumes by itself after {span_text(problem.left_us)} of running on this clock."
+    )
+    return reason, advice
 
 
 def sent_text(sent: SentTest, name: str) -> str:

@@ -12,10 +12,9 @@ from functools import partial
 from peewee import SQL, Database
 
 from app.core.clock import DAY_US
-from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import Purged
-from app.core.model import PurgeReport, StorageSize
+from app.core.model import ClockProblem, PurgeReport, StorageSize
 from app.db import body_parts
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
 from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest

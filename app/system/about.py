@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.text import size_text, use_text
+from app.core.text import clock_text, size_text, use_text
 from app.system import installation
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class About:
             ("Endpoints", f"{len(endpoints)} ({active} active, {forwarded} forwarded)"),
             ("Requests", f"{requests} ({unread} unread)"),
             ("Refused", f"{self.refused.total} since start"),
-            ("Retention", "running" if problem is None else problem.reason),
+            ("Retention", "running" if problem is None else clock_text(problem)[0]),
             ("Storage problem", self.troubles.storage or "none"),
             ("Running for", duration_text(self.uptime_s())),
         ]

@@ -11,10 +11,11 @@ import msgspec
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.core.clock_problem import ClockProblem
 from app.core.events import RetentionWaiting
+from app.core.model import ClockProblem
 from app.core.settings import store_error
 from app.core.team import ADDRESS_ADVICE, StoreChoice, where
+from app.core.text import clock_text
 from app.ui.commands.command import IN_WINDOW, Commands, menu_of, menu_text
 from app.ui.messages import MessageAction
 from app.ui.qt_events import QtEvents
@@ -180,7 +181,7 @@ class StoreNotices(QObject):
         self._messages.show_while(text, "address", advice=ADDRESS_ADVICE, tone="info")
 
     def _show_retention(self, problem: ClockProblem | None) -> None:
-        text, advice = (problem.reason, problem.advice) if problem is not None else (None, "")
+        text, advice = clock_text(problem) if problem is not None else (None, "")
         resume = MessageAction(label=RESUME, run=self._start_resuming)
         self._messages.show_while(text, "retention", advice=advice, tone="warning", actions=(resume,))
 

@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from peewee import Database, DatabaseError
 
 from app.core.clock import DAY_US
-from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import RetentionWaiting
 from app.core.fields import fields_of
-from app.core.model import Endpoint, StorageSize
+from app.core.model import ClockProblem, Endpoint, StorageSize
+from app.core.text import clock_text
 from app.data_folder.database_files import size_on_disk
 from app.db.deleting import SELECTED, Cleanup, Purging, count_expired
 from app.db.models import ClockModel, MisdatedModel
@@ -149,7 +149,7 @@ class Retention(Purging):
         if problem is None:
             log.warning("retention resumed")
         else:
-            log.warning("retention waits: %s %s (hookline retention resume)", problem.reason, problem.advice)
+            log.warning("retention waits: %s %s (hookline retention resume)", *clock_text(problem))
         self._publish(RetentionWaiting(problem=problem))
 
 

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.core.clock import now_us, rfc3339
-from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery, wait_of
-from app.core.model import Capture, DeliveryState, Endpoint, Refusal, StorageUse, Summary
+from app.core.model import Capture, ClockProblem, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.raw_request import slug_of
 from app.core.record import Record
 from app.core.target import Target, TargetCounts
+from app.core.text import clock_text
 from hookline import records
 
 if TYPE_CHECKING:
@@ -161,8 +161,11 @@ def refusal_out(refusal: Refusal, endpoints: Endpoints) -> records.Refusal:
 def retention_out(problem: ClockProblem | None) -> records.Retention:
     if problem is None:
         return records.Retention(state="running", reason=None, resumes_in_seconds=None)
-    reason = f"{problem.reason} {problem.advice}"
-    return records.Retention(state="waiting", reason=reason, resumes_in_seconds=round(problem.left_us / 1_000_000, 3))
+    return records.Retention(
+        state="waiting",
+        reason=" ".join(clock_text(problem)),
+        resumes_in_seconds=round(problem.left_us / 1_000_000, 3),
+    )
 
 
 def made(kind: type[S], record: object, /, **others: Any) -> S:

@@ -12,12 +12,11 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from app.core.backup import Backup, BackupContents, contents_text, damaged_text, progress_text, start_text
 from app.core.clock import now_us
-from app.core.clock_problem import ClockProblem
 from app.core.errors import HooklineError
-from app.core.model import PurgeReport, StorageSize
+from app.core.model import ClockProblem, PurgeReport, StorageSize
 from app.core.settings import TOTAL_LIMIT_MIN, field_of
 from app.core.sizes import exact_size
-from app.core.text import count_of, limit_text, size_text, until, use_text
+from app.core.text import clock_text, count_of, limit_text, size_text, until, use_text
 from app.ui.services import Services
 from app.ui.settings import BACKUP
 from app.ui.settings.sections import SettingsForm, SettingsRow, SettingsSection
@@ -356,8 +355,7 @@ def storage_text(
 ) -> str:
     """What the next cleanup will do and when, and what the last one did; or what it waits for."""
     if problem is not None:
-        problem = replace(problem, expired=size.expired)
-        return f"{problem.reason} {problem.advice}"
+        return " ".join(clock_text(replace(problem, expired=size.expired)))
     deletes = f"deletes {count_of(size.expired, 'request')}" if size.expired else ""
     frees = f"gives back {size_text(size.free_bytes)}" if size.free_bytes else ""
     does = " and ".join(filter(None, (deletes, frees)))

@@ -16,7 +16,7 @@ from app.core.clock import rfc3339
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDatabaseError
 from app.core.sizes import MIB
-from app.core.text import count_of, size_text
+from app.core.text import clock_text, count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
 from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY
@@ -116,7 +116,8 @@ def check_clock(folder: Path, now: int) -> Finding:
     except Exception as error:  # a damaged or older database, which another check tells
         return warning(f"It cannot be compared with the database: {error}.", "See the check of the database.")
     if found is not None:
-        return warning(found.reason, f"{found.advice} To resume: hookline retention resume")
+        reason, advice = clock_text(found)
+        return warning(reason, f"{advice} To resume: hookline retention resume")
     return ok(f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
 
 

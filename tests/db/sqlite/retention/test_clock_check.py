@@ -13,6 +13,7 @@ import pytest
 from app.core.clock import DAY_US
 from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint
+from app.core.text import clock_text
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, of_kind, query
@@ -112,7 +113,7 @@ async def test_the_message_says_how_many_requests_wait(machine: Machine) -> None
         problem = store.retention.problem
         assert problem is not None
         assert problem.expired == 3
-        assert problem.advice == (
+        assert clock_text(problem)[1] == (
             "Nothing is deleted by age for now. If the clock is right, resume deleting: 3 requests are past their"
             " retention. If it is wrong, correct it. Deleting resumes by itself after 1 day of running on this clock."
         )
@@ -303,7 +304,7 @@ async def test_what_was_received_in_the_future_goes_after_its_days_from_then_on(
     async with machine.store() as store:
         problem = store.retention.problem
         assert problem is not None
-        assert problem.reason == "2 stored requests were received in the future, the newest 10 years from now."
+        assert clock_text(problem)[0] == "2 stored requests were received in the future, the newest 10 years from now."
         await machine.run_for(store, 8)
         assert held(store) == 5
         await store.retention.resume()
