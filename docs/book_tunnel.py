@@ -12,12 +12,12 @@ from typing import Any
 
 from app import window_session
 from app.application import Application
-from app.core.about import Component, Fact
 from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError
-from app.core.files import resource
+from app.core.files import Component, resource
 from app.core.model import Endpoint
 from app.core.rules import FieldError
+from app.core.text import Fact
 from app.core.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
 from app.core.tunnel_program import FoundProgram, read_folder
 from app.system import about as system_about

@@ -190,7 +190,7 @@ def test_there_is_something_to_check() -> None:
         ("app/cli/main.py", "app.server.api", False),
         ("app/application.py", "app.server.api", True),
         ("app/application.py", "PySide6", False),
-        ("app/system/display.py", "app.core.about", True),
+        ("app/system/display.py", "app.core.text", True),
         ("app/system/display.py", "app.ui.loop", False),
         ("app/system/display.py", "PySide6", False),
         ("app/core/rules.py", "app.system", False),

@@ -1,14 +1,25 @@
-"""Finds the files shipped with Hookline, in the installed package, or beside it in a checkout or bundle; and names its
-log in the data folder."""
+"""What is shipped with Hookline: its files, in the installed package, or beside it in a checkout or bundle, and other
+software; and the name of its log in the data folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from app.core.record import Record
+
 LOG_NAME = "hookline.log"
 OLD_LOGS = 2
 """The log was rotated to these; they end in `.1` (the newer one) and `.2`."""
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class Component(Record, frozen=True):
+    """Software that Hookline includes. `licence` is the short name, `text` the full text."""
+
+    name: str
+    version: str
+    licence: str
+    text: str
 
 
 def resource(name: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from app.core.about import Fact, report_text
 from app.core.model import Endpoint
 from app.core.record import Record
 from app.core.replay import (
@@ -25,7 +24,7 @@ from app.core.replay import (
     TargetProgress,
 )
 from app.core.retry import wait_text
-from app.core.text import count_of, exact_time, ms_text
+from app.core.text import Fact, count_of, exact_time, ms_text, report_text
 
 _PARTS = 20
 """A bucket is this part of its power of ten, so its middle is at most 2.5 % from any value in it."""

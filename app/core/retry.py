@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from app.core.about import duration_text
 from app.core.clock import EPOCH
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
 from app.core.record import Headers, Record
 from app.core.target import RetryRule
-from app.core.text import MONTHS, count_of, ms_text
+from app.core.text import MONTHS, count_of, duration_text, ms_text
 
 _DAYS, _MONTHS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun", "|".join(MONTHS)
 _LONG_DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"

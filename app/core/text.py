@@ -1,8 +1,9 @@
-"""Formats numbers, sizes and times, for the window and the command line, and finds what a mistyped word meant."""
+"""Formats numbers, sizes, times and reports, for the window and the command line, and finds what a mistyped word
+meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from http import HTTPStatus
 
@@ -15,6 +16,8 @@ _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 """`%b` would follow the locale that Qt sets."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+Fact = tuple[str, str]
+"""A label and its value: `("SQLite", "3.40.1")`."""
 
 
 def sender_line(provider: str | None, event: str | None, providers: Mapping[str, str]) -> str:
@@ -223,6 +226,19 @@ def ms_text(ms: float) -> str:
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
 
 
+def duration_text(seconds: float) -> str:
+    """`42 s`, `12 min`, `3 h 5 min`, `2 d 4 h`."""
+    minutes = int(seconds) // 60
+    if not minutes:
+        return f"{int(seconds)} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    if hours < 24:
+        return f"{hours} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    return f"{hours // 24} d" + (f" {hours % 24} h" if hours % 24 else "")
+
+
 def exact_duration(ms: int) -> str:
     """`250 ms`, `1.5 s`, `90 s`, `10 min`, `2 h`; `DurationField` reads it back as the same number."""
     for unit, size in (("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
@@ -249,6 +265,16 @@ def phrase_of(status: int) -> str:
 def source_text(address: str, port: int) -> str:
     """Where a request came from. A tunnel tells the client's address without its port, which is 0 then."""
     return f"{address} port {port}" if port else address
+
+
+def report_text(title: str, sections: Sequence[tuple[str, Sequence[Fact]]]) -> str:
+    """Plain text: under each section's name, labels in one column and values in the next."""
+    width = max((len(name) for _, facts in sections for name, _ in facts), default=0)
+    lines = [title]
+    for heading, facts in sections:
+        lines += ["", heading]
+        lines += [f"  {name:<{width}}  {' '.join(value.split())}" for name, value in facts]
+    return "\n".join(lines) + "\n"
 
 
 ALIKE = 0.7

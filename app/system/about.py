@@ -15,9 +15,9 @@ from sqlite3 import sqlite_version
 from typing import TYPE_CHECKING
 
 from app import __version__
-from app.core.about import Component, Fact, duration_text, report_text, without_home
+from app.core.files import Component
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.text import clock_text, size_text, use_text
+from app.core.text import Fact, clock_text, duration_text, report_text, size_text, use_text
 from app.system import installation
 
 if TYPE_CHECKING:
@@ -142,6 +142,11 @@ def _system_name() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         return "unknown"
+
+
+def without_home(text: str, home: Path) -> str:
+    """`text` with `~` for the user's home folder, whose name is private."""
+    return text.replace(str(home), "~") if home != Path(home.anchor) else text
 
 
 def _home() -> Path:

@@ -13,8 +13,7 @@ from ssl import OPENSSL_VERSION
 from msgspec.structs import replace
 
 from app import __version__
-from app.core.about import Component
-from app.core.files import resource
+from app.core.files import Component, resource
 
 PACKAGES = (
     "PySide6-Essentials",

@@ -10,9 +10,10 @@ from PySide6.QtCore import QEvent, QLocale, QSize, Qt, Slot, qVersion
 from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QKeySequence, QScreen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QWidget
 
-from app.core.about import Component, Fact
 from app.core.errors import HooklineError
 from app.core.events import Subscriptions
+from app.core.files import Component
+from app.core.text import Fact
 from app.core.tunnel import url_mark
 from app.ui.services import Services
 from app.ui.tasks import Tasks

@@ -15,10 +15,10 @@ from packaging.requirements import Requirement
 import hookline
 from app import __version__
 from app.application import Application
-from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, ResponseSettings
+from app.core.text import duration_text, report_text
 from app.system import installation, licences
-from app.system.about import how_it_runs, system_facts
+from app.system.about import how_it_runs, system_facts, without_home
 from app.ui.theme import icons
 from app.window_session import services_of
 from tests import factories

@@ -12,13 +12,14 @@ from typing import Any
 from msgspec import structs
 from PySide6.QtWidgets import QApplication
 
-from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
+from app.core.files import Component
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers import ProviderMark
 from app.core.settings import Settings, check
 from app.core.team import StoreChoice
+from app.core.text import Fact, report_text
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses

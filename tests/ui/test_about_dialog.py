@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from app.core.about import Component, Fact
 from app.core.errors import HooklineError
+from app.core.files import Component
+from app.core.text import Fact
 from app.system.autostart import DesktopEntry, Portable, StartCommand
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.settings.dialog import SettingsDialog

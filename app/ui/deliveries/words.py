@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from app.core.about import duration_text
 from app.core.delivery import FAILURES, Attempt, Delivery, FailureKind, WaitReason, ended_state, trigger_text, wait_of
 from app.core.ids import uuid7_us
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import PausedBy, RetryRule, Target, TargetDraft, full_url
-from app.core.text import clock_time, count_of, exact_duration, ms_text, phrase_of
+from app.core.text import clock_time, count_of, duration_text, exact_duration, ms_text, phrase_of
 from app.core.worst_state import State, delivery_state, target_state
 from app.ui.state_look import LOOKS, Look
 

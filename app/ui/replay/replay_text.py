@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.core.about import duration_text
 from app.core.bodies.escape import escape
 from app.core.delivery import Attempt
 from app.core.replay import (
@@ -24,7 +23,7 @@ from app.core.replay import (
     counted,
 )
 from app.core.replay_summary import endpoint_name, faults_text
-from app.core.text import count_of, ms_text
+from app.core.text import count_of, duration_text, ms_text
 
 if TYPE_CHECKING:
     from app.db.endpoints import Endpoints
