@@ -16,7 +16,7 @@ from app.cli.errors import CliError
 from app.cli.parser import parse
 from app.core.search.filters import FILTERS
 from app.core.search.parse import parse as parse_query
-from app.server.api.probes import PATHS
+from app.server.api.web_application import PATHS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
