@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
@@ -96,8 +95,10 @@ class DeliveryCalls(Calls):
         place = {"after": reached or 0} if oldest else {"before": reached}
         rows = await self._store.deliveries.page(which, **place, limit=limit + 1)
         following = cursor_text(rows[limit - 1].seq) if len(rows) > limit else None
-        found = [(row, self._store.endpoints.by_id(row.endpoint_id)) for row in rows[:limit]]
-        return Page(await self._out([(row, one) for row, one in found if one is not None]), following)
+        by_id = self._store.endpoints.by_id
+        found = [(row, one) for row in rows[:limit] if (one := by_id(row.endpoint_id)) is not None]
+        last = await self._store.deliveries.last_attempts([row.id for row, _ in found])
+        return Page(tuple(delivery_out(row, one, last.get(row.id)) for row, one in found), following)
 
     @route("POST", "/deliveries/retry", "Retry failed deliveries")
     @takes(RetryIn, {"endpoint": "orders"})
@@ -174,8 +175,3 @@ class DeliveryCalls(Calls):
     async def _full(self, delivery: Delivery, endpoint: Endpoint) -> records.FullDelivery:
         attempts = await self._store.deliveries.attempts(delivery.id)
         return full_delivery_out(delivery, endpoint, attempts)
-
-    async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[records.Delivery, ...]:
-        """`rows`, each with its endpoint."""
-        last = await self._store.deliveries.last_attempts([row.id for row, _ in rows])
-        return tuple(delivery_out(row, endpoint, last.get(row.id)) for row, endpoint in rows)

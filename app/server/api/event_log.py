@@ -95,7 +95,9 @@ class EventLog:
         self._bus, self._captures = bus, captures
         self._subscriptions = Subscriptions(bus)
         self._events: deque[LoggedEvent] = deque()
-        self._bytes = self._last = self._shown = self._newest_capture = 0
+        self._bytes = self._last = self._newest_capture = 0
+        self.shown = 0
+        """The number of the newest event that is shown."""
         self._followers: set[asyncio.Event] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._run = ""
@@ -113,11 +115,6 @@ class EventLog:
         """The run in all positions of this log."""
         return self._run.encode()
 
-    @property
-    def shown(self) -> int:
-        """The number of the newest event that is shown."""
-        return self._shown
-
     def position_of(self, event: LoggedEvent) -> Position:
         return Position(run=self._run, number=event.number, capture=event.capture)
 
@@ -129,7 +126,7 @@ class EventLog:
     def since(self, number: int, limit: int, *, shown: bool = True) -> Sequence[LoggedEvent]:
         """The next events after `number`, which the log holds, at most `limit`, of those `shown` so far or of all."""
         first = len(self._events) - (self._last - number)
-        until = len(self._events) - (self._last - self._shown if shown else 0)
+        until = len(self._events) - (self._last - self.shown if shown else 0)
         return [self._events[at] for at in range(first, min(first + limit, until))]
 
     def follow(self, follower: asyncio.Event) -> None:
@@ -190,10 +187,10 @@ class EventLog:
 
     def _show(self) -> None:
         self._timer = None
-        if self._shown == self._last:
+        if self.shown == self._last:
             return
-        interval_s = MERGE_S if self._last - self._shown < BUSY else BUSY_MERGE_S
-        self._shown = self._last
+        interval_s = MERGE_S if self._last - self.shown < BUSY else BUSY_MERGE_S
+        self.shown = self._last
         for follower in self._followers:
             follower.set()
         self._timer = asyncio.get_running_loop().call_later(interval_s, self._show)

@@ -64,7 +64,9 @@ def _families(version: str, counts: NodeCounts, gauges: Mapping[str, float | Non
     yield CounterMetricFamily(
         "hookline_captured_body_bytes", "Bytes of the bodies that this node stored.", value=counts.captured_bytes
     )
-    yield from _commits(counts)
+    sizes = [2.0**power for power in range(LARGEST_COMMIT + 1)]
+    yield _histogram("commit_requests", COMMITTED, sizes, counts.commits, counts.captured.total())
+    yield _histogram("commit_seconds", COMMITTING, DURATIONS, counts.durations, counts.commit_seconds)
     yield _by_class(
         "refused_requests", "Requests that this node refused, by the status of the response.", counts.refused
     )
@@ -82,12 +84,6 @@ def _by_class(name: str, documentation: str, counts: Counter[int]) -> CounterMet
     for digit in sorted({2, 3, 4, 5} | counts.keys()):
         family.add_metric([f"{digit}xx"], counts[digit])
     return family
-
-
-def _commits(counts: NodeCounts) -> Iterator[Metric]:
-    sizes = [2.0**power for power in range(LARGEST_COMMIT + 1)]
-    yield _histogram("commit_requests", COMMITTED, sizes, counts.commits, counts.captured.total())
-    yield _histogram("commit_seconds", COMMITTING, DURATIONS, counts.durations, counts.commit_seconds)
 
 
 def _histogram(

@@ -243,7 +243,7 @@ def parsed_query(text: str) -> Query | None:
     try:
         return parse(text)
     except QueryError as error:
-        raise query_problem("q", error) from None
+        raise query_problem(error) from None
 
 
 def cursor_text(key: object) -> str:

@@ -212,9 +212,9 @@ def parameter_problem(name: str, message: str) -> Problem:
     return Problem("invalid-parameter", message, [FieldError(field=name, message=message)])
 
 
-def query_problem(name: str, error: QueryError) -> Problem:
-    """The problem of an invalid search in the query parameter `name`."""
-    problem = Problem("invalid-query", error.message, [FieldError(field=name, message=error.message)])
+def query_problem(error: QueryError) -> Problem:
+    """The problem of an invalid search in the query parameter `q`."""
+    problem = Problem("invalid-query", error.message, [FieldError(field="q", message=error.message)])
     problem.shape = msgspec.structs.replace(problem.shape, span=(error.start, error.end), suggestion=error.suggestion)
     return problem
 

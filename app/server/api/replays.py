@@ -248,12 +248,11 @@ def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
     errors = [*_both(given, "to_endpoint", "url"), *_both(given, "body_base64", "body")]
     if errors:
         raise InvalidFieldsError(errors)
-    edit = RequestEdit(method=given.method, headers=given.headers, body=_body(given))
     return ReplaySpec(
         source=ChosenRequests(ids=(capture_id,)),
         destination=_destination(given.url, given.to_endpoint),
         incomplete=given.incomplete,
-        edit=None if edit == RequestEdit() else edit,
+        edit=_edit(given),
     )
 
 
@@ -275,7 +274,7 @@ def full_spec(given: ReplayIn, endpoints: Endpoints) -> ReplaySpec:
         faults=given.faults,
         seed=given.seed,
         incomplete=given.incomplete,
-        edit=_edit(given.edit),
+        edit=None if given.edit is None else _edit(given.edit, given.edit.url),
     )
 
 
@@ -304,14 +303,11 @@ def _pace(given: ReplayEndpointIn) -> Pace:
     return OriginalGaps(scale=1.0 if given.scale is None else given.scale, longest_gap_ms=given.longest_gap_ms)
 
 
-def _edit(given: EditIn | None) -> RequestEdit | None:
-    if given is None or given == EditIn():
-        return None
-    return RequestEdit(method=given.method, url=given.url, headers=given.headers, body=_body(given))
-
-
-def _body(given: ReplayRequestIn | EditIn) -> bytes | None:
-    return given.body_base64 if given.body is None else given.body.encode()
+def _edit(given: ReplayRequestIn | EditIn, url: str | None = None) -> RequestEdit | None:
+    """None if all is sent as captured."""
+    body = given.body_base64 if given.body is None else given.body.encode()
+    edit = RequestEdit(method=given.method, url=url, headers=given.headers, body=body)
+    return None if edit == RequestEdit() else edit
 
 
 def _source_errors(given: ReplayIn) -> list[FieldError]:

@@ -137,7 +137,9 @@ class RequestCalls(FilteringCalls):
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
         begin with it, with `after` and `before` those received between two times or requests."""
         captures, wanted = self._store.captures, self._filter(request)
-        limit, before = limit_of(request), _earlier(request)
+        limit = limit_of(request)
+        # The page begins at the cursor or at `before`, whichever is further down.
+        before = min(filter(None, (cursor_of(request, PageKey), BEFORE.of(request))), default=None)
         query, begins, after, unexamined = wanted.query, BEGINNING.of(request), AFTER.of(request), list[int]()
         if query is None:
             rows = await captures.page(wanted.endpoint_id, before=before, limit=limit + 1, beginning=begins)
@@ -218,12 +220,6 @@ class RequestCalls(FilteringCalls):
     async def clear(self, request: web.Request) -> None:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
         await self._store.captures.clear(self._endpoint(request).id, KEEP.of(request) or ())
-
-
-def _earlier(request: web.Request) -> PageKey | None:
-    """Where the page begins: at the cursor or at `before`, whichever is further down."""
-    places = [place for place in (cursor_of(request, PageKey), BEFORE.of(request)) if place is not None]
-    return min(places, default=None)
 
 
 async def _matching_of(

@@ -117,21 +117,17 @@ def delivery_summary_out(delivery: Delivery, endpoint: Endpoint | None) -> recor
 
 
 def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Attempt | None, **others: Any) -> S:
+    wait = wait_of(delivery, endpoint.target(delivery.target_id), now_us())
     return _delivery_summary(
         shape,
         delivery,
         endpoint,
-        waits_for=_wait(delivery, endpoint),
+        waits_for=None if wait is None else made(records.Wait, wait, text=wait.text()),
         response_headers=() if last is None else last.response_headers,
         response_size=0 if last is None else last.response_size,
         response_truncated=last is not None and last.response_truncated,
         **others,
     )
-
-
-def _wait(delivery: Delivery, endpoint: Endpoint) -> records.Wait | None:
-    wait = wait_of(delivery, endpoint.target(delivery.target_id), now_us())
-    return None if wait is None else made(records.Wait, wait, text=wait.text())
 
 
 def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint | None, **others: Any) -> S:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import msgspec
 from aiohttp import web
@@ -12,7 +13,7 @@ from msgspec import UNSET
 
 from app.core.backup import Backup
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
-from app.core.model import Plan, StorageSize
+from app.core.model import Plan
 from app.core.record import Record
 from app.core.rules import FREE_ENDPOINTS, FieldError
 from app.core.settings import Settings
@@ -27,6 +28,8 @@ from hookline import records
 if TYPE_CHECKING:
     from app.db.sqlite.backup.backups import Backups
 
+T = TypeVar("T")
+
 
 class StateCalls(Calls):
     """Handlers of `/status`, `/nodes`, `/retention/resume` and `/refused`."""
@@ -38,7 +41,9 @@ class StateCalls(Calls):
         endpoints = store.endpoints.all()
         counts = [store.captures.counts(endpoint.id) for endpoint in endpoints]
         plan, problem = store.account.plan, store.retention.problem
-        size = await self._size()
+        size = await _if_available(store.retention.size())
+        troubles = await _if_available(store.deliveries.target_troubles()) or ()
+        tunnel = services.tunnels.tunnel
         if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
         return made(
@@ -65,8 +70,8 @@ class StateCalls(Calls):
             warnings=(
                 *services.troubles.warnings,
                 *filter(None, (store.slow_search,)),
-                *self._tunnel_trouble(),
-                *await self._target_troubles(),
+                *((tunnel.sentence,) if tunnel.state in DOWN else ()),
+                *(f"{trouble.text} {trouble.advice}" for trouble in troubles),
             ),
             retention=retention_out(problem),
         )
@@ -99,22 +104,13 @@ class StateCalls(Calls):
             raise Problem("not-found", f"No refused request has the ID {text!r}.")
         return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))
 
-    async def _size(self) -> StorageSize | None:
-        try:
-            return await self._store.retention.size()
-        except StorageUnavailableError:
-            return None
 
-    def _tunnel_trouble(self) -> list[str]:
-        tunnel = self._services.tunnels.tunnel
-        return [tunnel.sentence] if tunnel.state in DOWN else []
-
-    async def _target_troubles(self) -> list[str]:
-        try:
-            troubles = await self._store.deliveries.target_troubles()
-        except StorageUnavailableError:
-            return []
-        return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
+async def _if_available(reading: Awaitable[T]) -> T | None:
+    """None while the store cannot be read."""
+    try:
+        return await reading
+    except StorageUnavailableError:
+        return None
 
 
 class AccountPatch(Record, frozen=True):
