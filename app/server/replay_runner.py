@@ -148,13 +148,14 @@ class ReplayRunner:
     @property
     def progress(self) -> ReplayProgress:
         now = time.monotonic()
+        running_us = (self._paused_at if self.paused else _monotonic_us()) - self._began_at - self._paused_us
         self._moments = [moment for moment in self._moments if moment > now - _RATE_S]
         return ReplayProgress(
             **self._counted,
             delivered=self.counts.delivered,
             failed=self.counts.failed,
             rate=round(len(self._moments) / _RATE_S, 1),
-            targets=self.counts.by_target(self._running_s()),
+            targets=self.counts.by_target(running_us / 1_000_000),
         )
 
     @property
@@ -195,10 +196,6 @@ class ReplayRunner:
         """Begin no further send, and let those under way end."""
         self._cancelled.set()
         self._running.set()
-
-    def _running_s(self) -> float:
-        """For how long it has not been paused."""
-        return ((self._paused_at if self.paused else _monotonic_us()) - self._began_at - self._paused_us) / 1_000_000
 
     async def run(self) -> None:
         """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.errors import StorageLimitError
@@ -62,6 +61,7 @@ def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **
 
 
 METHOD_NOT_ALLOWED = responses.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
+"""The response to all methods except the seven, on any path."""
 TIMEOUT = responses.of_error(408, "request_timeout")
 HEAD_TIMED_OUT = Rejection(TIMEOUT, "The request's head did not arrive in time.")
 NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
@@ -69,11 +69,6 @@ NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
 _LOOP = rejection(
     "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "forward_loop"
 )
-
-
-def wrong_method(method: str) -> Rejection:
-    """The response to all methods except the seven, on any path."""
-    return Rejection(METHOD_NOT_ALLOWED, f"Method {method} is not captured.")
 
 
 def malformed(detail: str) -> Rejection:
@@ -114,12 +109,14 @@ class Admission:
         """
         head = request.head
         if head.method not in _METHODS:
-            return wrong_method(head.method)
+            return Rejection(METHOD_NOT_ALLOWED, f"Method {head.method} is not captured.")
         slug = slug_of(head.target)
         endpoint = self._endpoints.capturing(slug) if slug else None
         if endpoint is None:
-            return self._probe_response(head.target) or NOT_FOUND
-        if self._is_own(head.special.get(LOOP_HEADER.lower(), ())):
+            proof = self._probe_key.proof_for(head.target) if self._probe_key is not None else None
+            return NOT_FOUND if proof is None else Response(200, (("Cache-Control", "no-store"),), proof)
+        marks = head.special.get(LOOP_HEADER.lower(), ())
+        if any(self._instance_id == mark.strip() for value in marks for mark in value.split(",")):
             return _LOOP
         if not endpoint.active:
             return inactive(endpoint)
@@ -140,13 +137,6 @@ class Admission:
         if endpoint is None or endpoint.id != config.endpoint.id:
             return NOT_FOUND
         return None if endpoint.active else inactive(endpoint)
-
-    def _probe_response(self, target: str) -> Response | None:
-        proof = self._probe_key.proof_for(target) if self._probe_key is not None else None
-        return None if proof is None else Response(200, (("Cache-Control", "no-store"),), proof)
-
-    def _is_own(self, values: Sequence[str]) -> bool:
-        return any(self._instance_id == mark.strip() for value in values for mark in value.split(","))
 
     def _config(self, endpoint: Endpoint) -> CaptureConfig:
         config = self._configs.get(endpoint.slug)

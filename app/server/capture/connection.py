@@ -331,7 +331,10 @@ class Connection(asyncio.Protocol):
                     break
                 self._next()
                 if self._request is not None:
-                    await self._wait_for_turn()
+                    # It was sent before the response to the last one: such requests must not hold up all others.
+                    await asyncio.sleep(0)
+                    await self._turns.acquire()
+                    self._has_turn = True
             self._last()
         except BaseException:
             if self.transport is not None:
@@ -349,12 +352,6 @@ class Connection(asyncio.Protocol):
         """Read from the sender again, unless it has sent other requests, which are handled first."""
         if not self._reader.following and self.transport is not None:
             self.transport.resume_reading()
-
-    async def _wait_for_turn(self) -> None:
-        """Before a request that was sent before the response to the last one: those must not hold up all others."""
-        await asyncio.sleep(0)
-        await self._turns.acquire()
-        self._has_turn = True
 
     def _end_turn(self) -> None:
         if self._has_turn:

@@ -297,7 +297,10 @@ class Handler:
 
     async def _refuse(self, connection: Connection, request: Request, rejected: Rejection) -> None:
         head = request.head
-        if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
+        # Whether its body may be discarded and its connection kept depends on the head alone, not on how much of the
+        # body was received with it.
+        may_be_skipped = not head.chunked and head.length <= SKIPPED_MAX and "expect" not in head.special
+        if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not may_be_skipped:
             connection.closing = True
         self._send(connection, request, rejected.response)
         client = self._client(connection, request)
@@ -310,15 +313,6 @@ class Handler:
 def _cancel(expected: asyncio.Future[tuple[Attempt, bytes]] | None) -> None:
     if expected is not None:
         expected.cancel()
-
-
-def _may_be_skipped(request: Request) -> bool:
-    """Whether a refused request's body may be discarded and its connection kept.
-
-    That depends on the head alone, not on how much of the body was received with it.
-    """
-    head = request.head
-    return not head.chunked and head.length <= SKIPPED_MAX and "expect" not in head.special
 
 
 def _rejection_of(error: Exception, limit: int) -> Rejection:

@@ -360,6 +360,7 @@ _LINE_MAX = 4096
 _CHUNKS_AT_ONCE = 256
 """Of the smallest, a hundred thousand may have come at once: reading them all would take half a second."""
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_EMPTY_LINES = (b"\r\n", b"\n")
 
 
 async def read_body(connection: Connection, head: ResponseHead, into: TargetResponse) -> None:
@@ -388,34 +389,22 @@ async def _read_exactly(connection: Connection, length: int, into: TargetRespons
 
 
 async def _read_chunks(connection: Connection, into: TargetResponse) -> None:
+    too_long = "a chunk is longer than it said"
     for count in itertools.count(1):
-        length = await _chunk_length(connection)
+        line = await _line(connection, _LINE_MAX, "a chunk header is too long")
+        found = _CHUNK.fullmatch(line)
+        if found is None:
+            raise MalformedResponseError(f"illegal chunk header: {line[:80]!r}")
+        length = int(found[1], 16)
         if not length:
             break
         await _read_exactly(connection, length, into)
-        await _end_of_chunk(connection)
+        if await _line(connection, 2, too_long) not in _EMPTY_LINES:
+            raise MalformedResponseError(too_long)
         if count % _CHUNKS_AT_ONCE == 0:
             await asyncio.sleep(0)
-    await _skip_trailers(connection)
-
-
-async def _chunk_length(connection: Connection) -> int:
-    line = await _line(connection, _LINE_MAX, "a chunk header is too long")
-    found = _CHUNK.fullmatch(line)
-    if found is None:
-        raise MalformedResponseError(f"illegal chunk header: {line[:80]!r}")
-    return int(found[1], 16)
-
-
-async def _end_of_chunk(connection: Connection) -> None:
-    problem = "a chunk is longer than it said"
-    if await _line(connection, 2, problem) not in (b"\r\n", b"\n"):
-        raise MalformedResponseError(problem)
-
-
-async def _skip_trailers(connection: Connection) -> None:
     left = HEAD_MAX
-    while (line := await _line(connection, left, "its trailers are too long")) not in (b"\r\n", b"\n"):
+    while (line := await _line(connection, left, "its trailers are too long")) not in _EMPTY_LINES:
         left -= len(line)
 
 

@@ -150,8 +150,10 @@ class _Run:
         except AttemptError as error:
             failure = error.kind, self._text(str(error))
         except TimeoutError:
-            kind = FailureKind.TIMEOUT if self.exchange is None else self.exchange.timeout_kind
-            failure = kind, self._text(self._timeout_text())
+            limit, exchange = seconds(self.target.timeout_ms), self.exchange
+            kind = FailureKind.TIMEOUT if exchange is None else exchange.timeout_kind
+            text = f"No response within {limit}." if exchange is None else exchange.timeout_text(limit)
+            failure = kind, self._text(text)
         except StaleConnectionError:
             assert self.exchange is not None
             self.stale = True
@@ -209,10 +211,6 @@ class _Run:
         own = request.url.has_origin_of(target.url)
         certificate, key = (target.client_certificate, target.client_key) if own else (None, None)
         return TlsOptions(target.verify_tls, True, certificate, key, target.ca_certificate)
-
-    def _timeout_text(self) -> str:
-        limit = seconds(self.target.timeout_ms)
-        return f"No response within {limit}." if self.exchange is None else self.exchange.timeout_text(limit)
 
     def _text(self, text: str) -> str:
         status = self.exchange.response.status if self.exchange is not None else None

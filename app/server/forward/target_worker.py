@@ -268,7 +268,9 @@ class TargetWorker:
         try:
             while await self._turn():
                 self._woken.clear()
-                self._remove_ended_lanes()
+                for lane in [lane for lane in self._lanes if lane.done()]:
+                    self._lanes.remove(lane)
+                    lane.result()
         except Exception:
             self._queue.give_up_taken()
             raise
@@ -300,11 +302,6 @@ class TargetWorker:
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._woken.wait()
-
-    def _remove_ended_lanes(self) -> None:
-        for lane in [lane for lane in self._lanes if lane.done()]:
-            self._lanes.remove(lane)
-            lane.result()
 
     # -- several at once -----------------------------------------------------------------------------------------
 
