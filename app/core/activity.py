@@ -6,7 +6,7 @@ from bisect import bisect_right
 from datetime import datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
-from app.core.clock import DAY_US, EPOCH
+from app.core.clock import DAY_US, local_time, microseconds
 from app.core.record import Record
 from app.core.text import count_of
 
@@ -14,20 +14,9 @@ _SECOND_US = 1_000_000
 _MINUTE_US = 60 * _SECOND_US
 
 
-def local_time(at_us: int, zone: tzinfo | None) -> datetime:
-    return (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
-
-
-def _offset_us(at_us: int, zone: tzinfo | None) -> int:
-    """How far local time is ahead of UTC at this time."""
-    offset = local_time(at_us, zone).utcoffset()
-    return 0 if offset is None else offset // timedelta(microseconds=1)
-
-
 def _since_epoch(moment: datetime, zone: tzinfo | None) -> int:
     """From a local date and time without a zone."""
-    aware = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
-    return (aware - EPOCH) // timedelta(microseconds=1)
+    return microseconds(moment.replace(tzinfo=zone) if zone is not None else moment.astimezone())
 
 
 BARS_MAX = 120
@@ -105,7 +94,9 @@ def axis_of(span: Span, now_us: int, oldest_us: int | None = None, zone: tzinfo 
         if width >= DAY_US:
             axis = _days(begin, now_us, width, zone)
         else:
-            axis = _even(now_us, width, _bar_count(begin, now_us, width, zone), zone)
+            end = _floor(now_us, width, zone) + width
+            bars = min(-((begin - end) // width), BARS_MAX + 1)  # one more than fit leads to the next width
+            axis = _even(now_us, width, bars, zone)
         if axis.bars <= BARS_MAX:
             break
     return axis
@@ -117,14 +108,9 @@ def _even(now_us: int, width: int, bars: int, zone: tzinfo | None) -> Axis:
     return Axis(edges=tuple(range(end - bars * width, end + 1, width)), width_us=width)
 
 
-def _bar_count(begin_us: int, now_us: int, width: int, zone: tzinfo | None) -> int:
-    """Bars from `begin_us` to now, at most one more than `BARS_MAX`."""
-    end = _floor(now_us, width, zone) + width
-    return min(-((begin_us - end) // width), BARS_MAX + 1)
-
-
 def _floor(at_us: int, width: int, zone: tzinfo | None) -> int:
-    ahead = _offset_us(at_us, zone)
+    """The last multiple of `width` on the local clock."""
+    ahead = (local_time(at_us, zone).utcoffset() or timedelta()) // timedelta(microseconds=1)
     return (at_us + ahead) // width * width - ahead
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,6 +15,11 @@ DAY_US = 86_400 * 1_000_000
 def now_us() -> int:
     """Microseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1000
+
+
+def local_time(at_us: int, zone: tzinfo | None = None) -> datetime:
+    """In `zone`, by default the local one."""
+    return (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
 
 
 def rfc3339(at_us: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from app.core.clock import EPOCH
+from app.core.clock import local_time, microseconds
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
 from app.core.record import Headers, Record
@@ -48,13 +48,13 @@ def parse_http_date(text: str, now_us: int) -> int | None:
         return None
     if second > 60:
         return None
-    return (moment - EPOCH) // timedelta(microseconds=1) + (1_000_000 if second == 60 else 0)
+    return microseconds(moment) + (1_000_000 if second == 60 else 0)
 
 
 def _year(digits: str, now_us: int) -> int:
     if len(digits) == 4:
         return int(digits)
-    this_year = (EPOCH + timedelta(microseconds=now_us)).year
+    this_year = local_time(now_us, UTC).year
     year = this_year - this_year % 100 + int(digits)
     return year - 100 if year > this_year + _LATEST else year
 

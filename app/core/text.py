@@ -4,11 +4,11 @@ meant."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from http import HTTPStatus
 
 from app.core.bodies.escape import escape
-from app.core.clock import DAY_US, EPOCH
+from app.core.clock import DAY_US, local_time
 from app.core.model import ClockProblem, Endpoint, SentTest, StorageUse
 from app.core.sizes import exact_size
 
@@ -153,19 +153,19 @@ def until(at_us: int, now_us: int) -> str:
 
 def exact_time(at_us: int) -> str:
     """The local date and time to the millisecond, with the offset from UTC."""
-    moment = _local(at_us)
+    moment = local_time(at_us)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{at_us // 1000 % 1000:03d} {_offset(moment)}"
 
 
 def clock_time(at_us: int) -> str:
     """The local time of day to the millisecond."""
-    moment = datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone()
+    moment = local_time(at_us)
     return f"{moment:%H:%M:%S}.{at_us // 1000 % 1000:03d}"
 
 
 def day_text(at_us: int, now_us: int) -> str:
     """The local day: `Today`, `Yesterday`, `12 Nov`, in other years `12 Nov 2025`."""
-    day, today = _local(at_us).date(), _local(now_us).date()
+    day, today = local_time(at_us).date(), local_time(now_us).date()
     if (today - day).days in (0, 1):
         return "Yesterday" if today > day else "Today"
     year = "" if day.year == today.year else f" {day.year}"
@@ -179,7 +179,7 @@ def day_time(at_us: int, now_us: int) -> str:
 
 def full_time(at_us: int) -> str:
     """Two lines: the local time to the microsecond with the zone's offset and name, and the same in UTC."""
-    local = _local(at_us)
+    local = local_time(at_us)
     name = f" {local.tzname()}" if local.tzname() not in (None, "", "UTC") else ""
     return f"{time_text(at_us, None)}{name}\n{time_text(at_us)}"
 
@@ -195,18 +195,14 @@ def ago_text(at_us: int, now_us: int) -> str:
     for limit, span, unit in _AGO:
         if passed < limit:
             return f"{passed // span}{unit}"
-    moment = EPOCH + timedelta(microseconds=at_us)
+    moment = local_time(at_us, UTC)
     return f"{moment.day} {MONTHS[moment.month - 1]}"
 
 
 def time_text(at_us: int, zone: tzinfo | None = UTC) -> str:
     """`2026-11-20 09:00:00.123456 UTC`, or with the offset of `zone`; None is the local time zone."""
-    moment = (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
+    moment = local_time(at_us, zone)
     return f"{moment:%Y-%m-%d %H:%M:%S.%f} {'UTC' if moment.tzinfo is UTC else _offset(moment)}"
-
-
-def _local(at_us: int) -> datetime:
-    return (EPOCH + timedelta(microseconds=at_us)).astimezone()
 
 
 def _offset(moment: datetime) -> str:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta, tzinfo
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -19,7 +19,7 @@ from app.core.bodies.decompressor import unpacked
 from app.core.bodies.formats import jwt
 from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formatter import Line
-from app.core.clock import EPOCH
+from app.core.clock import local_time
 from app.core.text import word_set
 
 VALUE_MAX = 4 * 1024 * 1024
@@ -271,8 +271,7 @@ def time_words(text: str, name: str = "", *, quoted: bool = False) -> str:
 
 def describe(moment: UnixTime, zone: tzinfo | None = None) -> str:
     """Three lines: the unit, the time in `zone` (default: the local one) and in UTC."""
-    utc = EPOCH + timedelta(microseconds=moment.us)
-    local = utc.astimezone(zone)
+    utc, local = local_time(moment.us, UTC), local_time(moment.us, zone)
     digits = 19 if not moment.us % 1_000_000 else 23 if not moment.us % 1_000 else 26
     offset = f"{local:%z}"
     here, there = (f"{each:%Y-%m-%d %H:%M:%S.%f}"[:digits] for each in (local, utc))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from app.core.clock import EPOCH
+from app.core.clock import microseconds
 from app.core.model import METHODS, DeliveryState
 from app.core.search.query import (
     Choice,
@@ -179,16 +179,12 @@ def _calendar_time(text: str) -> int | None:
     try:
         if text.lower() in _DAYS_BACK:
             day = datetime.now().astimezone().date() - timedelta(days=_DAYS_BACK[text.lower()])
-            return _epoch_us(datetime.fromisoformat(day.isoformat()))
+            return microseconds(datetime.fromisoformat(day.isoformat()).astimezone())
         if _DATE_OR_TIME.fullmatch(text):
-            return _epoch_us(datetime.fromisoformat(text.upper()))
+            return microseconds(datetime.fromisoformat(text.upper()).astimezone())
     except (ValueError, OverflowError, OSError):  # OSError: astimezone() on Windows, before 1970
         return None
     return None
-
-
-def _epoch_us(moment: datetime) -> int:
-    return (moment.astimezone() - EPOCH) // timedelta(microseconds=1)
 
 
 def read_network(value: Text) -> Network:

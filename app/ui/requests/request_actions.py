@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.core.activity import DASH, local_time
+from app.core.activity import DASH
 from app.core.bodies.escape import escape
-from app.core.clock import now_us
+from app.core.clock import local_time, now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.errors import HooklineError
 from app.core.links import link_to_request
@@ -52,7 +52,7 @@ def _endpoints(names: list[str]) -> str:
 
 def _when(first: int, last: int, now: int) -> str:
     """`today, 09:14 - 11:02` (with an en dash), `on 19 Nov at 14:02`, `19 Nov 14:02 - 21 Nov 09:30`."""
-    start, end, today = local_time(first, None), local_time(last, None), local_time(now, None).date()
+    start, end, today = local_time(first), local_time(last), local_time(now).date()
     day = "today" if start.date() == today else f"{start.day} {start:%b}"
     if start.date() != end.date():
         return f"{start.day} {start:%b %H:%M} {DASH} {end.day} {end:%b %H:%M}"

@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.core.activity import DASH, local_time
-from app.core.clock import DAY_US, now_us
+from app.core.activity import DASH
+from app.core.clock import DAY_US, local_time, now_us
 from app.core.model import Summary
 from app.core.search.parse import parse
 from app.ui.requests import select_all as bulk_module
@@ -374,7 +374,7 @@ async def test_of_all_endpoints_the_question_names_those_that_lose(tmp_path: Pat
         assert asked.windowTitle() == "Delete all 303 requests?"
         text = "This deletes 303 requests in “Albums”, “Billing” and 2 more endpoints, received "
         assert asked.text.text().startswith(text)
-        last, _, first = (local_time(one, None) for one in times)
+        last, _, first = (local_time(one) for one in times)
         assert f"{first.day} {first:%b %H:%M} {DASH} {last.day} {last:%b %H:%M}" in asked.text.text()
         await until(lambda: total(shown) == 0)
 
