@@ -230,13 +230,9 @@ def trigger_text(attempt: Attempt) -> str:
     return "" if never else TRIGGERS[attempt.trigger]
 
 
-def short_result(attempt: Attempt) -> str:
-    """`200`, `500`, `Timed out`: attempts that ended the same way have the same one."""
-    return result_text(attempt.failure, attempt.status)
-
-
 def result_text(failure: FailureKind | None, status: int | None) -> str:
-    """The same, of an attempt with this failure and status. Nothing in it comes from a sender or a target."""
+    """`200`, `500`, `Timed out`: the same for all attempts that ended the same way. Nothing in it comes from a sender
+    or a target."""
     if failure in (None, FailureKind.STATUS) and status is not None:
         return str(status)
     return FAILURES[failure or FailureKind.STATUS]

@@ -154,7 +154,7 @@ def replay_summary(
 ) -> str:
     """Plain text with aligned columns, of a replay that has ended.
 
-    `results` counts deliveries by `short_result`. `resumed`: `results` and `latencies` only have what was sent since.
+    `results` counts deliveries by `result_text`. `resumed`: `results` and `latencies` only have what was sent since.
     `endpoint` as in `source_text`.
     """
     spec, progress = replay.spec, replay.progress

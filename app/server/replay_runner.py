@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.core.clock import now_us
-from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, short_result
+from app.core.delivery import FAILURES, Delivery, FailureKind, QueuedDelivery, result_text
 from app.core.errors import NotAllowedError
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
@@ -352,7 +352,7 @@ class ReplayRunner:
         last, ended = made[-1][0], after(delivery, made, None)
         await stored(lambda: self._deliveries.finish(ended, made))
         ms = None if ended.state is DeliveryState.NOT_SENT else last.ms
-        self.counts.add(target.url, ended.state, short_result(last), ms)
+        self.counts.add(target.url, ended.state, result_text(last.failure, last.status), ms)
 
     def _targets(self, capture: Capture) -> Iterator[Target]:
         destination = self._spec.destination
@@ -391,7 +391,7 @@ class _TargetCounts:
 
 
 class _DeliveryCounts:
-    """Of all targets and of each. `results` counts them by `short_result`; without those from before an interruption,
+    """Of all targets and of each. `results` counts them by `result_text`; without those from before an interruption,
     whose results and latencies are not known."""
 
     def __init__(self) -> None:
