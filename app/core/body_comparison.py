@@ -132,14 +132,6 @@ class _Pair(NamedTuple):
     states: frozenset[tuple[int, int]]
 
 
-def parse_json(text: str) -> Any:
-    """ValueError if this is no JSON, or JSON that cannot be compared: a name twice, numbers out of bounds, too deep."""
-    try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_members)
-    except (ArithmeticError, RecursionError) as error:
-        raise ValueError("This JSON cannot be compared") from error
-
-
 def json_differences(first: Any, second: Any, ignored: Iterable[str]) -> Iterator[Difference]:
     """In the order of the first value, with what only the second has at the end of each object or array."""
     matcher = PathMatcher(ignored)
@@ -189,17 +181,6 @@ def _value_text(value: Any) -> str | None:
     if isinstance(value, str):
         return quoted(value)
     return str(value)[:60] if isinstance(value, int | Decimal) and not isinstance(value, bool) else json.dumps(value)
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("A name occurs twice")
-    return members
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 DECODED_MAX = 2 * 1024 * 1024
@@ -268,10 +249,25 @@ def text_of(body: ComparedBody) -> str | None:
 
 
 def json_value(text: str | None, body: ComparedBody) -> object:
-    """ValueError unless it is to be compared as JSON."""
+    """ValueError unless it is to be compared as JSON, and can be: no name twice, no number out of bounds, not too
+    deep."""
     if text is None or not (is_json(media_type(body.content_type)) or text.lstrip()[:1] in ("{", "[")):
         raise ValueError("not JSON")
-    return parse_json(text)
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_members)
+    except (ArithmeticError, RecursionError) as error:
+        raise ValueError("This JSON cannot be compared") from error
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("A name occurs twice")
+    return members
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _byte_difference(first: bytes, second: bytes) -> Difference:

@@ -165,7 +165,9 @@ def _url(capture: Sent, base: str) -> list[str]:
 def _headers(capture: Sent, base: str) -> list[str]:
     version = {"1.0": ["--http1.0"]}.get(capture.http_version, ["--http1.1"] if base.startswith("https:") else [])
     present = {name.lower() for name, _ in capture.headers}
-    lines = [_header(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture)]
+    sent = [(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture)]
+    # A name with a colon alone would drop the header, one with a semicolon sends it empty.
+    lines = [f"{name}: {value}" if value else f"{name};" for name, value in sent]
     unwanted = [name for name in _CURL_DEFAULTS if name.lower() not in present]
     if "host" not in present:
         unwanted.append("Host")
@@ -173,13 +175,8 @@ def _headers(capture: Sent, base: str) -> list[str]:
         unwanted.append("Content-Type")
     if capture.size >= _EXPECT_SIZE and "expect" not in present:
         unwanted.append("Expect")
-    lines += [f"{name}:".encode() for name in unwanted]
-    return [*version, *(word for line in lines for word in ("-H", shell_word(line)))]
-
-
-def _header(name: str, value: str) -> bytes:
-    line = f"{name}: {value}" if value else f"{name};"
-    return line.encode("latin-1", "replace")
+    lines += [f"{name}:" for name in unwanted]
+    return [*version, *(word for line in lines for word in ("-H", shell_word(line.encode("latin-1", "replace"))))]
 
 
 def _curl_sets(name: str, value: str, capture: Sent) -> bool:

@@ -79,7 +79,8 @@ class Field(Record, frozen=True):
 
     def _text(self, number: float) -> str:
         if self.unit == "bytes":
-            return given_size(int(number))
+            size = int(number)
+            return exact_size(size) if size > 0 else str(size)
         if self.unit == "port":
             return str(number)
         return f"{number:,}" if isinstance(number, int) else f"{number:,g}"
@@ -143,7 +144,3 @@ def _without_none(kind: Any) -> Any:
         return kind
     others = [one for one in get_args(kind) if one is not type(None)]
     return others[0] if len(others) == 1 else kind
-
-
-def given_size(size: int) -> str:
-    return exact_size(size) if size > 0 else str(size)

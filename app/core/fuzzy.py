@@ -69,7 +69,8 @@ def fold(text: str) -> Folded:
     letters, at, starts = [], [], []
     before = " "
     for position, character in enumerate(text):
-        plain = _plain(character)
+        folded = normalize("NFKD", character).casefold()
+        plain = "".join(letter for letter in folded if not combining(letter)).translate(_STROKES)
         begins = _begins(before, character)
         for letter in plain:
             letters.append(letter)
@@ -78,11 +79,6 @@ def fold(text: str) -> Folded:
             begins = False
         before = character if plain else before
     return Folded(letters="".join(letters), at=tuple(at), starts=tuple(starts))
-
-
-def _plain(character: str) -> str:
-    letters = normalize("NFKD", character).casefold()
-    return "".join(letter for letter in letters if not combining(letter)).translate(_STROKES)
 
 
 def _begins(before: str, character: str) -> bool:

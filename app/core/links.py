@@ -81,7 +81,9 @@ def parse_link(text: str) -> Link:
     kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
     match kind.lower():
         case "request":
-            return RequestLink(id=_request_id(name))
+            if not _ID.fullmatch(name.lower()):
+                raise LinkError(f"The link has no valid request ID: {_quoted(name)} is not one.")
+            return RequestLink(id=name.lower())
         case "endpoint":
             if error := slug_error(name):
                 raise LinkError(f"The link has no valid slug. {error}")
@@ -90,12 +92,6 @@ def parse_link(text: str) -> Link:
         f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')}),"
         f" not {_quoted(text)}."
     )
-
-
-def _request_id(name: str) -> str:
-    if not _ID.fullmatch(name.lower()):
-        raise LinkError(f"The link has no valid request ID: {_quoted(name)} is not one.")
-    return name.lower()
 
 
 def _quoted(text: str) -> str:

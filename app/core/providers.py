@@ -9,6 +9,7 @@ import fnmatch
 import re
 from collections.abc import Callable, KeysView, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import parse_qsl, quote_plus
 
@@ -418,7 +419,7 @@ class Catalogue:
         contents = _Contents(kind, body[:HEAD])
         if found is not None:
             values = _by_lower_case(headers)
-            for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
+            for _, rule in found if len(found) == 1 else sorted(found, key=itemgetter(0)):
                 if rule.matches(values, contents):
                     return rule.to_match(values, contents)
         return None if kind is None or not body else self._by_contents(headers, kind, contents)
@@ -443,7 +444,7 @@ class Catalogue:
         keys = self._by_key.keys() & contents.top()
         if not keys:
             return ()
-        return [rule for _, rule in sorted((pair for key in keys for pair in self._by_key[key]), key=_rank)]
+        return [rule for _, rule in sorted((pair for key in keys for pair in self._by_key[key]), key=itemgetter(0))]
 
 
 def load_catalogue(folder: Path) -> Catalogue:
@@ -454,10 +455,6 @@ def load_catalogue(folder: Path) -> Catalogue:
 def _by_lower_case(headers: Headers) -> dict[str, str]:
     """For a header sent twice, the first counts."""
     return {name.lower(): value for name, value in reversed(headers)}
-
-
-def _rank(pair: tuple[int, _Rule]) -> int:
-    return pair[0]
 
 
 def _conditions(kind: RequestKind) -> tuple[int, int]:
@@ -483,11 +480,7 @@ def _first(sources: Sequence[_ValueSource], headers: Mapping[str, str], contents
             text = next((key for key in contents.top() if key != each.path[0]), None)
         else:
             text = contents.text(each.path) if each.kind == BODY else contents.field(each.path)
-        if text and (value := _storable(text)):
+        # No text column accepts lone surrogates.
+        if text and (value := text[:VALUE_MAX].strip().encode("utf-8", "replace").decode()):
             return value
     return None
-
-
-def _storable(text: str) -> str:
-    """Cut to length, without lone surrogates, which no text column accepts."""
-    return text[:VALUE_MAX].strip().encode("utf-8", "replace").decode()

@@ -61,14 +61,10 @@ def field_errors(record: Record, others: Mapping[str, str | None], within: str =
 def name_error(name: str) -> str | None:
     """A name is 1 to 100 characters after trimming, on one line."""
     trimmed = "" if all(char.isspace() or char in _JOINERS for char in name) else name.strip()
-    if not all(map(_is_allowed_in_name, trimmed)):
+    # The joiners are needed by emoji and several scripts.
+    if not all(char.isprintable() or char in _JOINERS or category(char) == "Zs" for char in trimmed):
         return "Name must be one line without control characters."
     return fields_of(EndpointDraft)["name"].error(trimmed)
-
-
-def _is_allowed_in_name(char: str) -> bool:
-    """Visible characters, blanks, and the joiners needed by emoji and several scripts."""
-    return char.isprintable() or char in _JOINERS or category(char) == "Zs"
 
 
 def trimmed_note(note: str) -> str | None:

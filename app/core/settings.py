@@ -156,10 +156,11 @@ def first_storage_limit(free: int, used: int = 0) -> int:
 
 def check(settings: Settings) -> list[FieldError]:
     """All values outside their declared bounds, with a message naming setting, bound and value."""
+    base_url = settings.base_url
     others = {
         "host": _host_error("Capture address", settings.host),
         "api_host": _host_error("API address", settings.api_host),
-        "base_url": _base_url_error(settings.base_url),
+        "base_url": None if base_url is None else forward_url_error(base_url, label="Public base URL"),
         "proxies": _proxies_error(settings.proxies),
         "store": store_error(settings.store),
     }
@@ -218,10 +219,3 @@ def says_password(address: str) -> bool:
 
 
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&\s](?:ssl)?password\s*=")
-
-
-def _base_url_error(url: str | None) -> str | None:
-    """As for all URLs that Hookline accepts: absolute http or https, without user info."""
-    if url is None:
-        return None
-    return forward_url_error(url, label="Public base URL")

@@ -9,7 +9,7 @@ from functools import partial
 from html import escape, unescape
 from typing import NamedTuple
 
-from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decode, part_of
+from app.core.bodies.formats.multipart import HEAD_MAX, boundary_of, decode, part_of
 from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_text import PACKED, form_secrets, holds_secrets, is_plain, text_secrets
@@ -354,16 +354,12 @@ def part_secrets(text: str, begin: int, end: int, find: FindTyped) -> Iterator[S
     part = part_of(text[begin : head.start()].lstrip("\r\n"))
     if at < end and (is_secret(part.name or "") or is_secret_file(part.file_name or "")):
         yield Secret(at, end)
-    elif _is_encoded(part):
+    elif part.encoding in ("base64", "quoted-printable"):
         plain, _ = decode(part.encoding, text[at:end].encode("latin-1"), complete=False)
         if next(iter(find(plain.decode("latin-1"), part.content_type)), None):
             yield Secret(at, end)
     else:
         yield from _moved(find(text[at:end], part.content_type), at)
-
-
-def _is_encoded(part: Part) -> bool:
-    return part.encoding in ("base64", "quoted-printable")
 
 
 def _moved(found: Iterable[Secret], by: int) -> Iterator[Secret]:

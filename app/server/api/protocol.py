@@ -67,7 +67,8 @@ class RequestParser:
         self._request: Request | None = None
         self._waiting = 0
         self._discarded: StreamReader | None = None
-        self._timed_out = False
+        self.timed_out = False
+        """The head that was received in part is refused."""
         self.refusal: Exception | None = None
         """Why what was received is no request: what follows is discarded."""
 
@@ -80,10 +81,6 @@ class RequestParser:
         """Raise why the current request, of that method, is none."""
         if method == ERROR.method and self.refusal is not None:
             raise self.refusal
-
-    def time_out(self) -> None:
-        """Refuse the head that was received in part."""
-        self._timed_out = True
 
     def feed_data(self, data: bytes) -> tuple[list[Message], bool, bytes]:
         """The requests whose heads `data` completes. None is ever upgraded to another protocol."""
@@ -120,7 +117,7 @@ class RequestParser:
     def _next(self, data: bytes) -> Request | None:
         """The next request, if the one before it is complete, and `data` or what followed that completes its head."""
         reader, request = self._reader, self._request
-        if self._timed_out:
+        if self.timed_out:
             raise Problem("bad-request", "The request's head did not arrive in time.", status=408)
         if request is not None and not request.body.is_eof():
             reader.read_body(request, data)
@@ -288,7 +285,7 @@ class ApiProtocol(web.RequestHandler):
         """As aiohttp's, which closes a connection without a response also when a part of a head was received."""
         waiting = self._waiter is not None and not self._waiter.done()
         if waiting and self._requests.unfinished and self._loop.time() >= self._next_keepalive_close_time:
-            self._requests.time_out()
+            self._requests.timed_out = True
             self.data_received(b"")
         else:
             super()._process_keepalive()

@@ -115,7 +115,7 @@ class _HtmlSanitizer:
         while self._at < len(self._text):
             match = _MARKS.search(self._text, self._at)
             end = match.start() if match else len(self._text)
-            self._write(self._text[self._at : end])
+            self.parts.append(escape(unescape(self._text[self._at : end])))
             self._at = end
             if match is None:
                 break
@@ -131,9 +131,6 @@ class _HtmlSanitizer:
                 self._start_tag(match[1].lower())
         while self._open:
             self._close()
-
-    def _write(self, text: str) -> None:
-        self.parts.append(escape(unescape(text)))
 
     def _skip_to(self, end: str) -> None:
         found = self._text.find(end, self._at)
