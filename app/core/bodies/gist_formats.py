@@ -26,7 +26,7 @@ from app.core.bodies.formats import jwt
 from app.core.bodies.formats.binary import InvalidError, TruncatedError
 from app.core.bodies.formats.image import image_kind, image_name, image_size
 from app.core.bodies.formats.multipart import as_text
-from app.core.bodies.formats.protobuf import END, START, VARINT, head, varint
+from app.core.bodies.formats.protobuf import fields_in
 from app.core.bodies.gist_json import NAMES_MAX, OPERATION, first_words, json_gist, names, ndjson_gist, with_detail
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.raw_request import below_slug
@@ -254,21 +254,13 @@ def unknown_bytes(media_type: str, size: int) -> str:
 def _numbers(data: bytes) -> list[int]:
     """Field numbers in order, each once; none if the bytes are not a message."""
     found: dict[int, None] = {}
-    at = 0
-    for _ in range(FIELDS_READ):
-        if at >= len(data):
-            break
-        try:
-            number, wire, at, size = head(data, at)
-            if wire == VARINT:
-                at = varint(data, at)[1]
-        except TruncatedError:
-            break
-        except InvalidError:
-            return []
-        if wire not in (START, END):
-            at += size
-        found[number] = None
+    try:
+        for number, _ in islice(fields_in(data), FIELDS_READ):
+            found[number] = None
+    except TruncatedError:
+        pass
+    except InvalidError:
+        return []
     return list(found)[:12]
 
 

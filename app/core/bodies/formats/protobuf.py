@@ -50,28 +50,34 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
     raise InvalidError(f"wire type {wire} does not exist")
 
 
+def fields_in(data: bytes) -> Iterator[tuple[int, int]]:
+    """Number and wire type of each field. Raises InvalidError, or TruncatedError after a last one whose value ends past
+    the data."""
+    at = 0
+    while at < len(data):
+        number, wire, at, size = head(data, at)
+        at = varint(data, at)[1] if wire == VARINT else at + size
+        yield number, wire
+    if at > len(data):
+        raise TruncatedError
+
+
 def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) -> bool:
     """Whether the bytes consist of fields; if `cut`, they can end within one. Inner messages are not checked.
 
     `highest` is the highest plausible field number.
     """
-    at, groups = 0, []
-    while at < len(data):
-        try:
-            number, wire, at, size = head(data, at)
-            if wire == VARINT:
-                at = varint(data, at)[1]
-        except TruncatedError:
-            return cut
-        except InvalidError:
-            return False
-        if wire == START:
-            groups.append(number)
-        elif number > highest or (wire == END and (not groups or groups.pop() != number)):
-            return False
-        at += size
-        if at > len(data):
-            return cut
+    groups = []
+    try:
+        for number, wire in fields_in(data):
+            if wire == START:
+                groups.append(number)
+            elif number > highest or (wire == END and (not groups or groups.pop() != number)):
+                return False
+    except TruncatedError:
+        return cut
+    except InvalidError:
+        return False
     return cut or not groups
 
 
