@@ -36,7 +36,7 @@ from app.core.replay import (
 from app.core.replay_summary import endpoint_name, replay_summary
 from app.core.rules import FieldError
 from app.server.addresses import Addresses
-from app.server.forward.lazy_sender import LazySender, stored
+from app.server.forward.lazy_sender import LazySender, end, stored
 from app.server.replay_runner import ReplayRunner, select
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PUBLISH_S, _SAVE_EVERY = 0.1, 10
-_GRACE_S = 0.5
 
 
 class ReplayService:
@@ -158,12 +157,7 @@ class ReplayService:
         self._stopping = True
         for runner in self._runners.values():
             runner.cancel()
-        tasks = tuple(self._tasks.values())
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=_GRACE_S)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await end(tuple(self._tasks.values()))
         await self._sender.close()
 
     def _present(self, replay: Replay) -> Replay:

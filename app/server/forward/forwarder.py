@@ -26,7 +26,7 @@ from app.core.model import DeliveryState
 from app.core.target import PausedBy
 from app.core.target_text import resume_advice
 from app.core.text import count_of
-from app.server.forward.lazy_sender import LazySender, stored
+from app.server.forward.lazy_sender import LazySender, end, stored
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses
 
@@ -119,9 +119,6 @@ def _write_more(logged: _Logged) -> None:
         logged.more = 0
 
 
-_GRACE_S = 0.5
-
-
 class Forwarder:
     """Forwards captured requests; targets do not wait for each other."""
 
@@ -159,12 +156,7 @@ class Forwarder:
             self._failure_log.end()
         for worker in self._workers.values():
             worker.stop_after_current()
-        tasks = tuple(self._tasks)
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=_GRACE_S)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await end(tuple(self._tasks))
         await self._sender.close()
 
     def _captured(self, event: Captured) -> None:

@@ -9,7 +9,7 @@ are imported on a thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
@@ -57,6 +57,18 @@ async def stored(call: Callable[[], Awaitable[T]]) -> T:
         except StorageUnavailableError:
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT_S)
+
+
+GRACE_S = 0.5
+
+
+async def end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Let them end within half a second, and cancel the others."""
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=GRACE_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
 
 class LazySender:

@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, Capture, DeliveryState, Forward
 from app.db.sqlite import writer as writer_module
-from app.server.forward import forwarder, lazy_sender, sender
+from app.server.forward import lazy_sender, sender
 from tests import damage
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -284,7 +284,7 @@ async def test_a_stop_leaves_what_is_unfinished_queued(stage: Stage) -> None:
 
 
 async def test_a_stop_lets_a_quick_delivery_end(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 20.0)
 
     async def soon(_: Received, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.1)
@@ -423,7 +423,7 @@ async def test_a_request_deleted_while_it_is_sent_is_not_sent_again(stage: Stage
 
 
 async def test_fifty_starts_and_stops_leave_nothing_behind(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)  # what is cut off is sent again
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 20.0)  # what is cut off is sent again
 
     async with target() as place:
         endpoint = await stage.endpoint(place.url)

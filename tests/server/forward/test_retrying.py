@@ -14,7 +14,7 @@ from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind
 from app.core.events import DeliveryChanged
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, RetryRule
-from app.server.forward import forwarder, target_worker
+from app.server.forward import lazy_sender, target_worker
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Answering, Received, answering, silent, target
 
@@ -489,7 +489,7 @@ async def test_a_retry_goes_on_after_a_restart(stage: Stage) -> None:
 async def test_an_attempt_cut_off_by_a_stop_is_marked_and_made_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 0.05)
     async with target(silent) as place:
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
@@ -507,7 +507,7 @@ async def test_an_attempt_cut_off_by_a_stop_is_marked_and_made_again(
 
 
 async def test_of_two_sends_cut_off_by_a_stop_the_first_is_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 0.05)
 
     async def answer(_: Received, writer: asyncio.StreamWriter) -> None:
         if len(place.received) == 1:

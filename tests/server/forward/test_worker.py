@@ -13,7 +13,7 @@ import pytest
 from app.core.delivery import QueuedDelivery
 from app.core.errors import NotAllowedError
 from app.db.deliveries.deliveries import Deliveries
-from app.server.forward import forwarder
+from app.server.forward import lazy_sender
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, target
@@ -162,7 +162,7 @@ async def test_what_was_not_allowed_to_be_stored_is_sent_again_once_it_is_marked
 
 
 async def test_a_stop_begins_no_further_delivery(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 20.0)
 
     async def soon(_: Received, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.05)

@@ -15,7 +15,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState, Endpoint
 from app.core.target import RetryRule
 from app.db.deliveries.deliveries import Deliveries
-from app.server.forward import forwarder, lazy_sender
+from app.server.forward import lazy_sender
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, Target, target
@@ -129,7 +129,7 @@ async def test_of_a_target_that_hangs_no_more_begin_than_are_sent(stage: Stage) 
 async def test_after_a_kill_all_without_a_stored_result_are_interrupted(
     stage: Stage, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 0.05)
     stuck = asyncio.Event()
 
     async def hang(_: Ended) -> None:
@@ -164,7 +164,7 @@ async def test_after_a_kill_all_without_a_stored_result_are_interrupted(
 async def test_what_has_begun_and_is_not_sent_is_queued_again(
     stage: Stage, queue: Queue, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 20.0)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 20.0)
     gate, storing = Gate(is_open=True), asyncio.Event()
 
     async def close_the_gate(_: Ended) -> None:

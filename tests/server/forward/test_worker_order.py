@@ -12,7 +12,7 @@ import pytest
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.model import DeliveryState
 from app.db.deliveries.deliveries import Deliveries
-from app.server.forward import forwarder
+from app.server.forward import lazy_sender
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -105,7 +105,7 @@ async def test_a_failure_is_stored_before_the_next_is_sent(stage: Stage, queue: 
 
 
 async def test_a_stop_interrupts_only_the_one_that_hangs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+    monkeypatch.setattr(lazy_sender, "GRACE_S", 0.05)
     async with target(silent) as place:
         endpoint = await stage.endpoint(place.url)
         captures = [await stage.capture(endpoint) for _ in range(3)]
