@@ -139,13 +139,7 @@ class Bar(Record, frozen=True):
         return self.plain + self.delivered + self.not_sent + self.failed + self.incomplete
 
     def __add__(self, other: Bar) -> Bar:
-        return Bar(
-            plain=self.plain + other.plain,
-            delivered=self.delivered + other.delivered,
-            not_sent=self.not_sent + other.not_sent,
-            failed=self.failed + other.failed,
-            incomplete=self.incomplete + other.incomplete,
-        )
+        return Bar(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
     def text(self) -> str:
         """`37 requests, 2 with failed deliveries`: only problems are listed separately."""

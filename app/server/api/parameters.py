@@ -231,11 +231,6 @@ def cursor_of(request: web.Request, key: type[K]) -> K | None:
     return key(**dict(zip(_cursor_fields(key), parts, strict=True))) if issubclass(key, Record) else parts[0]
 
 
-def query_of(request: web.Request) -> Query | None:
-    """The search in the parameter `q`; None when there is none."""
-    return parsed_query(request.query.get("q", ""))
-
-
 def parsed_query(text: str) -> Query | None:
     """The search given as `q`; None when it is blank. A Problem when it is invalid."""
     if not text.strip():

@@ -32,8 +32,8 @@ from app.server.api.parameters import (
     flag,
     limit_of,
     paging,
+    parsed_query,
     place,
-    query_of,
 )
 from app.server.api.problems import Problem
 from app.server.api.routes import (
@@ -104,7 +104,7 @@ class FilteringCalls(Calls):
 
     def _filter(self, request: web.Request) -> CaptureFilter:
         """What the parameters `endpoint`, `q` and `redacted` say."""
-        endpoint, query, secret_headers = self._only_endpoint(request), query_of(request), None
+        endpoint, query, secret_headers = self._only_endpoint(request), parsed_query(SEARCH.of(request) or ""), None
         if REDACTED.of(request):
             every = self._store.endpoints.all()
             secret_headers = {one.id: one.auth.name for one in every if one.auth.kind == "header"}
