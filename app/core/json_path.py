@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_NAME = re.compile(r"[^.\[\]*\"'\s]+")
-_INDEX = re.compile(r"\[(\*|[0-9]{1,9})\]")
-_QUOTED = re.compile(r"""\[("(?:[^"\\]|\\.)*")\]""")
+_STEP = re.compile(r"""\[(?P<index>\*|[0-9]{1,9})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|\.(?P<name>\*|[^.\[\]*"'\s]+)""")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 Key = str | int
@@ -77,32 +75,21 @@ def _parsed(text: str) -> tuple[_Step, ...]:
         if rest.startswith(".."):
             steps.append((_DEEPER, ""))
             rest = rest[2:] if rest.startswith("..[") else rest[1:]
-        step, rest = _step(rest, text)
-        steps.append(step)
+        step = _STEP.match(rest)
+        if step is None:
+            raise _invalid(text, rest)
+        if "*" in (step["index"], step["name"]):
+            steps.append((_ANY, ""))
+        elif step["index"]:
+            steps.append(("key", int(step["index"])))
+        else:
+            steps.append(("key", step["name"] or _unquoted(step["quoted"], text)))
+        rest = rest[step.end() :]
+        if rest and rest[0] not in ".[":
+            raise _invalid(text, rest)
     if not steps:
         raise ValueError("A JSON path names a value, such as data.id, data.*.id or $..timestamp.")
     return tuple(steps)
-
-
-def _step(rest: str, text: str) -> tuple[_Step, str]:
-    """The first step of `rest`, and what follows it."""
-    index, quoted = _INDEX.match(rest), _QUOTED.match(rest)
-    if index:
-        return ((_ANY, "") if index[1] == "*" else ("key", int(index[1]))), rest[index.end() :]
-    if quoted:
-        return ("key", _unquoted(quoted[1], text)), rest[quoted.end() :]
-    if rest.startswith(".*"):
-        return (_ANY, ""), _after_name(rest[2:], text)
-    name = _NAME.match(rest, 1) if rest.startswith(".") else None
-    if name is None:
-        raise _invalid(text, rest)
-    return ("key", name[0]), _after_name(rest[name.end() :], text)
-
-
-def _after_name(rest: str, text: str) -> str:
-    if rest and rest[0] not in ".[":
-        raise _invalid(text, rest)
-    return rest
 
 
 def _unquoted(literal: str, text: str) -> str:
