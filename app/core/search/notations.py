@@ -55,6 +55,16 @@ class Notation:
         return [*found, "".join([*parts, text[at : at + AROUND]])] if parts else found
 
 
+def _end_like(pattern: re.Pattern[str], most: int) -> Callable[[str], int]:
+    """Finds where a match begins that ends the text and has at most so many characters; without one, its end."""
+
+    def begin(text: str) -> int:
+        match = pattern.search(text, max(0, len(text) - most))
+        return match.start() if match else len(text)
+
+    return begin
+
+
 _JSON_SHORT = str.maketrans("bfnrt", "\b\f\n\r\t")
 _JSON_LONGEST = len(r"\ud83d\ude00")
 _JSON_ESCAPES = re.compile(r'\\(?:u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*|["\\/bfnrt](?:\\["\\/bfnrt])*)')
@@ -122,31 +132,23 @@ def _as_sent(match: re.Match[str]) -> str:
     return "%" + octets.hex("%").upper()
 
 
-def _unfinished_escape(text: str) -> int:
-    match = _UNFINISHED.search(text, max(0, len(text) - 14))
-    return match.start() if match else len(text)
-
-
-def form_fields(codec: str) -> Notation:
-    """The notation of a form whose escapes are in this charset."""
+@lru_cache(64)
+def _form_fields(content_type: str) -> Notation:
+    """The notation of a form of this type, which names the charset of its escapes."""
+    codec = escape_codec(content_type)
 
     def decoded(match: re.Match[str]) -> str:
         escapes = match.group()
         return escapes.replace("+", " ") if escapes[0] == "+" else _decode_escapes(escapes, codec)
 
-    return Notation(("%", "+"), _FIELD_ESCAPES, decoded, _unfinished_escape)
-
-
-@lru_cache(64)
-def _fields_of(content_type: str) -> Notation:
-    return form_fields(escape_codec(content_type))
+    return Notation(("%", "+"), _FIELD_ESCAPES, decoded, _end_like(_UNFINISHED, 14))
 
 
 def form_notation(content_type: str, media_type: str, text: str) -> Notation | None:
     """None unless `text` is the beginning of a form."""
     if media_type.endswith("json") or fit(media_type, text[:FORM_HEAD].encode("utf-8", "replace")) < FORM_LIKELY:
         return None
-    return _fields_of(content_type)
+    return _form_fields(content_type)
 
 
 def readable_targets(target: str) -> list[str]:
@@ -169,6 +171,7 @@ _WORDS = re.compile(rf"{_WORD}(?:[ \t\r\n]{{1,8}}{_WORD})*")
 _WORD_START = re.compile(
     rf"=(?:\?(?:[\w.:*-]{{1,62}}(?:\?(?:[bBqQ](?:\?(?:[^?\s]{{0,{WORD_MAX}}}(?:\?(?:=[ \t\r\n]{{0,8}})?)?)?)?)?)?)?)?\Z"
 )
+"""The last word can continue, or be followed by another."""
 _EACH = re.compile(r"=\?([\w.:-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=")
 _PARAMETER = re.compile(rf"\*=\"?([\w.:-]{{1,40}})'[\w-]{{0,20}}'([^\s;,\"]{{1,{WORD_MAX}}})")
 _PERCENT_BYTES = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -217,19 +220,13 @@ def _decode_parameter(match: re.Match[str]) -> str:
     return match.group() if decoded is None else f"*={decoded}"
 
 
-def _unfinished_word(text: str) -> int:
-    """The last word can continue, or be followed by another."""
-    match = _WORD_START.search(text, max(0, len(text) - WORD_MAX - 80))
-    return match.start() if match else len(text)
-
-
 def _unfinished_parameter(text: str) -> int:
     at = text.rfind("*=", max(0, len(text) - WORD_MAX - 80))
     unfinished = at >= 0 and not re.search(r"[\s;,]", text[at:])
     return at if unfinished else len(text) - text.endswith("*")
 
 
-ENCODED_WORDS = Notation(("=?",), _WORDS, _decode_words, _unfinished_word)
+ENCODED_WORDS = Notation(("=?",), _WORDS, _decode_words, _end_like(_WORD_START, WORD_MAX + 80))
 PARAMETERS = Notation(("*=",), _PARAMETER, _decode_parameter, _unfinished_parameter)
 _ENCODED = (ENCODED_WORDS, PARAMETERS)
 
@@ -262,9 +259,4 @@ def _decode_utf8(match: re.Match[str]) -> str:
     return match.group().encode("latin-1").decode("utf-8", "replace")
 
 
-def _unfinished_utf8(text: str) -> int:
-    match = _UTF8_START.search(text, max(0, len(text) - 3))
-    return match.start() if match else len(text)
-
-
-UTF8_AS_LATIN1 = Notation(tuple(map(chr, range(0xC2, 0xF5))), _UTF8_RUN, _decode_utf8, _unfinished_utf8)
+UTF8_AS_LATIN1 = Notation(tuple(map(chr, range(0xC2, 0xF5))), _UTF8_RUN, _decode_utf8, _end_like(_UTF8_START, 3))
