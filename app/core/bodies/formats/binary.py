@@ -21,25 +21,21 @@ class TruncatedError(Exception):
 
 
 class ByteReader:
-    """Reads bytes in order; `at` is the offset of the next one."""
+    """Reads `data` in order; `at` is the offset of the next byte."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
+        self.data = data
         self.at = 0
 
     @property
     def left(self) -> int:
         """Bytes that were not read yet."""
-        return len(self._data) - self.at
+        return len(self.data) - self.at
 
     def read(self, count: int) -> bytes:
         """Exactly `count` bytes; raises TruncatedError if the body ends before."""
         self.skip(count)
-        return self._data[self.at - count : self.at]
-
-    def peek(self, count: int) -> bytes:
-        """At most `count` of the next bytes, which stay to be read."""
-        return self._data[self.at : self.at + count]
+        return self.data[self.at - count : self.at]
 
     def skip(self, count: int) -> None:
         """Raises TruncatedError if the body ends before."""

@@ -15,10 +15,10 @@ VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 _MAX_NUMBER = (1 << 29) - 1
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and the offset after it. Raises TruncatedError or InvalidError."""
+def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The number at `at`, before `end`, and the offset after it. Raises TruncatedError or InvalidError."""
     result = shift = 0
-    for position in range(at, min(len(data), at + 10)):
+    for position in range(at, min(end, at + 10)):
         byte = data[position]
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
@@ -26,24 +26,24 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
                 raise InvalidError("a number has more than 64 bits")
             return result, position + 1
         shift += 7
-    if len(data) - at >= 10:
+    if end - at >= 10:
         raise InvalidError("a number has more than ten bytes")
     raise TruncatedError
 
 
-def head(data: bytes, at: int) -> tuple[int, int, int, int]:
-    """Number and wire type of the field at `at`, and offset and size of its value.
+def head(data: bytes, at: int, end: int) -> tuple[int, int, int, int]:
+    """Number and wire type of the field at `at`, and offset and size of its value, which begins at `end` at most.
 
     The size of a varint is 0: it is not known before it is read.
     """
-    key, at = varint(data, at)
+    key, at = varint(data, at, end)
     number, wire = key >> 3, key & 7
     if not 0 < number <= _MAX_NUMBER:
         raise InvalidError(f"field {number} does not exist")
     if wire in (VARINT, START, END):
         return number, wire, at, 0
     if wire == LENGTH:
-        size, at = varint(data, at)
+        size, at = varint(data, at, end)
         return number, wire, at, size
     if wire in (FIXED64, FIXED32):
         return number, wire, at, 8 if wire == FIXED64 else 4
@@ -53,12 +53,12 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
 def fields_in(data: bytes) -> Iterator[tuple[int, int]]:
     """Number and wire type of each field. Raises InvalidError, or TruncatedError after a last one whose value ends past
     the data."""
-    at = 0
-    while at < len(data):
-        number, wire, at, size = head(data, at)
-        at = varint(data, at)[1] if wire == VARINT else at + size
+    at, end = 0, len(data)
+    while at < end:
+        number, wire, at, size = head(data, at, end)
+        at = varint(data, at, end)[1] if wire == VARINT else at + size
         yield number, wire
-    if at > len(data):
+    if at > end:
         raise TruncatedError
 
 
@@ -97,8 +97,6 @@ FIELD_MAX = 256 * 1024
 PLAUSIBLE_NUMBER_MAX = 1_000
 """The highest plausible field number in a body not declared as Protobuf."""
 _TRAILERS = 0x80
-_HEAD_MAX = 20
-"""Bytes of a field's number and of its length, or of a varint."""
 _PAST_END = "a field extends past the end of its message"
 
 
@@ -180,19 +178,18 @@ class Protobuf:
     def _head(self, end: int | None) -> tuple[int, int, int]:
         """Number and wire type of a field, and the size of its value (of a varint, the value itself)."""
         reader = self._reader
-        known = reader.peek(_HEAD_MAX if end is None else min(_HEAD_MAX, end - reader.at))
+        data, stop = reader.data, len(reader.data) if end is None else min(end, len(reader.data))
         try:
-            number, wire, at, size = head(known, 0)
-            value, after = varint(known, at) if wire == VARINT else (size, at)
+            number, wire, at, size = head(data, reader.at, stop)
+            value, reader.at = varint(data, at, stop) if wire == VARINT else (size, at)
         except InvalidError:
-            reader.skip(1)
+            reader.at += 1
             raise
         except TruncatedError:
-            reader.skip(len(known))
-            if end is not None and reader.at >= end:
+            reader.at = stop
+            if stop == end:
                 raise InvalidError(_PAST_END) from None
             raise
-        reader.skip(after)
         if end is not None and reader.at + size > end:
             raise InvalidError(_PAST_END)
         return number, wire, value
