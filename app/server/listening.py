@@ -201,24 +201,25 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 _LISTEN = "0A"
+_PROC = Path("/proc")
 
 
-def find_holder(port: int, proc: Path = Path("/proc")) -> str | None:
+def find_holder(port: int) -> str | None:
     """`name (process 123)` of the program that listens on TCP `port`, as far as Linux lets this user see; None when
     unknown. Reads files."""
-    targets = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
+    targets = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     if not targets:
         return None
-    for process in proc.glob("[0-9]*"):
+    for process in _PROC.glob("[0-9]*"):
         if _holds(process, targets):
             return f"{_name(process)} (process {process.name})"
     return None
 
 
-def _listening_inodes(port: int, proc: Path) -> Iterator[str]:
+def _listening_inodes(port: int) -> Iterator[str]:
     for table in ("tcp", "tcp6"):
         try:
-            lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]
+            lines = (_PROC / "net" / table).read_text("ascii").splitlines()[1:]
         except OSError:  # another system than Linux, or no IPv6
             continue
         for line in lines:

@@ -11,7 +11,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.record import Record
 from app.core.rules import FieldError
 from app.core.tunnel import URLS_KEPT, OutdatedUrl, Tunnel
-from app.core.tunnel_program import FoundProgram, TunnelOption, install_text
+from app.core.tunnel_program import FoundProgram, install_text
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import Calls, Page, can_fail, endpoint_named, route, takes
@@ -129,14 +129,13 @@ def _program_out(found: FoundProgram) -> records.TunnelProgram:
         path=found.path,
         install=install_text(program),
         fixed_url=program.keeps_url(found.values),
-        options=tuple(_option_out(option, found) for option in program.options),
-    )
-
-
-def _option_out(option: TunnelOption, found: FoundProgram) -> records.TunnelOption:
-    return made(
-        records.TunnelOption,
-        option,
-        value=found.values.get(option.name),
-        is_set=option.name in found.values or option.name in found.secrets_set,
+        options=tuple(
+            made(
+                records.TunnelOption,
+                option,
+                value=found.values.get(option.name),
+                is_set=option.name in found.values or option.name in found.secrets_set,
+            )
+            for option in program.options
+        ),
     )

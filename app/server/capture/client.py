@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 from app.core.record import Headers
 from app.core.settings import Network
 from app.core.tunnel_program import AddressHeader
+
+_LOOPBACK = ip_network("127.0.0.0/8"), ip_network("::1")
 
 
 class Client(NamedTuple):
@@ -29,7 +31,7 @@ def client_of(
     """
     if proxies and _is_among(peer[0], proxies):
         return _client_of_proxy(peer, headers, proxies)
-    if trusted is None or not _is_loopback(peer[0]):
+    if trusted is None or not _is_among(peer[0], _LOOPBACK):
         return Client(*peer)
     address = client_address(headers, trusted)
     if address is None:
@@ -56,13 +58,6 @@ def _is_among(text: str, networks: Sequence[Network]) -> bool:
         return False
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in networks)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 VALUE_MAX = 2_000

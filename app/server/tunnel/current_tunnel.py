@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
+from app.core.events import Bus, EndpointRemoved, EndpointSaved, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
 from app.core.tunnel import (
     CONNECTED,
@@ -46,7 +46,7 @@ class CurrentTunnel:
         self._bases: dict[str, None] = {}
         self._published: tuple[str | None, TunnelState | None] = None, None
         for kind in (EndpointRemoved, EndpointSaved):  # a deleted one may be restored
-            bus.subscribe(kind, self._endpoints_changed)
+            bus.subscribe(kind, lambda _: self.change())
 
     async def load(self) -> None:
         """Read what earlier runs have stored. Raises StorageUnavailableError."""
@@ -159,9 +159,6 @@ class CurrentTunnel:
         published = self.base, self.url_state
         changed, self._published = published != self._published, published
         self._bus.publish(TunnelChanged(tunnel=tunnel, previous=previous, url_changed=changed))
-
-    def _endpoints_changed(self, event: Event) -> None:
-        self.change()
 
 
 async def _stored(storing: Awaitable[None]) -> None:
