@@ -136,13 +136,10 @@ _HINTS = {
     "application/pdf": "PDF",
     "application/zip": "ZIP",
     "application/gzip": "GZIP",
-    "application/grpc": "gRPC",
     "application/jwt": "JWT",
-    "application/msgpack": "MsgPack",
-    "application/x-msgpack": "MsgPack",
-    "application/vnd.msgpack": "MsgPack",
-    "application/protobuf": "Protobuf",
-    "application/x-protobuf": "Protobuf",
+    **dict.fromkeys(GRPC, "gRPC"),
+    **dict.fromkeys(_MSGPACK_TYPES, "MsgPack"),
+    **dict.fromkeys(_PROTOBUF_TYPES, "Protobuf"),
 }
 _ENDINGS = {"+json": "JSON", "+xml": "XML", "+zip": "ZIP"}
 _FAMILIES = {"image": "Image", "audio": "Audio", "video": "Video", "text": "Text", "multipart": "Multipart"}

@@ -28,3 +28,20 @@ def test_no_type_and_no_file_ending_names_two_languages() -> None:
 
 def test_each_language_with_colours_is_a_row() -> None:
     assert {language.name for language in TEXT_LANGUAGES} - {language.name for language in LANGUAGES} == {"ndjson"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("application/msgpack", "MsgPack"),
+        ("application/messagepack", "MsgPack"),
+        ("application/x-protobuf", "Protobuf"),
+        ("application/vnd.google.protobuf", "Protobuf"),
+        ("application/x-protobuffer", "Protobuf"),
+        ("application/grpc", "gRPC"),
+        ("application/grpc+proto", "gRPC"),
+        ("application/grpc-web", "gRPC"),
+    ],
+)
+def test_all_types_of_a_binary_format_have_its_name(kind: str, name: str) -> None:
+    assert type_hint(kind) == name
