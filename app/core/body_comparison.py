@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.escape import escape
+from app.core.bodies.formats.text import CONTROL
 from app.core.bodies.media_types import content_type_of, is_json, media_type
 from app.core.json_path import Key, PathMatcher, path_text
 from app.core.record import Headers, Record
@@ -185,7 +185,6 @@ def _value_text(value: Any) -> str | None:
 
 DECODED_MAX = 2 * 1024 * 1024
 """Bytes of a decompressed body that are compared."""
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _HEAD = 4_096
 
 
@@ -243,7 +242,7 @@ def body_differences(first: ComparedBody, second: ComparedBody, ignored: Iterabl
 def text_of(body: ComparedBody) -> str | None:
     """None for binary data."""
     charset = detect(body.content_type, body.data, body.complete)
-    if body.problem or _BINARY.search(in_single_bytes(charset, body.data[:_HEAD])):
+    if body.problem or CONTROL.search(in_single_bytes(charset, body.data[:_HEAD])):
         return None
     return charset.decode(body.data)
 

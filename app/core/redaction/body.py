@@ -10,6 +10,7 @@ from html import escape, unescape
 from typing import NamedTuple
 
 from app.core.bodies.formats.multipart import HEAD_MAX, boundary_of, decode, part_of
+from app.core.bodies.formats.text import CONTROL
 from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_text import PACKED, form_secrets, holds_secrets, is_plain, text_secrets
@@ -176,7 +177,6 @@ _ROW = re.compile(
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of text in two or four bytes for each character."""
 _MEDIA = ("image/", "audio/", "video/", "font/", "application/pdf")
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 AFTER_BYTES = 4096
 """How much is read behind a part that is shown, for secrets that show by what follows them."""
@@ -318,7 +318,7 @@ def _names_secret_column(text: str) -> bool:
 def _is_binary(body: bytes, kind: str) -> bool:
     if kind.startswith(_MEDIA):
         return False
-    if _CONTROL.search(body):
+    if CONTROL.search(body):
         return True
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)  # it may be cut off within a character
