@@ -43,8 +43,8 @@ class BodyReader:
         self, headers: Headers, content_type: str, group: Group | None = None, *, raw_head: bytes | None = None
     ) -> None:
         names = decompressor.codings(headers)
-        refusal = decompressor.unsupported_reason(names)
-        self._refusal = f"{refusal} The bytes are shown as sent." if refusal else None
+        self._refusal = decompressor.unsupported_reason(names)
+        """Why the bytes are shown as sent."""
         self.codings = () if self._refusal else names
         self._decompressor = decompressor.Decompressor(self.codings)
         self._content_type, self._media_type = content_type, media_type(content_type)
@@ -108,7 +108,8 @@ class BodyReader:
         fallback = self._fallback[0] if self._fallback else None
         charset = self.text_charset
         packed = (self._decompressor.finish(), self._decompressor.note) if self.complete else ()
-        found = [self._refusal, fallback, self._out.error, *self._out.notes, charset and charset.note, *packed]
+        as_sent = self._refusal and f"{self._refusal} The bytes are shown as sent."
+        found = [as_sent, fallback, self._out.error, *self._out.notes, charset and charset.note, *packed]
         return [note for note in found if note]
 
     @property
@@ -147,16 +148,12 @@ class BodyReader:
             self._skip -= skipped
             self._plain += data[skipped:]
         if self._decompressor.error and self.view is None and not self._plain and self.codings:
-            self._show_as_sent(self._decompressor.error)
+            self._refusal, self.codings = self._decompressor.error, ()
+            self._decompressor = decompressor.Decompressor(())
+            self._decompressor.feed(self._first)
             return self._collect(size)
         self.complete = (self._final and self._decompressor.needs_input) or self._decompressor.error is not None
         return self.complete or len(self._plain) >= size
-
-    def _show_as_sent(self, why: str) -> None:
-        self._refusal = f"{why} The bytes are shown as sent."
-        self.codings = ()
-        self._decompressor = decompressor.Decompressor(())
-        self._decompressor.feed(self._first)
 
     def _choose(self) -> None:
         """Choose the view by the beginning of the body."""

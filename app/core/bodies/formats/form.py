@@ -11,7 +11,7 @@ from app.core.bodies.formats import json
 from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.text import has_controls
 from app.core.bodies.formatter import Content, Formatted, Kind, write_indented
-from app.core.bodies.media_types import FORM
+from app.core.bodies.media_types import FORM, GENERIC_TEXT
 
 _FIELD = re.compile("[^&]+")
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
@@ -84,7 +84,7 @@ def fit(media_type: str, head: bytes) -> float:
         return 0.05
     if media_type == FORM:
         return 1.0 if b"=" in head and head[:1] not in b'{[<"' and head[:1].strip() else 0.45
-    if media_type in ("", "text/plain", "application/octet-stream"):
+    if media_type in GENERIC_TEXT:
         return 0.7 if _LIKELY.match(head) else 0.0
     return 0.0
 
