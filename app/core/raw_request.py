@@ -49,8 +49,8 @@ def end_to_end(headers: Headers) -> Headers:
     )
 
 
-def slug_of(target: str) -> str | None:
-    """The slug in a raw request target, not decoded; None if the path is not a capture path.
+def _captured(target: str) -> str | None:
+    """What follows `/catch/` in a raw request target; None if its path is not a capture path.
 
     A target in absolute form (`http://host/catch/…`) is treated like its path, as RFC 9112 section 3.2.2 requires.
     """
@@ -62,26 +62,22 @@ def slug_of(target: str) -> str | None:
         if "?" in authority:  # the path is empty
             return None
         target = slash + path
-    if not target.startswith(CAPTURE_PATH):
-        return None
-    path = target[len(CAPTURE_PATH) :]
-    for end in "/?":
-        path = path.partition(end)[0]
-    return path
+    return target[len(CAPTURE_PATH) :] if target.startswith(CAPTURE_PATH) else None
+
+
+def slug_of(target: str) -> str | None:
+    """The slug in a raw request target, not decoded; None if its path is not a capture path."""
+    captured = _captured(target)
+    return None if captured is None else captured.partition("?")[0].partition("/")[0]
 
 
 def below_slug(target: str) -> str:
     """The part of a capture's target that its sender chose: `/orders?x=1` of `/catch/my-slug/orders?x=1`."""
-    path = target
-    if "://" in target[:12]:
-        path = "/" + target.split("://", 1)[1].partition("/")[2]
-    parts = path.split("/", 3)
-    if len(parts) < 3 or parts[1] != "catch":
+    captured = _captured(target)
+    if captured is None:
         return target
-    if len(parts) == 4:
-        return "/" + parts[3]
-    query = parts[2].partition("?")[1:]
-    return "/" + "".join(query)
+    path, mark, query = captured.partition("?")
+    return f"/{path.partition('/')[2]}{mark}{query}"
 
 
 def query_pairs(target: str) -> list[tuple[str, str, str]]:

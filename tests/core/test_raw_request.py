@@ -13,6 +13,8 @@ from app.core.raw_request import below_slug, query_pairs
         ("/catch/abc", "/"),
         ("/catch/abc?x=1", "/?x=1"),
         ("/catch/abc/", "/"),
+        ("/catch/abc?next=/home", "/?next=/home"),
+        ("/catch/a?u://x/y", "/?u://x/y"),
         ("/catch/abc/orders/1?x=/y", "/orders/1?x=/y"),
         ("http://host/catch/abc/orders", "/orders"),
         ("*", "*"),
