@@ -58,7 +58,6 @@ from app.server.replay_service import ReplayService
 from app.server.target_responses import TargetResponses
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.system import installation
-from app.team_store import open_store as open_team_store
 from app.troubles import Troubles
 
 TUNNEL_FOLDER = "tunnels"
@@ -188,9 +187,11 @@ class Application:
 
     async def _open_team_store(self, address: str) -> Store:
         self._captures = self._may_capture and (not self._window or self.settings.window_captures)
-        store = await open_team_store(
-            address,
-            self._password,
+        from app.db.postgres.database import with_password  # start-up time: few use one
+        from app.db.postgres.store import Store as TeamStore  # as above
+
+        store = await TeamStore.open(
+            with_password(address, self._password),
             self.bus.publish,
             self.addresses.own_bases,
             identify=self._identify,

@@ -97,7 +97,7 @@ def _server_checks(address: str) -> list[Check]:
     """Its disk and its clock are its administrator's."""
     try:
         from app.db.postgres import server_checks  # few have psycopg
-    except ImportError:
+    except StoreDriverError:
         return [("Database", lambda: problem(StoreDriverError.PROBLEM, StoreDriverError.ADVICE))]
     return [
         ("Database", partial(server_checks.check_database, address)),

@@ -106,7 +106,7 @@ def _doctor(folder: Path, full: bool) -> Iterable[Finding]:
 
 
 def _init_team(address: str) -> Mapping[Role, str]:
-    from app.team_store import init  # start-up time, as in `_serve`
+    from app.db.postgres.roles import init  # start-up time, as in `_serve`
 
     return init(address)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +20,6 @@ from app.core.text import host_port
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
-from app.team_store import check as check_team_store
 from app.ui.gui_application import GuiApplication
 from app.ui.services import Services
 from app.ui.shell.deep_links import DeepLinks
@@ -40,6 +40,14 @@ def _do_nothing(*_: object) -> None:
     """The default for what ends the window."""
 
 
+async def _check_team_store(address: str, password: str) -> None:
+    """Raises StoreAddressError when a window could not work on it."""
+    from app.db.postgres.database import with_password  # start-up time: few use one
+    from app.db.postgres.server_checks import check_use  # as above
+
+    await asyncio.to_thread(check_use, with_password(address, password))
+
+
 def services_of(
     application: Application,
     restart_restored: Callable[[], None] = _do_nothing,
@@ -58,7 +66,7 @@ def services_of(
     return Services(
         store=store,
         store_address=address if store_error(address) is None else None,
-        check_team_store=check_team_store,
+        check_team_store=_check_team_store,
         reopen=reopen,
         deletes=store.trash,
         replays=application.replays,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from peewee import AutoField, Database, SqliteDatabase, fn
 
 from app.core.backup import CopiedStore, Report
-from app.core.errors import FolderInUseError, HooklineError, StoreCopyError, StoreDriverError
+from app.core.errors import FolderInUseError, HooklineError, StoreCopyError
 from app.core.model import Plan
 from app.core.sizes import MIB, exact_size
 from app.core.text import size_text
@@ -338,10 +338,8 @@ def _place_of(address: str | Path, *, read_only: bool) -> StorePlace:
     """A folder's file, or a team's store."""
     if isinstance(address, Path):
         return DataFolder(address, read_only=read_only)
-    try:
-        from app.db.postgres.store_place import TeamStore  # psycopg is an extra
-    except ImportError as error:
-        raise StoreDriverError from error
+    from app.db.postgres.store_place import TeamStore  # psycopg is an extra
+
     return TeamStore(address, read_only=read_only)
 
 

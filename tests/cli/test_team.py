@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +18,7 @@ from app.cli.commands.team import init_team
 from app.cli.errors import CliError
 from app.cli.output import Output
 from app.core.team import Role
-from tests.cli.conftest import Run, services
+from tests.cli.conftest import ROOT, Run, services
 
 ROLES = {role: f"team_{role}" for role in Role}
 
@@ -69,3 +73,43 @@ def test_what_it_refuses(run: Run, address: str, said: str) -> None:
     assert done.code != 0
     assert said in done.err
     assert "s3cret" not in done.err
+
+
+WITHOUT_DRIVER = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "psycopg":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Missing())
+from app.start import start
+sys.exit(start(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("team", "init"), 3),
+        (("endpoint", "list"), 3),
+        (("store", "copy", "new", "postgresql:///team"), 3),
+        (("doctor",), 1),
+    ],
+)
+def test_without_the_driver_each_command_says_what_to_install(
+    tmp_path: Path, arguments: tuple[str, ...], code: int
+) -> None:
+    environment = {**os.environ, "HOOKLINE_STORE": "postgresql:///team", "HOOKLINE_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DRIVER, *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "A team's store needs psycopg." in done.stdout + done.stderr
+    assert "pip install 'hookline[team]'" in done.stdout + done.stderr
