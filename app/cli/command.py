@@ -18,13 +18,15 @@ from app.core.sizes import parse_size
 
 Examples = Sequence[tuple[str, str]]
 """What an example does, and its command line."""
+USUAL = ("json", "folder")
+"""The shared options of most commands."""
 ROWS = 50
 
 
 class Commands:
-    """Where commands are added, or verbs; each has the options of the parsers `shared`."""
+    """Where commands are added, or verbs. `shared` are the options that several have, by a name."""
 
-    def __init__(self, commands: Any, shared: Sequence[argparse.ArgumentParser]) -> None:
+    def __init__(self, commands: Any, shared: Mapping[str, argparse.ArgumentParser]) -> None:
         self._commands, self._shared = commands, shared
 
     def add(
@@ -34,14 +36,16 @@ class Commands:
         details: str = "",
         examples: Examples = (),
         *,
+        shared: Sequence[str] = USUAL,
         only_given: bool = False,
         **defaults: Any,
     ) -> argparse.ArgumentParser:
         """Add a command. `text` is its help in the list of commands, and in its own unless that has `details`. With
         `only_given`, options that are not given are missing from the namespace. `defaults` are there: what runs it."""
+        parents = [self._shared[one] for one in shared]
         absent = {"argument_default": argparse.SUPPRESS} if only_given else {}
         parser: argparse.ArgumentParser = self._commands.add_parser(
-            name, parents=self._shared, help=text, description=details or text, examples=examples, **absent
+            name, parents=parents, help=text, description=details or text, examples=examples, **absent
         )
         parser.set_defaults(**defaults)
         return parser
@@ -54,10 +58,11 @@ class Commands:
         *,
         examples: Mapping[str, Examples],
         which: tuple[str, str] | None = None,
+        shared: Sequence[str] = USUAL,
     ) -> Callable[..., argparse.ArgumentParser]:
         """Add a noun, with examples by verb; returns what adds a verb to it. `which` is the argument of verbs that are
         about one of many: its name in help texts, and its help."""
-        named: Any = self.add(name, text, details)
+        named: Any = self.add(name, text, details, shared=shared)
         verbs = Commands(named.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True), self._shared)
 
         def verb(
@@ -72,7 +77,7 @@ class Commands:
             """A verb `of_one` has the noun's argument, and a `local` one gets a LocalCall. Options that are not given
             are missing from the namespace, so that an edit changes nothing else."""
             runs: dict[str, Any] = {"run_local" if local else "run": run}
-            parser = verbs.add(name, text, details, examples.get(name, ()), only_given=True, **runs)
+            parser = verbs.add(name, text, details, examples.get(name, ()), shared=shared, only_given=True, **runs)
             if which is not None and of_one:
                 metavar, help_ = which
                 parser.add_argument("which", metavar=metavar, help=help_)

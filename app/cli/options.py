@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.cli.command import Commands, whole_number
+from app.cli.command import USUAL, Commands, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import as_typed
 from app.core.errors import HooklineError
@@ -179,7 +179,8 @@ def start_parser() -> argparse.ArgumentParser:
 
 
 def add_serve(commands: Commands, run: Callable[..., int]) -> None:
-    serve = commands.add("serve", "capture without a window until Ctrl-C", examples=SERVE_EXAMPLES, run_local=run)
+    text, shared = "capture without a window until Ctrl-C", ("folder", "listen")
+    serve = commands.add("serve", text, examples=SERVE_EXAMPLES, shared=shared, run_local=run)
     serve.add_argument(
         "--endpoint",
         dest="endpoints",
@@ -241,7 +242,7 @@ def add_listen(commands: Commands, run: Callable[..., int]) -> None:
         f"{text}. Without SLUG it takes the first endpoint that forwards there already, or else creates one. It starts"
         " capturing unless Hookline is running. The endpoint and what it captured are kept."
     )
-    listen = commands.add("listen", text, details, LISTEN_EXAMPLES, run_local=run)
+    listen = commands.add("listen", text, details, LISTEN_EXAMPLES, shared=(*USUAL, "listen"), run_local=run)
     listen.add_argument("slug", metavar="SLUG", nargs="?", help="the endpoint, created if it does not exist")
     listen.add_argument("url", metavar="URL", help="where to forward: 3000, localhost:3000/hooks or a whole URL")
 

@@ -167,28 +167,27 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
 
     Commands that no word names have no arguments: loading their modules takes longer than most commands do.
     """
-    folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
-    alone = [as_json, folder, listen, start_parser()]
+    shared = {"json": _json_parser(), "folder": _folder_parser(), "listen": listen_parser()}
+    alone = [*shared.values(), start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
     text = "print the version"
     parser.add_argument("--version", action="version", version=f"hookline {__version__}", help=text)
     parser.set_defaults(run_local=_open_window)
-    commands: Any = parser.add_subparsers(
+    all_commands: Any = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
-    add_serve(Commands(commands, [folder, listen]), _serve)
-    add_listen(Commands(commands, [as_json, folder, listen]), _listen)
-    parents = {"mcp": [folder], "selftest": [as_json], "store": [as_json]}
+    commands = Commands(all_commands, shared)
+    add_serve(commands, _serve)
+    add_listen(commands, _listen)
     if words is None or (("--help" in words or "-h" in words) and COMMANDS.isdisjoint(words)):
         words = COMMANDS
     for module, names in _MODULES.items():
         if not set(names).isdisjoint(words):
-            shared = parents.get(module, [as_json, folder])
-            import_module(f"app.cli.commands.{module}").add_parser(Commands(commands, shared))
+            import_module(f"app.cli.commands.{module}").add_parser(commands)
         else:
             for name in names:
-                commands.add_parser(name)
-    Commands(commands, [as_json]).add(VERSION, text, run_alone=_print_version)
+                all_commands.add_parser(name)
+    commands.add(VERSION, text, shared=("json",), run_alone=_print_version)
     return parser
 
 

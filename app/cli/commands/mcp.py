@@ -35,7 +35,7 @@ _PIECE = 64 * 1024
 
 def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add("mcp", HELP, DETAILS, EXAMPLES, run_local=serve)
+    parser = commands.add("mcp", HELP, DETAILS, EXAMPLES, shared=("folder",), run_local=serve)
     for flag, text in (
         ("--allow-replay", "let the agent send captured requests again, to the targets or any URL"),
         ("--allow-send", "let the agent send requests to your endpoints"),

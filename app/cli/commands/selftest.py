@@ -20,7 +20,7 @@ DESCRIPTION = (
 
 def add_parser(commands: Commands) -> None:
     """Add the command to the command line."""
-    parser = commands.add("selftest", HELP, DESCRIPTION, EXAMPLES, run_alone=selftest)
+    parser = commands.add("selftest", HELP, DESCRIPTION, EXAMPLES, shared=("json",), run_alone=selftest)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--on-screen", action="store_true", help="show the window while testing")
     where.add_argument(

@@ -33,7 +33,8 @@ EXAMPLES = {
 
 def add_parser(commands: Commands) -> None:
     """Add the noun and its verb to the command line."""
-    parser = commands.noun("store", HELP, examples=EXAMPLES)("copy", copy, COPY_HELP, COPY_DETAILS, local=True)
+    verb = commands.noun("store", HELP, examples=EXAMPLES, shared=("json",))
+    parser = verb("copy", copy, COPY_HELP, COPY_DETAILS, local=True)
     parser.add_argument("source", metavar="FROM", type=_store, help="the store to copy, which is only read")
     parser.add_argument("target", metavar="TO", type=_store, help="the new store; a folder is created if need be")
 
