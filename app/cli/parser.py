@@ -79,12 +79,10 @@ _MODULES = {
     "status": ("status", "plan", "retention"),
     "team": ("nodes", "team"),
     "settings": ("settings",),
-    "backup": ("backup", "restore"),
-    "store": ("store",),
-    "doctor": ("doctor", "logs"),
+    "backup": ("backup", "restore", "store"),
+    "doctor": ("doctor", "logs", "selftest"),
     "completion": ("completion",),
     "mcp": ("mcp",),
-    "selftest": ("selftest",),
 }
 """The modules in `app/cli/commands/`, each with the commands it adds, in the order of the help."""
 COMMANDS = frozenset(name for names in _MODULES.values() for name in names)

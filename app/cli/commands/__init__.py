@@ -1,1 +1,1 @@
-"""The commands, one module for each noun: its arguments and what it does."""
+"""The commands, one module for each noun or for a few that belong together: arguments, and what is done."""

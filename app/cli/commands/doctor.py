@@ -1,17 +1,19 @@
 """`hookline doctor`: check the installation, the data folder and the system, and say what to do; `hookline logs`: the
-last lines of the program's log."""
+last lines of the program's log; `hookline selftest`: check that this installation works on this system."""
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 import threading
 import time
 from collections import deque
 from pathlib import Path
 
-from app.cli.call import LocalCall
-from app.cli.command import Commands, add_count
+from app.cli.call import CliServices, LocalCall
+from app.cli.command import Commands, add_count, seconds
 from app.cli.errors import CliError, Exit
+from app.cli.options import SelftestOptions
 from app.cli.output import DIM, GREEN, RED, YELLOW, Output, terminal_cells, visible, when_closed
 from app.core.doctor import Finding, FindingState
 from app.core.files import LOG_NAME, OLD_LOGS
@@ -38,6 +40,7 @@ def add_parser(commands: Commands) -> None:
     """Add the commands to the command line."""
     _add_doctor(commands)
     _add_logs(commands)
+    _add_selftest(commands)
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -54,7 +57,7 @@ def doctor(call: LocalCall) -> int:
             _print(call.out, finding)
     problems = sum(finding.state == "problem" for finding in found)
     if call.out.as_json:
-        call.out.json([_fields(finding) for finding in found])
+        call.out.json([{"name": one.name, "state": one.state, "text": one.text, "advice": one.advice} for one in found])
     elif call.out.terminal:
         warnings = sum(finding.state == "warning" for finding in found)
         counts = f"{count_of(problems, 'problem')}, {count_of(warnings, 'warning')}"
@@ -80,10 +83,6 @@ def _print(out: Output, finding: Finding) -> None:
     for line in textwrap.wrap(f"→ {visible(finding.advice)}", room, subsequent_indent="  ") if finding.advice else ():
         print(" " * indent + out.style(line, DIM), file=out.out)
     out.out.flush()  # a check of a large database takes its time
-
-
-def _fields(finding: Finding) -> dict[str, str | None]:
-    return {"name": finding.name, "state": finding.state, "text": finding.text, "advice": finding.advice}
 
 
 LOGS_HELP = "print the last lines of the program's log"
@@ -181,3 +180,46 @@ def _print_line(call: LocalCall, line: str) -> None:
     else:
         call.out.line(line)
         call.out.out.flush()
+
+
+SELFTEST_HELP = "test the whole program in a temporary folder: window, five requests, storage"
+SELFTEST_EXAMPLES = (("Test what a server without a display needs", "hookline selftest --headless"),)
+SELFTEST_DETAILS = (
+    "Starts the program with a hidden window, a temporary data folder and free ports, sends five requests"
+    " to its capture port and reads them back. Your data, your settings and a running Hookline are not touched."
+)
+
+
+def _add_selftest(commands: Commands) -> None:
+    parser = commands.add(
+        "selftest", SELFTEST_HELP, SELFTEST_DETAILS, SELFTEST_EXAMPLES, shared=("json",), run_alone=selftest
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--on-screen", action="store_true", help="show the window while testing")
+    where.add_argument(
+        "--headless", action="store_true", help="test without the window: only what hookline serve needs"
+    )
+    limit = SelftestOptions().time_limit_s
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=limit,
+        metavar="SECONDS",
+        help=f"give up after this many seconds ({limit:g})",
+    )
+
+
+def selftest(options: argparse.Namespace, out: Output, services: CliServices) -> int:
+    """CliError for options that do not apply to it."""
+    if hasattr(options, "data_dir"):
+        raise CliError("The selftest uses its own data folder. Leave out --data-dir.", Exit.USAGE)
+    if not options.time_limit:
+        raise CliError("--time-limit must be a number of seconds above 0.", Exit.USAGE)
+    return services.selftest(
+        SelftestOptions(
+            as_json=options.as_json,
+            on_screen=options.on_screen,
+            headless=options.headless,
+            time_limit_s=options.time_limit,
+        )
+    )
