@@ -205,7 +205,10 @@ class Application:
         """Open both ports and start the background work. PortInUseError starts nothing; call again once it is
         resolved."""
         report_failed_accepts()
-        self._keep_descriptors()
+        if not self._kept:
+            raise_file_limit()
+            self._kept["capture"] = keep_descriptors(limits.kept_descriptors(Limits().connections))
+            self._kept["api"] = keep_descriptors(api_server.kept_descriptors())
         if self._capture is None and self._captures:
             self._capture = await self._start_capture(self.settings)
             self.addresses.listening = self._capture.address
@@ -222,12 +225,6 @@ class Application:
                 file.integrity.start()
         self._write_runtime()
         await self._start_tunnel()
-
-    def _keep_descriptors(self) -> None:
-        if not self._kept:
-            raise_file_limit()
-            self._kept["capture"] = keep_descriptors(limits.kept_descriptors(Limits().connections))
-            self._kept["api"] = keep_descriptors(api_server.kept_descriptors())
 
     async def _start_tunnel(self) -> None:
         """Start the tunnel that starts with Hookline; that it cannot be started is no reason not to start."""

@@ -54,7 +54,10 @@ class CurrentSettings:
         """
         saved = replace(self._saved, **changes)
         if saved.port == saved.api_port:
-            raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changes else "api_port")])
+            # The other port in use is another one for this run alone.
+            field, other = ("port", "API port") if "port" in changes else ("api_port", "capture port")
+            text = f"Port {saved.port} is the saved {other}. Choose another port, or save the {other} in use too."
+            raise InvalidFieldsError([FieldError(field=field, message=text)])
         await asyncio.to_thread(save_settings, self._folder, saved)
         self.overrides = {key: value for key, value in self.overrides.items() if key not in changes}
         self._saved, self.now = saved, replace(self.now, **changes)
@@ -68,10 +71,3 @@ def store_of(settings: Settings) -> str | None:
     """As `CurrentSettings.store`, but for what the command line says. What the environment says may hold a password,
     so it is no setting."""
     return os.environ.get(STORE_VARIABLE) or settings.store
-
-
-def _port_error(port: int, field: str) -> FieldError:
-    """`port` is given for `field` and saved for the other port, which is another one for this run alone."""
-    other = "API port" if field == "port" else "capture port"
-    text = f"Port {port} is the saved {other}. Choose another port, or save the {other} in use too."
-    return FieldError(field=field, message=text)

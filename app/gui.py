@@ -146,7 +146,7 @@ class GuiProgram:
         self._messages = Messages(app)
         self._log = contextlib.ExitStack()
         self._closing, self._reopening = asyncio.Event(), asyncio.Event()
-        app.quit_requested.connect(self._quit)
+        app.quit_requested.connect(self._closing.set)
         self._collector = GuiCollector(app)
         self._program_file = installation.ProgramFile(installation.executable())
         self._restart_requested = self._restore_requested = False
@@ -397,9 +397,6 @@ class GuiProgram:
                 return Exit.ENVIRONMENT
             await asyncio.sleep(0.1)
         return 0
-
-    def _quit(self) -> None:
-        self._closing.set()
 
 
 def next_free_port(host: str, port: int, taken: Collection[int]) -> int:

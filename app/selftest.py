@@ -258,7 +258,10 @@ def run_selftest(options: SelftestOptions) -> int:
     """Check everything and print the results; 0 when all checks pass, else 1. Touches none of the user's data."""
     report = Report(options.as_json)
     with report.check("temporary folder") as seen:
-        folder = _make_folder()
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="hookline-selftest-"))
+        except FileNotFoundError as error:
+            raise HooklineError("No folder for temporary files can be written. Set TMPDIR to one that can.") from error
         seen.detail = str(folder)
     if report.is_good:
         try:
@@ -269,13 +272,6 @@ def run_selftest(options: SelftestOptions) -> int:
         finally:  # the reader of the output may have closed it
             shutil.rmtree(folder, ignore_errors=True)
     return report.finish()
-
-
-def _make_folder() -> Path:
-    try:
-        return Path(tempfile.mkdtemp(prefix="hookline-selftest-"))
-    except FileNotFoundError as error:
-        raise HooklineError("No folder for temporary files can be written. Set TMPDIR to one that can.") from error
 
 
 @contextlib.contextmanager

@@ -121,7 +121,8 @@ class SelftestOptions(Record, frozen=True):
     time_limit_s: float = 30.0
 
 
-NAMES = ("port", "host", "api_port", "api_host", "base_url", "proxies", "store")
+NAMES = tuple(name for name in ListenOptions.__struct_fields__ if name != "data_dir")
+"""The settings that may be given for one run."""
 SERVE_EXAMPLES = (
     (
         "Capture without a window, with an endpoint, and print each request",
@@ -283,12 +284,8 @@ def window_options(options: argparse.Namespace, folder: Path) -> WindowOptions:
     start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
     link = parse_or_broken_link(options.link) if options.link is not None else None
     if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():
-        _refuse(link)
+        try:
+            parse_link(link.text)
+        except LinkError as error:
+            raise CliError(str(error), Exit.USAGE) from error
     return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))
-
-
-def _refuse(link: BrokenLink) -> None:
-    try:
-        parse_link(link.text)
-    except LinkError as error:
-        raise CliError(str(error), Exit.USAGE) from error

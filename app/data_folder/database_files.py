@@ -74,7 +74,9 @@ def require_database(folder: Path) -> None:
     path = folder / FILE_NAME
     if size_of(path):
         return
-    known = [folder / INDEX_NAME, folder / RESERVE_NAME, *_copies(folder)]
+    # Migrations, restores and damage leave copies of earlier databases.
+    copies = (sorted(folder.glob(f"{FILE_NAME}.{kind}-*[0-9]")) for kind in ("before", "replaced", "rescued"))
+    known = [folder / INDEX_NAME, folder / RESERVE_NAME, *chain.from_iterable(copies)]
     traces = [file.name for file in known if size_of(file) is not None]
     if traces and not size_of(companions(path)[0]):
         beside = f"{traces[0]} beside it shows" if len(traces) == 1 else f"{' and '.join(traces[:2])} beside it show"
@@ -82,13 +84,6 @@ def require_database(folder: Path) -> None:
             f"{path} is missing, but {beside} that there was one. Put it back, or start with a new, empty database.",
             folder,
         )
-
-
-def _copies(folder: Path) -> list[Path]:
-    """What migrations, restores and damage have left of earlier databases."""
-    return [
-        copy for kind in ("before", "replaced", "rescued") for copy in sorted(folder.glob(f"{FILE_NAME}.{kind}-*[0-9]"))
-    ]
 
 
 def set_aside(folder: Path) -> Path:

@@ -102,14 +102,17 @@ def list_requests(call: Call) -> int:
     if by_id and query:
         raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
     unexamined: list[int] = []
+    nothing: str | CliError
     if by_id:
         if is_last(which):
             which = request_id(call.api, which)
         asked = call.api.requests.asked.list(id_start=which, count=call.options.count)
+        text = f"No endpoint has the slug {which!r}, and no request has an ID that starts with it."
+        nothing = CliError(text, Exit.FAILURE)
     else:
         asked = call.api.requests.asked.list(which, query, call.options.count)
+        nothing = _nothing(which, query)
     columns = COLUMNS if which is None or by_id else OF_ONE
-    nothing = _no_such_id(which) if by_id else _nothing(which, query)
     call.show_list(asked, columns, nothing, unexamined.append, short_ids=True)
     if count := sum(unexamined):
         call.out.message(unexamined_text(count))
@@ -137,11 +140,6 @@ def checked_query(text: str) -> str:
     return text.strip()
 
 
-def _no_such_id(text: str) -> CliError:
-    said = f"No endpoint has the slug {text!r}, and no request has an ID that starts with it."
-    return CliError(said, Exit.FAILURE)
-
-
 def _nothing(slug: str | None, query: str) -> str:
     if query:
         return "No requests match."
@@ -153,17 +151,13 @@ def _nothing(slug: str | None, query: str) -> str:
 def list_refused(call: Call) -> int:
     """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
-        return _write_raw(call, call.options.raw)
+        if call.out.as_json:
+            raise CliError("--raw writes bytes and cannot be combined with --json.", Exit.USAGE)
+        write_bytes(call.out, call.api.bytes_of("refused", str(call.options.raw), "raw"))
+        return Exit.DONE
     if not call.show_list(call.api.asked.refused(call.options.count), REFUSED_COLUMNS) and not call.out.as_json:
         is_running = call.api.status().pid != os.getpid()
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )
-    return Exit.DONE
-
-
-def _write_raw(call: Call, refusal_id: int) -> int:
-    if call.out.as_json:
-        raise CliError("--raw writes bytes and cannot be combined with --json.", Exit.USAGE)
-    write_bytes(call.out, call.api.bytes_of("refused", str(refusal_id), "raw"))
     return Exit.DONE

@@ -60,15 +60,10 @@ def state_text(target: Target) -> str:
     return "paused (failures)" if target.paused == "failures" else "paused"
 
 
-def state_code(target: Target) -> str:
-    """The colour of its state."""
-    return CODES.get(state_text(target), RED)
-
-
 COLUMNS: tuple[Column[Target], ...] = (
     Column("ID", lambda one: str(one.id)),
     Column("URL", lambda one: one.url, least=14),
-    Column("STATE", state_text, code=state_code),
+    Column("STATE", state_text, code=lambda one: CODES.get(state_text(one), RED)),
     Column("QUEUED", lambda one: str(one.queued), left_out=2, empty="0"),
     Column("RETRIES", lambda one: retry_text(one.retry), least=8, left_out=1),
     Column("LAST ERROR", lambda one: one.last_error or "-", least=12, left_out=3, empty="-"),
@@ -235,11 +230,8 @@ def worst_state(targets: Sequence[Target]) -> str:
     """The worst state of an endpoint's targets, in one word; `-` without any."""
     if not targets:
         return "-"
-    return WORDS[worst(map(_state, targets))]
-
-
-def _state(target: Target) -> State:
-    return target_state(active=target.active, paused=target.paused is not None, failures=target.failures)
+    states = (target_state(active=one.active, paused=one.paused is not None, failures=one.failures) for one in targets)
+    return WORDS[worst(states)]
 
 
 def retry_text(retry: RetryOut) -> str:
