@@ -110,7 +110,8 @@ class Endpoints(Part):
         columns = from_draft(draft)
 
         def job(database: Database) -> Endpoint:
-            EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
+            update = EndpointModel.update(**columns).where(EndpointModel.id == endpoint_id)
+            update.where(EndpointModel.trashed.is_null()).execute(database)
             save_first_target(database, endpoint_of(database, endpoint_id), endpoint_id, draft)
             return endpoint_of(database, endpoint_id)
 
@@ -172,10 +173,6 @@ _VERSION = "SELECT id, version FROM endpoint WHERE slug = ? AND trashed IS NULL"
 
 class SlugTakenError(InvalidFieldsError):
     """Another endpoint has the slug."""
-
-
-def _is(endpoint_id: int) -> object:
-    return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
 
 
 def _refuse(error: Exception, database: Database, slug: str) -> NoReturn:

@@ -67,23 +67,20 @@ class Identification(Part):
     async def _run(self) -> None:
         assert self._identify is not None, "never woken without it"
         try:
-            await self._catch_up(self._identify)
+            while True:
+                job = partial(identify_batch, identify=self._identify, limit=self._batch.rows)
+                began = time.perf_counter()
+                found = await self._readers.run(job, slow=True)
+                if not found:
+                    return
+                took = time.perf_counter() - began
+                await self._writer.between(partial(store_identified, found=found), self._batch)
+                if changes := {one.id: one.changes for one in found if one.changes}:
+                    endpoint_ids = {one.endpoint_id for one in found}
+                    self._publish(RequestsUpdated(endpoint_ids=tuple(endpoint_ids), changes=changes))
+                await asyncio.sleep(took * PAUSE_FACTOR)
         except StorageUnavailableError as error:
             log.warning("identifying requests is postponed: %s", error)
-
-    async def _catch_up(self, identify: Identify) -> None:
-        while True:
-            job = partial(identify_batch, identify=identify, limit=self._batch.rows)
-            began = time.perf_counter()
-            found = await self._readers.run(job, slow=True)
-            if not found:
-                return
-            took = time.perf_counter() - began
-            await self._writer.between(partial(store_identified, found=found), self._batch)
-            if changes := {one.id: one.changes for one in found if one.changes}:
-                endpoint_ids = {one.endpoint_id for one in found}
-                self._publish(RequestsUpdated(endpoint_ids=tuple(endpoint_ids), changes=changes))
-            await asyncio.sleep(took * PAUSE_FACTOR)
 
 
 def identify_batch(database: Database, identify: Identify, limit: int) -> list[Identified]:

@@ -280,7 +280,9 @@ class Deliveries(Part):
         def job(database: Database, rows: int) -> list[_QueuedAgain]:
             due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
             seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
-            return _queue_again(database, seqs)
+            fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
+            DeliveryModel.update(**fresh).where(DeliveryModel.seq.in_(sql_list(seqs))).execute(database)
+            return _read_queued(database, seqs)
 
         while queued := await self._writer.between(job, batch, self._tell_queued):
             reached, total = queued[-1].seq, total + len(queued)
@@ -459,13 +461,6 @@ class _QueuedAgain(NamedTuple):
     target_id: int
     capture_id: str
     shown: DeliveryState
-
-
-def _queue_again(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:
-    """Queue these deliveries."""
-    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
-    DeliveryModel.update(**fresh).where(DeliveryModel.seq.in_(sql_list(seqs))).execute(database)
-    return _read_queued(database, seqs)
 
 
 def _read_queued(database: Database, seqs: Sequence[int]) -> list[_QueuedAgain]:

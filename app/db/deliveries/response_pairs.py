@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from peewee import SQL, Database, ModelSelect, Tuple
 
 from app.core.delivery import Attempt
-from app.core.model import PageKey, Summary
+from app.core.model import PageKey
 from app.core.response_comparison import ComparedResponse, ResponsePair, ResponsePairs
 from app.db import queries
 from app.db.deliveries import delivery_results
@@ -90,7 +90,7 @@ def _pairs(database: Database, endpoint_id: int, rows: Sequence[_Candidate], lim
     """The pairs among the candidates, until there are `limit` or their bodies are large."""
     both = [(key, first, second) for key, first, second in rows if first is not None and second is not None][:limit]
     last = delivery_results.last_of(database, [name for _, *names in both for name in names])
-    summaries = _summaries(database, [key.id for key, *_ in both])
+    summaries = {one.id: one.summary() for one in queries.by_ids(database, [key.id for key, *_ in both])}
     pairs: list[ResponsePair] = []
     size = 0
     for key, *names in both:
@@ -132,7 +132,3 @@ def _response(database: Database, attempt: Attempt | None) -> ComparedResponse:
         complete=not attempt.response_truncated,
         ms=attempt.ms,
     )
-
-
-def _summaries(database: Database, ids: Sequence[str]) -> dict[str, Summary]:
-    return {capture.id: capture.summary() for capture in queries.by_ids(database, ids)}

@@ -129,7 +129,9 @@ def open_writer(
             migrate(database, path, migrations)
             AccountModel.update(id=AccountModel.id).execute(database)
             _set_number(raw(database))
-            _restrict_permissions(path)
+            for file in (path, *companions(path)):
+                if file.exists():
+                    file.chmod(0o600)
         except BaseException:
             database.close()
             raise
@@ -220,12 +222,6 @@ def _require_wal(database: SqliteDatabase, path: Path) -> None:
             " Choose a folder on a local disk with --data-dir.",
             path.parent,
         )
-
-
-def _restrict_permissions(path: Path) -> None:
-    for file in (path, *companions(path)):
-        if file.exists():
-            file.chmod(0o600)
 
 
 @contextlib.contextmanager

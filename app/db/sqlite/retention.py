@@ -93,7 +93,13 @@ class Retention(Purging):
 
     async def size(self) -> StorageSize:
         cutoffs = self._cutoffs(self._clock())
-        return await self._readers.run(lambda database: _size(database, self._path, cutoffs))
+
+        def job(database: Database) -> StorageSize:
+            free = _pragma(database, "freelist_count") * _pragma(database, "page_size")
+            expired, taken = count_expired(database, cutoffs, _selections(database), _SIZE)
+            return StorageSize(file_bytes=size_on_disk(self._path), free_bytes=free + taken, expired=expired)
+
+        return await self._readers.run(job)
 
     async def _purge(self) -> tuple[dict[int, int], int]:
         """As in `Purging`, and shrink the file. While there is a `problem` nothing is deleted by age."""
@@ -153,12 +159,6 @@ class Retention(Purging):
         self._publish(RetentionWaiting(problem=problem))
 
 
-def _size(database: Database, path: Path, cutoffs: Sequence[tuple[int, int]]) -> StorageSize:
-    free = _pragma(database, "freelist_count") * _pragma(database, "page_size")
-    expired, taken = count_expired(database, cutoffs, _selections(database), _SIZE)
-    return StorageSize(file_bytes=size_on_disk(path), free_bytes=free + taken, expired=expired)
-
-
 def _pragma(database: Database, name: str) -> int:
     return int(raw(database).execute(f"PRAGMA {name}").fetchone()[0])
 
@@ -189,7 +189,8 @@ def find_problem(database: Database, now: int) -> ClockProblem | None:
     """Why the clock is not to be trusted at `now`."""
     connection, known = raw(database), _remembered(database)
     left = TRUSTED_AFTER_US - known.ran_us
-    requests, newest = _received_after(connection, now + BEHIND_US)
+    future = f"SELECT count(*), coalesce(max(received_at), 0) {_AFTER}"
+    requests, newest = connection.execute(future, (now + BEHIND_US,)).fetchone()
     if known.seen_at and now < known.seen_at - BEHIND_US:
         return ClockProblem(kind="behind", by_us=known.seen_at - now, left_us=left)
     if known.seen_at and now > known.seen_at + AHEAD_US:
@@ -211,18 +212,11 @@ def _remembered(database: Database) -> ClockModel:
     return row
 
 
-def _received_after(connection: sqlite3.Connection, moment: int) -> tuple[int, int]:
-    """How many requests were received after `moment`, and when the newest was; without those known to be misdated."""
-    number, newest = connection.execute(
-        f"SELECT count(*), coalesce(max(received_at), 0) {_AFTER}", (moment,)
-    ).fetchone()
-    return number, newest
-
-
 _AFTER = (
     "FROM endpoint CROSS JOIN capture ON endpoint_id = endpoint.id AND received_at > ? WHERE NOT removed AND NOT EXISTS"
     " (SELECT 1 FROM misdated WHERE counted_from IS NOT NULL AND seq BETWEEN first_seq AND last_seq)"
 )
+"""The requests received after a moment, without those known to be misdated."""
 
 
 def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int:

@@ -19,11 +19,11 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
 
-from peewee import SQL, SqliteDatabase, fn
+from peewee import SQL, fn
 
 from app.core.backup import BackupContents, BackupStep, Report, WorkCancelledError
 from app.core.clock import DAY_US, now_us
@@ -233,29 +233,22 @@ def _require_room(folder: Path, file: Path, spare: int, *, copies: int) -> None:
 
 
 def _contents(staged: Path, damaged: int) -> BackupContents:
-    database = reader_database(staged)
-    database.connect()
-    try:
-        return _counted(database, staged.stat().st_size, damaged)
-    finally:
-        database.close()
-
-
-def _counted(database: SqliteDatabase, size: int, damaged: int) -> BackupContents:
     # What can still be restored is restored by the start.
     visible = CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))
     past = CaptureModel.received_at < now_us() - EndpointModel.retention_days * DAY_US
     expired = CaptureModel.select().join(EndpointModel, on=CaptureModel.endpoint == EndpointModel.id)
-    newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible).bind(database).scalar()
-    return BackupContents(
-        size=size,
-        endpoints=EndpointModel.select().where(SQL("removed = 0")).bind(database).count(),
-        requests=CaptureModel.select().where(visible).bind(database).count(),
-        newest_at=newest,
-        expired=expired.where(past & visible).bind(database).count(),
-        queued=DeliveryModel.select().where(DeliveryModel.state == "queued").bind(database).count(),
-        damaged_bodies=damaged,
-    )
+    newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible)
+    with contextlib.closing(reader_database(staged)) as database:
+        database.connect()
+        return BackupContents(
+            size=staged.stat().st_size,
+            endpoints=EndpointModel.select().where(SQL("removed = 0")).count(database),
+            requests=CaptureModel.select().where(visible).count(database),
+            newest_at=newest.scalar(database),
+            expired=expired.where(past & visible).count(database),
+            queued=DeliveryModel.select().where(DeliveryModel.state == "queued").count(database),
+            damaged_bodies=damaged,
+        )
 
 
 def _empty_log(path: Path) -> None:
@@ -307,9 +300,10 @@ def _exchange(staged: Path, path: Path, kept: Path) -> bool:
                 kept.unlink(missing_ok=True)
         if left:
             reason = error.strerror or error
+            renames = ", and ".join(f"{away} to {file.name}" for file, away in left)
             raise BackupError(
                 f"{path} was not replaced: {reason}. It is the old database, but its log was moved and could not be"
-                f" moved back. Before you start Hookline, rename {_renames(left)}."
+                f" moved back. Before you start Hookline, rename {renames}."
             ) from error
         raise
     return bool(moved)
@@ -321,10 +315,6 @@ def _moved_back(file: Path, away: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _renames(left: Sequence[tuple[Path, Path]]) -> str:
-    return ", and ".join(f"{away} to {file.name}" for file, away in left)
 
 
 def _remove_copies(folder: Path) -> None:
