@@ -148,7 +148,7 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     """Show the window until it is closed, or the one that is already open; `on_ready` as in `run_window`."""
     from app.system import display  # start-up time, here and below: commands need no window
 
-    reason = display.why_no_window()
+    reason = display.why_not_installed() or display.why_no_display()
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from platform import freedesktop_os_release
 from shutil import which
 
 from app.system import installation
@@ -40,11 +41,6 @@ def why_not_installed() -> str | None:
     if all(importlib.util.find_spec(name) for name in PYTHON_PACKAGES):
         return None
     return "The window is not installed. To add it: pip install 'hookline[window]'."
-
-
-def why_no_window() -> str | None:
-    """Why Hookline serves without a window: it is not installed, or there is no display."""
-    return why_not_installed() or why_no_display()
 
 
 def why_no_display(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | None:
@@ -113,8 +109,6 @@ MODULES = ("libQt6Widgets.so.6", "libQt6Network.so.6", "libQt6Svg.so.6")
 _MISSING = re.compile(r"^(?:Error loading shared library )?(\S+\.so[.\d]*): ")
 _TOO_OLD = re.compile(r"version [`'](\w+_[\d.]+)' not found")
 DIALOGS = (("zenity", "--error", "--no-markup", "--text"), ("kdialog", "--error"), ("xmessage", "-center"))
-
-OS_RELEASE = (Path("/etc/os-release"), Path("/usr/lib/os-release"))
 
 X11 = {
     "libX11.so.6": ("libx11-6", "libX11"),
@@ -239,16 +233,13 @@ def _absent(requested: Iterable[str]) -> list[str]:
     return [name for name in names if (_trouble(name) or "").startswith(f"{name}:")]
 
 
-def families(files: Sequence[Path] = OS_RELEASE) -> tuple[str, ...]:
+def families() -> tuple[str, ...]:
     """The system's id and those it derives from, such as `("ubuntu", "debian")`; empty when unknown."""
-    for file in files:
-        try:
-            release = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines() if "=" in line)
-        except (OSError, UnicodeDecodeError):
-            continue
-        # The file has the shape of shell assignments, so values may be quoted.
-        return tuple(" ".join(_unquoted(release.get(key, "")) for key in ("ID", "ID_LIKE")).split())
-    return ()
+    try:
+        release = freedesktop_os_release()
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return tuple(f"{release['ID']} {release.get('ID_LIKE', '')}".split())
 
 
 def how_to_install(libraries: Sequence[str], system: Sequence[str] | None = None) -> str:
@@ -277,10 +268,3 @@ def _how(needed: Sequence[tuple[tuple[str, str] | None, str]], system: Sequence[
 
 def _command(start: str, packages: Sequence[str]) -> str:
     return f"To install: {' '.join((start, *dict.fromkeys(packages)))}"
-
-
-def _unquoted(value: str) -> str:
-    try:
-        return " ".join(shlex.split(value))
-    except ValueError:
-        return ""

@@ -74,13 +74,22 @@ def test_other_words_of_the_loader_are_passed_on(trouble: str, part: str) -> Non
     assert "hookline serve" in text
 
 
-def test_the_system_is_read_from_os_release(tmp_path: Path) -> None:
+def test_the_system_is_read_from_os_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = tmp_path / "os-release"
-    release.write_text('NAME="Rocky Linux"\nID="rocky"\n# ID=no\nID_LIKE="rhel centos fedora"\n')
-    assert families([tmp_path / "none", release]) == ("rocky", "rhel", "centos", "fedora")
-    release.write_text('ID=debian\nVERSION_ID="12\n')
-    assert families([release]) == ("debian",)
-    assert families([tmp_path / "none"]) == ()
+
+    def read(content: bytes | None) -> tuple[str, ...]:
+        release.unlink(missing_ok=True)
+        if content is not None:
+            release.write_bytes(content)
+        monkeypatch.setattr("platform._os_release_candidates", (str(tmp_path / "none"), str(release)))
+        monkeypatch.setattr("platform._os_release_cache", None)
+        return families()
+
+    rocky = b'NAME="Rocky Linux"\nID="rocky"\n# ID=no\nID_LIKE="rhel centos fedora"\n'
+    assert read(rocky) == ("rocky", "rhel", "centos", "fedora")
+    assert read(b'ID=debian\nVERSION_ID="12\n') == ("debian",)
+    assert read(b"ID=\xff\n") == ()
+    assert read(None) == ()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the system's loader is asked")
