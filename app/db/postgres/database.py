@@ -249,8 +249,14 @@ _REASONS: tuple[tuple[type[psycopg.Error], str], ...] = (
 )
 
 
+class UnfitStoreError(Exception):
+    """Nothing can be stored, as the text says, though the server reports no error."""
+
+
 def trouble(error: BaseException) -> str | None:
     """Why nothing can be stored, in sentences; None when `error` is a bug of the program."""
+    if isinstance(error, UnfitStoreError):
+        return str(error)
     error = cause_of(error)
     for kind, reason in _REASONS:
         if isinstance(error, kind):

@@ -33,7 +33,16 @@ from app.db.body_parts import complete
 from app.db.counts import DELIVERY_OVERHEAD, LOOSE, RequestCounts, grow
 from app.db.models import DELIVERY_CODE, NOBODY, encode_headers
 from app.db.part import endpoint_not_found
-from app.db.postgres.database import LOCK_S, PostgresDatabase, cause_of, clean, is_lost, refusal, trouble
+from app.db.postgres.database import (
+    LOCK_S,
+    PostgresDatabase,
+    UnfitStoreError,
+    cause_of,
+    clean,
+    is_lost,
+    refusal,
+    trouble,
+)
 from app.db.postgres.follow import CHANNEL, Changes, Follower
 from app.db.postgres.nodes import touch, use_number
 from app.db.postgres.roles import enter, not_allowed
@@ -62,23 +71,7 @@ _END_HOLDER = """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_act
     WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = %s
         AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => %s)"""
 """A node that froze in the middle of sending: no time limit of the server ends that."""
-
-
 _SILENT = "The database server does not respond."
-
-
-class LocalCommitError(Exception):
-    """The standby that confirms commits did not confirm this one."""
-
-
-class NewerSchemaError(Exception):
-    """A newer Hookline has upgraded the tables while this one runs."""
-
-
-_REASONS = {
-    LocalCommitError: "The standby of the database server did not confirm the commit.",
-    NewerSchemaError: "A newer Hookline has upgraded the store. Install that version here, too.",
-}
 
 
 def _all_of(queue: SimpleQueue[T]) -> Iterator[T]:
@@ -288,11 +281,11 @@ class Writer(WriterThread):
                 raise
             (migrations,) = connection.execute("SELECT count(*) FROM migration").fetchone()
             if migrations > len(MIGRATIONS):
-                raise NewerSchemaError
+                raise UnfitStoreError("A newer Hookline has upgraded the store. Install that version here, too.")
             yield
             self._is_committing = True
         if self._warned:
-            raise LocalCommitError
+            raise UnfitStoreError("The standby of the database server did not confirm the commit.")
 
     def _others(self, result: JobResult) -> list[Summary] | None:
         """What other nodes stored before these captures; None if that cannot be read now: the next look then finds
@@ -363,12 +356,13 @@ class Writer(WriterThread):
             refused.__cause__ = error
             self._loop.call_soon_threadsafe(self._on_refused, refused)
             return refused
-        reason = _SILENT if self._is_stuck else _REASONS.get(type(error)) or trouble(error)
+        reason = _SILENT if self._is_stuck else trouble(error)
         if reason is None:
             return error
         self._close_database()
         if self._trouble != reason:
-            log.warning("storing fails: %s (%s)", reason, str(error).strip())
+            detail = str(error).strip()
+            log.warning("storing fails: %s%s", reason, "" if detail == reason else f" ({detail})")
             self._trouble = reason
             self._loop.call_soon_threadsafe(self._on_trouble, reason)
         is_full = isinstance(cause_of(error), errors.DiskFull)
