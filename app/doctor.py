@@ -34,7 +34,7 @@ from app.data_folder.folder_lock import locked_by, was_unclean
 from app.data_folder.private_files import SETTINGS_NAME, TOKEN_NAME, load_settings, load_tunnel_options, read_runtime
 from app.db.sqlite.backup.database_checks import check_clock, check_database, check_forwarding, check_index
 from app.server.listening import find_holder
-from app.server.tunnel.launch import installed_path
+from app.server.tunnel.launch import LOOPBACK, installed_path
 from app.system.about import how_it_runs, system_facts
 from app.system.autostart import Autostart, autostart_for
 from app.system.display import platforms, why_no_display, why_no_qt, why_not_installed
@@ -47,7 +47,6 @@ from hookline.transport import Transport
 if sys.platform != "win32":
     import resource
 
-LOOPBACK = "127.0.0.1"
 FILES_ENOUGH = 1024
 
 

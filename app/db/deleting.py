@@ -17,7 +17,7 @@ from app.core.events import Purged
 from app.core.model import ClockProblem, PurgeReport, StorageSize
 from app.db import body_parts
 from app.db.counts import LOOSE, RESPONSES, SIZE, Deleted, Removed, Tally, all_uses
-from app.db.deliveries.delivery_results import RemovedResponses, remove_oldest
+from app.db.deliveries.delivery_results import remove_oldest
 from app.db.deliveries.unsent import BY_AGE, BY_LIMIT, Unsent, UnsentReport, keep_unsent
 from app.db.models import CaptureModel, EndpointModel
 from app.db.part import BackgroundWorker, Part, Shared
@@ -356,13 +356,12 @@ class StorageEviction(Part):
             return
         while (needed := self._limits.response_excess()) > 0:
             removed = await self._writer.between(
-                partial(remove_oldest, needed=needed), self._responses, self._removed_responses
+                partial(remove_oldest, needed=needed),
+                self._responses,
+                lambda removed: self._limits.deleted(Deleted(responses=removed.freed)),
             )
             if not removed.examined:
                 return
-
-    def _removed_responses(self, removed: RemovedResponses) -> None:
-        self._limits.deleted(Deleted(responses=removed.freed))
 
     async def _evict(self, endpoint_id: int | None) -> None:
         """Delete until there is room below this limit again, or nothing is left to delete."""

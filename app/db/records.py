@@ -62,21 +62,13 @@ class RecordMapping(Generic[T]):
         return self._record(**fields)
 
 
-def _or_none(value: str | None) -> str | None:
-    return value or None
-
-
 def _is_there(value: object) -> bool:
     return value is not None
 
 
-def _headers(stored: bytes | None) -> Headers:
-    return () if stored is None else decode_headers(stored)
-
-
 _CONVERSIONS: dict[Any, Callable[[Any], Any]] = {
     bool: bool,
-    Headers: _headers,
+    Headers: lambda stored: () if stored is None else decode_headers(stored),
     DeliveryState: DeliveryState,
     AttemptTrigger: AttemptTrigger,
     FailureKind: lambda value: None if value is None else FailureKind(value),
@@ -87,7 +79,7 @@ _OF_CAPTURE = {
     "response_ms": ResponseTimeModel.ms,
     "delivery": (CaptureModel.delivery, DELIVERY_STATE.__getitem__),
     "read": CaptureModel.is_read,
-    "provider": (CaptureModel.provider, _or_none),
+    "provider": (CaptureModel.provider, lambda name: name or None),
     "starred": (StarModel.capture, _is_there),
     "note": NoteModel.text,
     "starred_by": StarModel.author,

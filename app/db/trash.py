@@ -396,14 +396,10 @@ _SPANS = ManyRows("trash", ("endpoint_id", "first_seq", "last_seq", "deletion"),
 
 def spans_of(rising: Iterable[int]) -> Iterator[Span]:
     """Numbers that follow each other as spans."""
-    first = last = None
-    for number in rising:
-        if first is not None and last is not None and number != last + 1:
-            yield first, last
-            first = None
-        first, last = number if first is None else first, number
-    if first is not None and last is not None:
-        yield first, last
+    # Within a span, a number and its place rise alike.
+    for _, group in groupby(enumerate(rising), key=lambda placed: placed[1] - placed[0]):
+        numbers = [number for _, number in group]
+        yield numbers[0], numbers[-1]
 
 
 def spans_between(taken: Iterable[Span], upto: int) -> Iterator[Span]:

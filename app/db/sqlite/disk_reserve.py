@@ -134,13 +134,10 @@ class DiskReserve:
         if self.low:
             if self._log_size() > LOG_MIN:
                 _checkpoint(connection, "PASSIVE")
-            self._refill()
+            self.refill()
 
-    def close(self) -> None:
-        """Refill the file with the space that closing the database freed: the next start may need it."""
-        self._refill()
-
-    def _refill(self) -> None:
+    def refill(self) -> None:
+        """Extend the file as far as there is space for it."""
         usage, present = disk_space(self._path.parent), self._file_size()
         if usage is None or present is None:
             return

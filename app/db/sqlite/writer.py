@@ -133,7 +133,7 @@ class Writer(WriterThread):
             with self._watch.kept_log():
                 self._database.close()
         self._watch.close()
-        self._reserve.close()
+        self._reserve.refill()  # with the space that closing the database freed: the next start may need it
 
     def _wait_s(self) -> float:
         return PROBE_S
@@ -200,7 +200,9 @@ class Writer(WriterThread):
 
     def _report(self, result: JobResult) -> None:
         self._announce()
-        self._maintain_reserve()
+        if self._reserve.low and self._damaged is None:
+            with contextlib.suppress(FileMovedError, FileDamagedError), self._own_changes():  # the next commit says it
+                self._reserve.maintain(self._connection)
         super()._report(result)
 
     @contextlib.contextmanager
@@ -238,11 +240,6 @@ class Writer(WriterThread):
         except Exception as error:
             if not isinstance(self._unavailable(error), StorageUnavailableError):
                 log.exception("looking at the database failed")
-
-    def _maintain_reserve(self) -> None:
-        if self._reserve.low and self._damaged is None:
-            with contextlib.suppress(FileMovedError, FileDamagedError), self._own_changes():  # the next commit says it
-                self._reserve.maintain(self._connection)
 
     def _step(self, job: Job) -> None:
         """Run one step of background work. Nobody relies on it being on disk, so its commit does not wait for that; the
