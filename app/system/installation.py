@@ -131,6 +131,7 @@ def restore_environment() -> None:
 
 
 LOOK_S = 60.0
+"""Between two looks at the program's file."""
 
 FileStamp = tuple[int, int, int, int]
 
@@ -161,17 +162,14 @@ class ProgramFile:
     def __init__(self, path: Path) -> None:
         self._path, self._known = path, _stamp(path)
 
-    async def changes(self, pause_s: float | None = None) -> AsyncIterator[Change]:
-        """Each change, checked every `pause_s` seconds, by default a minute.
-
-        An installer may remove the old file before it writes the new one, so only a file that stays away counts as
-        removed.
-        """
+    async def changes(self) -> AsyncIterator[Change]:
+        """Each change. An installer may remove the old file before it writes the new one, so only a file that stays
+        away counts as removed."""
         import asyncio  # start-up time: each command loads this module
 
         missed = 0
         while self._known is not None:
-            await asyncio.sleep(LOOK_S if pause_s is None else pause_s)
+            await asyncio.sleep(LOOK_S)
             # A file on a network may be slow.
             stamp = await asyncio.to_thread(_stamp, self._path)
             missed = 0 if stamp else missed + 1

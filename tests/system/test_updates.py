@@ -12,6 +12,11 @@ from app.system.installation import REMOVED, UPDATED, Change, ProgramFile
 PAUSE_S = 0.02
 
 
+@pytest.fixture(autouse=True)
+def _looks_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.system.installation.LOOK_S", PAUSE_S)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "hookline"
@@ -28,7 +33,7 @@ def replace(path: Path) -> None:
 
 async def first(path: Path, *steps: object, within_s: float = 20.0) -> Change | None:
     """What is said first while `steps` are done with pauses between; None when nothing is."""
-    seen = ProgramFile(path).changes(PAUSE_S)
+    seen = ProgramFile(path).changes()
     waiting = asyncio.ensure_future(anext(seen))
     await asyncio.sleep(3 * PAUSE_S)
     assert not waiting.done()
@@ -62,7 +67,7 @@ async def test_a_file_taken_away_and_laid_down_anew_is_an_update_only(file: Path
 
 
 async def test_an_installation_after_a_removal_is_an_update(file: Path) -> None:
-    seen = ProgramFile(file).changes(PAUSE_S)
+    seen = ProgramFile(file).changes()
     file.unlink()  # noqa: ASYNC240 - a moment's blocking is nothing to a test
     assert await asyncio.wait_for(anext(seen), 20) is REMOVED
     replace(file)
