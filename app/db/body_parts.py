@@ -120,8 +120,8 @@ def drop_all(database: Database) -> None:
 
 def delete_dropped(database: Database, limit: int) -> Deleted | None:
     """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
-    dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped == True).limit(1)  # noqa: E712
-    number = next((number for (number,) in dropped.tuples().execute(database)), None)
+    dropped = LooseBodyModel.select(LooseBodyModel.number).where(LooseBodyModel.dropped == True)  # noqa: E712
+    number = dropped.scalar(database)
     if number is None:
         return None
     first = -number * KEYS_PER_BODY

@@ -99,7 +99,7 @@ def note_id(database: Database, capture_id: str, note: str | None, author: str |
         .join(NoteModel, JOIN.LEFT_OUTER)
         .where((CaptureModel.id == capture_id) & visible())
     )
-    row = next(iter(query.tuples().execute(database)), None)
+    row = query.tuples().first(database)
     if row is None:
         raise NotFoundError("This request is no longer stored.")
     seq, endpoint_id, before = row

@@ -143,7 +143,7 @@ class Endpoints(Part):
             if endpoint_id not in seen:
                 raise endpoint_not_found()
             order = EndpointModel.select(EndpointModel.id).order_by(*IN_ORDER)
-            ids = [number for (number,) in order.tuples().execute(database)]
+            ids = list(order.scalars(database))
             place = ids.index(seen[min(position, len(seen)) - 1])  # `position` is among those that are seen
             ids.remove(endpoint_id)
             ids.insert(place, endpoint_id)
@@ -233,7 +233,7 @@ class Account(Part):
 
 
 def account_of(database: Database) -> AccountModel:
-    row: AccountModel = next(iter(AccountModel.select().execute(database)))
+    row: AccountModel = AccountModel.select().get(database)
     return row
 
 
@@ -242,7 +242,8 @@ FINISH_COPY = "Finish it (hookline store copy), or use another."
 
 def unfinished_copy(database: Database) -> UnfinishedCopyModel | None:
     """Whether the store is one, and of what."""
-    return next(iter(UnfinishedCopyModel.select().execute(database)), None)
+    found: UnfinishedCopyModel | None = UnfinishedCopyModel.select().first(database)
+    return found
 
 
 END_TUNNELS = """UPDATE tunnel_url

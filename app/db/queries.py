@@ -85,7 +85,8 @@ def between(database: Database, after: int, upto: int, limit: int) -> list[Summa
 def seq_of(database: Database, capture_id: str) -> int | None:
     """The number of a stored request."""
     query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id, visible())
-    return next((seq for (seq,) in query.tuples().execute(database)), None)
+    seq: int | None = query.scalar(database)
+    return seq
 
 
 def get(database: Database, capture_id: str) -> Capture | None:
@@ -163,13 +164,13 @@ def newest_received_at(database: Database, endpoint_id: int) -> int | None:
 def numbers_of(database: Database, ids: Collection[str]) -> frozenset[int]:
     """The numbers of those of these requests that are stored."""
     rows = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(ids)))
-    return frozenset(seq for (seq,) in rows.tuples().execute(database))
+    return frozenset(rows.scalars(database))
 
 
 def stored_ids(database: Database, ids: Collection[str]) -> frozenset[str]:
     """Those of these requests that are stored."""
     rows = CaptureModel.select(CaptureModel.id).where(CaptureModel.id.in_(sql_list(ids)), visible())
-    return frozenset(name for (name,) in rows.tuples().execute(database))
+    return frozenset(rows.scalars(database))
 
 
 def marked_ids(database: Database, endpoint_id: int | None) -> MarkedIds:

@@ -373,7 +373,7 @@ def hide_ids(database: Database, deletion: int, ids: Sequence[str]) -> dict[int,
 def hide_all(database: Database, *, deletion: int, endpoint_id: int, keep: Collection[Mark]) -> Cleared:
     """Hide the requests that the endpoint has, except those with a mark in `keep`."""
     newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
-    newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1)
+    newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc())
     marked = marked_ids(database, endpoint_id).of(keep) if keep else frozenset()
     kept = CaptureModel.select(CaptureModel.seq, CaptureModel.is_read).where(CaptureModel.id.in_(sql_list(marked)))
     kept_rows = list(kept.tuples().execute(database))
@@ -381,7 +381,7 @@ def hide_all(database: Database, *, deletion: int, endpoint_id: int, keep: Colle
     taken = sorted([*spans, *((seq, seq) for seq, _ in kept_rows)])
     add_spans(database, deletion, endpoint_id, spans_between(taken, newest_seq(database)))
     return Cleared(
-        upto=next((name for (name,) in newest.tuples().execute(database)), ""),
+        upto=newest.scalar(database) or "",
         kept=marked,
         kept_unread=sum(not is_read for _, is_read in kept_rows),
     )

@@ -125,7 +125,7 @@ class Deliveries(Part):
         query = DeliveryModel.select(DeliveryModel.target_id).distinct().where(_QUEUED)
 
         def job(database: Database) -> set[int]:
-            return {number for (number,) in query.tuples().execute(database) if number is not None}
+            return {number for number in query.scalars(database) if number is not None}
 
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
@@ -279,7 +279,7 @@ class Deliveries(Part):
 
         def job(database: Database, rows: int) -> list[_QueuedAgain]:
             due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
-            seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
+            seqs = list(due.order_by(DeliveryModel.seq).limit(rows).scalars(database))
             fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
             DeliveryModel.update(**fresh).where(DeliveryModel.seq.in_(sql_list(seqs))).execute(database)
             return _read_queued(database, seqs)

@@ -208,7 +208,7 @@ def last_seen(database: Database) -> int:
 
 
 def _remembered(database: Database) -> ClockModel:
-    row: ClockModel = next(iter(ClockModel.select().execute(database)))
+    row: ClockModel = ClockModel.select().get(database)
     return row
 
 
