@@ -165,7 +165,7 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
 
     Commands that no word names have no arguments: loading their modules takes longer than most commands do.
     """
-    shared = {"json": _json_parser(), "folder": _folder_parser(), "listen": listen_parser()}
+    shared = _shared_options()
     alone = [*shared.values(), start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
     text = "print the version"
@@ -209,21 +209,16 @@ def _print_version(options: argparse.Namespace, out: Output, services: CliServic
     return Exit.DONE
 
 
-def _json_parser() -> Parser:
-    """An option that may come before and after the command; absent unless given, so that neither place overrides the
-    other."""
-    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    parser.add_argument(
-        "--json", dest="as_json", action="store_true", help="print JSON, in the format of the local API"
-    )
-    return parser
-
-
-def _folder_parser() -> Parser:
-    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+def _shared_options() -> dict[str, argparse.ArgumentParser]:
+    """Those that several commands have, and the window; they may come before and after the command. Absent unless
+    given, so that neither place overrides the other."""
+    as_json = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    text = "print JSON, in the format of the local API"
+    as_json.add_argument("--json", dest="as_json", action="store_true", help=text)
+    folder = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     text = f"the data folder (default: {FOLDER_VARIABLE}, beside a portable program, or the system's data folder)"
-    parser.add_argument("--data-dir", type=Path, metavar="FOLDER", help=text)
-    return parser
+    folder.add_argument("--data-dir", type=Path, metavar="FOLDER", help=text)
+    return {"json": as_json, "folder": folder, "listen": listen_parser()}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -273,7 +268,7 @@ def _take_link(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The link given in place of a command, and the other arguments: argparse accepts only commands there."""
     if not any(map(looks_like_link, arguments)):
         return None, arguments
-    parents = [_json_parser(), _folder_parser(), listen_parser(), start_parser()]
+    parents = [*_shared_options().values(), start_parser()]
     link_parser = Parser(prog="hookline", add_help=False, parents=parents)
     link_parser.add_argument("word", nargs="?", default="")
     word = link_parser.parse_known_args(arguments)[0].word
