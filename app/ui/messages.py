@@ -18,7 +18,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class MessageAction:
-    """A button on a message: it calls `run` and removes the message."""
+    """A button on a message, or on a short notice: it calls `run`, and what it is on goes."""
 
     label: str
     run: Callable[[], object]

@@ -23,13 +23,14 @@ from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.deleting import ask_keeping, many_requests, short_text
 from app.ui.deliveries.words import counted
+from app.ui.messages import MessageAction
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.dialog import QuestionText, ask
-from app.ui.widgets.notices import Toast, ToastAction
+from app.ui.widgets.notices import Toast
 
 if TYPE_CHECKING:
     from app.ui.inspector.header import RequestHeader
@@ -234,7 +235,7 @@ class RequestActions:
             self._toast.say(f"Not replayed: {error}")
             return
         shown = self.show_deliveries if sends else None
-        actions = [ToastAction("Show", partial(shown, only.id))] if shown is not None else []
+        actions = [MessageAction("Show", partial(shown, only.id))] if shown is not None else []
         self._toast.say(result_text(only, sends, problem), *actions)
 
     def _report(self, text: str, done: int, requests: SelectedRequests) -> None:

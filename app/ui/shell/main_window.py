@@ -19,6 +19,7 @@ from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifications import system_service
 from app.ui.desktop.tray import SystemTray
 from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.messages import MessageAction
 from app.ui.qt_events import ELSEWHERE_ADVICE, STORAGE_ADVICE, QtEvents
 from app.ui.replay.replay_area import ReplayArea
 from app.ui.services import Services
@@ -34,7 +35,7 @@ from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.notices import ErrorBar, Toast, ToastAction
+from app.ui.widgets.notices import ErrorBar, Toast
 
 if TYPE_CHECKING:
     from app.ui.dashboard import DashboardPage
@@ -230,9 +231,9 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _offer_plan(self, reason: str) -> None:
-        actions = [ToastAction("Plan", partial(self.dialogs.open_settings, "plan"))]
+        actions = [MessageAction("Plan", partial(self.dialogs.open_settings, "plan"))]
         if not self.commands.is_shown(DASHBOARD):
-            actions.insert(0, ToastAction("Manage endpoints", partial(self.show_page, DASHBOARD)))
+            actions.insert(0, MessageAction("Manage endpoints", partial(self.show_page, DASHBOARD)))
         self.toast.say(reason, *actions)
 
     @Slot()

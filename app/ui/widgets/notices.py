@@ -5,10 +5,9 @@ about it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QColor, QResizeEvent
@@ -164,19 +163,12 @@ BELOW = 48
 ACTIONS_MAX = 2
 
 
-class ToastAction(NamedTuple):
-    """What a button says and does."""
-
-    text: str
-    run: Callable[[], object]
-
-
 class Toast(QFrame):
     """One notice at a time over `parent`; a later one replaces it."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._actions: Sequence[ToastAction] = ()
+        self._actions: Sequence[MessageAction] = ()
         self.setProperty("part", "toast")
         self._text = ElidedLabel("", "", self)
         acts = [partial(self._act, number) for number in range(ACTIONS_MAX)]
@@ -200,14 +192,14 @@ class Toast(QFrame):
         parent.installEventFilter(self)
         self.hide()
 
-    def say(self, text: str, *actions: ToastAction) -> None:
+    def say(self, text: str, *actions: MessageAction) -> None:
         """Show `text` for a while, with a button for each action, unless the window was closed meanwhile."""
         if not isValid(self):
             return
         self._text.setText(text)
         self._actions = actions
         for button, action in zip_longest(self.buttons, actions):
-            button.setText(action.text if action is not None else "")
+            button.setText(action.label if action is not None else "")
             button.setVisible(action is not None)
         # Without a button clicks go to what lies below.
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not actions)

@@ -8,9 +8,10 @@ import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.ui.messages import MessageAction
 from app.ui.requests.page.footer import ListFooter
 from app.ui.theme.theme import Theme
-from app.ui.widgets.notices import BELOW, Toast, ToastAction
+from app.ui.widgets.notices import BELOW, Toast
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
@@ -47,7 +48,7 @@ def test_clicks_go_through_it_unless_it_has_a_button(theme: Theme, window: QWidg
     toast = Toast(theme, window)
     toast.say("Done.")
     assert window.childAt(toast.geometry().center()) is None
-    toast.say("Done.", ToastAction("Undo", lambda: None))
+    toast.say("Done.", MessageAction("Undo", lambda: None))
     button, other = toast.buttons
     assert window.childAt(button.mapTo(window, button.rect().center())) is button
     assert other.isHidden()

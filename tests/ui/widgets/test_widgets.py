@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.ui.dashboard_row import paint_sparkline
+from app.ui.messages import MessageAction
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets import copy_field
@@ -25,7 +26,7 @@ from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, QuestionText, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
-from app.ui.widgets.notices import Toast, ToastAction
+from app.ui.widgets.notices import Toast
 from app.ui.widgets.text_fields import NumberField
 from tests.ui.waiting import until, wait_for_widget
 
@@ -348,7 +349,7 @@ class TestPainted:
         window.show()
         toast = Toast(theme, window)
         done: list[str] = []
-        actions = [ToastAction(text, partial(done.append, text)) for text in ("Manage", "Plan")]
+        actions = [MessageAction(text, partial(done.append, text)) for text in ("Manage", "Plan")]
         toast.say("Full.", *actions)
         assert toast.isVisible()
         assert window.rect().contains(toast.geometry())
