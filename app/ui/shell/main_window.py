@@ -84,8 +84,7 @@ class MainWindow(QMainWindow):
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
         self._load_history([endpoint.id for endpoint in services.store.endpoints.all()])
-        self.endpoint_actions = EndpointActions(services, theme, tasks, self)
-        actions = self.endpoint_actions
+        actions = self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         self.stores = StoreCommands(services, theme, tasks, self)
         self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, stores=self.stores, parent=self)
         self._requests: RequestsPage | None = None
@@ -95,7 +94,18 @@ class MainWindow(QMainWindow):
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayArea(services, theme, tasks, self)
-        self.desktop = self._make_desktop(tray or SystemTray(self))
+        self.desktop = Desktop(
+            services,
+            theme,
+            tasks,
+            self,
+            qt_events=self.qt_events,
+            pause=self.pause,
+            lists=self._lists,
+            choices=actions.notify,
+            tray=tray or SystemTray(self),
+            service=system_service(self),
+        )
         self.dialogs = WindowDialogs(
             services, theme, tasks, qt_events=self.qt_events, stores=self.stores, desktop=self.desktop, window=self
         )
@@ -105,7 +115,7 @@ class MainWindow(QMainWindow):
             services,
             theme,
             tasks,
-            actions=self.endpoint_actions,
+            actions=actions,
             page=lambda: self.requests,
             dialogs=self.dialogs,
             others=(
@@ -126,16 +136,8 @@ class MainWindow(QMainWindow):
     @property
     def requests(self) -> RequestsPage:
         """Made when it is first needed, as the other pages are."""
-        if self._requests is None:
-            self._requests = self._make_requests()
-        return self._requests
-
-    def prepare(self) -> None:
-        """Make the page that the user will need first, so that its first endpoint opens as fast as all others."""
-        if not self._stopped:
-            _ = self.requests
-
-    def _make_requests(self) -> RequestsPage:
+        if self._requests is not None:
+            return self._requests
         from app.ui.requests.page.requests_page import RequestsPage  # start-up time, here and below: it shows one page
 
         page = RequestsPage(*self._parts, self.pause, endpoint_actions=self.endpoint_actions, parent=self)
@@ -146,7 +148,13 @@ class MainWindow(QMainWindow):
         page.filter.bar.changed.connect(self._store_soon)
         for commands in (page.endpoint_commands, page.view_commands):
             self.commands.refreshed.connect(commands.refresh)
+        self._requests = page
         return page
+
+    def prepare(self) -> None:
+        """Make the page that the user will need first, so that its first endpoint opens as fast as all others."""
+        if not self._stopped:
+            _ = self.requests
 
     @cached_property
     def dashboard(self) -> DashboardPage:
@@ -352,21 +360,6 @@ class MainWindow(QMainWindow):
     def _store_soon(self) -> None:
         if not self._stopped:
             self._place_changed.start()
-
-    def _make_desktop(self, tray: SystemTray) -> Desktop:
-        choices = self.endpoint_actions.notify
-        return Desktop(
-            self._services,
-            self._theme,
-            self._tasks,
-            self,
-            qt_events=self.qt_events,
-            pause=self.pause,
-            lists=self._lists,
-            choices=choices,
-            tray=tray,
-            service=system_service(self),
-        )
 
     def _lists(self, endpoint_id: int) -> bool:
         return self.commands.lists_requests and self.commands.endpoint_id in (None, endpoint_id)
