@@ -31,7 +31,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page, line
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
-from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
 from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, stack, vbox
 
@@ -172,6 +172,9 @@ class DashboardPage(Page):
         self.new_button.setVisible(bool(endpoints))
         self._refresh_place()
         self._refresh_counts()
+
+    def take_focus(self) -> None:
+        focus_first(self.rows if self.rows.row_count() else self)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -89,6 +89,9 @@ class DeliveriesPage(Page):
         WhileShown(TICK_MS, self, self._count_down)
         self._loaded()
 
+    def take_focus(self) -> None:
+        self.table.setFocus()
+
     def _listed(self) -> DeliveryFilter | None:
         """What is listed, None while the page is not shown."""
         return self.filters.current() if self.isVisible() else None

@@ -33,7 +33,7 @@ from app.ui.throttle import Pause
 from app.ui.tunnel.area import TunnelArea
 from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.fit_screen import Scrolling
-from app.ui.widgets.focus import bring_into_view, focus_first, order_tabs
+from app.ui.widgets.focus import bring_into_view, order_tabs
 from app.ui.widgets.layout import vbox
 from app.ui.widgets.notices import ErrorBar, Toast
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from app.ui.replay.replays_page import ReplaysPage
     from app.ui.requests.page.requests_page import RequestsPage
     from app.ui.tunnel.page import TunnelPage
+    from app.ui.widgets.card import Page
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
@@ -329,19 +330,10 @@ class MainWindow(QMainWindow):
     def _focus_list(self) -> None:
         """Put the keyboard into the list of the page that is shown, where Enter starts nothing, or into its first
         control."""
-        page = self.commands.page
-        if self.commands.lists_requests:
-            self.requests.take_focus()
-        elif page == ALL_DELIVERIES:
-            self.deliveries.table.setFocus()
-        elif page == REPLAYS:
-            self.replays_page.take_focus()
-        elif page == TUNNEL:
+        if self.commands.page == TUNNEL:
             self.tunnel_page.programs.list.setFocus()
-        elif page == DASHBOARD and self.dashboard.rows.row_count():
-            focus_first(self.dashboard.rows)
         else:
-            focus_first(self._page_of[page or DASHBOARD]())
+            self._page_of[self.commands.page or ALL_REQUESTS]().take_focus()
 
     @Slot()
     def _save_place(self) -> None:
@@ -365,7 +357,7 @@ class MainWindow(QMainWindow):
         return self.commands.lists_requests and self.commands.endpoint_id in (None, endpoint_id)
 
     def _lay_out(self) -> None:
-        self._page_of: dict[str, Callable[[], QWidget]] = {
+        self._page_of: dict[str, Callable[[], Page | RequestsPage]] = {
             DASHBOARD: lambda: self.dashboard,
             ALL_REQUESTS: lambda: self.requests,
             ALL_DELIVERIES: lambda: self.deliveries,

@@ -15,6 +15,7 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fit_screen import Scrolling
+from app.ui.widgets.focus import focus_first
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, style
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
@@ -63,6 +64,10 @@ class Page(QWidget):
         self.about = ElidedLabel(text, "muted", self)
         words = vbox(label(title, "display", self), self.about, spacing=2)
         self.header = hbox((words, 1), spacing=metrics.SPACE_2)
+
+    def take_focus(self) -> None:
+        """Put the keyboard into its first control, or into its list if it has one."""
+        focus_first(self)
 
 
 class Card(QFrame):
