@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ FIRST_NAME = "My first endpoint"
 class EndpointActions(QObject):
     """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show.
     `plan_refused` carries why the plan allows no further endpoint. `tunnel_requested` and `tunnel_page_requested`: the
-    user wants the tunnel started, or its page.
+    user wants the tunnel started, or its page. What commands alone do and takes time is a coroutine.
     """
 
     created = Signal(object)
@@ -89,7 +89,7 @@ class EndpointActions(QObject):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
-        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
+        self._services, self._theme, self.tasks, self._window = services, theme, tasks, window
         self._confirming: set[int] = set()
         self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
@@ -124,7 +124,7 @@ class EndpointActions(QObject):
     @Slot()
     def create_first(self) -> None:
         """Create the first endpoint without a form."""
-        self._tasks.start(self._create_first(), "create the first endpoint")
+        self.tasks.start(self._create_first(), "create the first endpoint")
 
     @Slot(object)
     def edit(self, endpoint: Endpoint) -> None:
@@ -144,11 +144,11 @@ class EndpointActions(QObject):
         """Ask, then delete it with its requests."""
         if endpoint.id not in self._confirming:
             self._confirming.add(endpoint.id)
-            self._tasks.start(self._delete(endpoint), f"delete endpoint {endpoint.id}")
+            self.tasks.start(self._delete(endpoint), f"delete endpoint {endpoint.id}")
 
     @Slot(object, bool)
     def set_active(self, endpoint: Endpoint, active: bool) -> None:
-        self._tasks.start(self._set_active(endpoint.id, active), f"switch endpoint {endpoint.id}")
+        self.tasks.start(self._set_active(endpoint.id, active), f"switch endpoint {endpoint.id}")
 
     @Slot(object)
     def copy_url(self, endpoint: Endpoint) -> None:
@@ -160,14 +160,14 @@ class EndpointActions(QObject):
     @Slot(object)
     def note_copied(self, endpoint: Endpoint) -> None:
         """Its capture URL was copied: if the tunnel's URL changes, the user is reminded of it."""
-        self._tasks.start(self._services.tunnels.copied(endpoint.id), "note a copied URL")
+        self.tasks.start(self._services.tunnels.copied(endpoint.id), "note a copied URL")
 
     def show_qr(self, endpoint: Endpoint) -> None:
         """Show the QR code of its capture URL, in place of another one's."""
         from app.ui.endpoints.qr_dialog import QrDialog  # start-up time, here and below: loaded when it is first opened
 
         self.close_qr()
-        dialog = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
+        dialog = QrDialog(self._services, self._theme, self.tasks, self._window, endpoint)
         dialog.tunnel_requested.connect(self.tunnel_requested)
         dialog.page_requested.connect(self.tunnel_page_requested)
         dialog.open()
@@ -186,10 +186,9 @@ class EndpointActions(QObject):
         QGuiApplication.clipboard().setText(link_to_endpoint(endpoint.slug))
         self.announced.emit(f"Copied a link that opens “{endpoint.name}”.")
 
-    @Slot(object)
-    def send_test(self, endpoint: Endpoint) -> None:
+    async def send_test(self, endpoint: Endpoint) -> None:
         """Send it a small test request."""
-        self._tasks.start(self._send_test(endpoint), f"send a test request to endpoint {endpoint.id}")
+        self.announced.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))
 
     def copy_curl(self, endpoint: Endpoint) -> None:
         """Copy a curl command that sends it a request."""
@@ -210,12 +209,17 @@ class EndpointActions(QObject):
         """Switch it off if it is on, and on if it is off."""
         self.set_active(endpoint, not endpoint.active)
 
-    def mark_all_read(self, endpoint: Endpoint) -> None:
-        self._tasks.start(self._services.store.captures.mark_all_read(endpoint.id), "mark all read")
+    async def mark_all_read(self, endpoint: Endpoint) -> None:
+        await self._services.store.captures.mark_all_read(endpoint.id)
 
-    def clear(self, endpoint: Endpoint) -> None:
+    async def clear(self, endpoint: Endpoint) -> None:
         """Ask, then delete all its requests."""
-        self._tasks.start(self._clear(endpoint), "delete all requests")
+        total = self._services.store.captures.counts(endpoint.id).total
+        marked = await self._services.store.captures.marked(endpoint.id)
+        question = partial(clear_question, endpoint, total, marked)
+        keeps = await ask_keeping(question(), question(keep=True) if marked.any else None, self._theme, self._window)
+        if keeps is not None:
+            await self._services.deletes.clear(endpoint.id, ("starred", "noted") if keeps else ())
 
     def edit_targets(self, endpoint: Endpoint) -> None:
         """Open the dialog of its targets."""
@@ -226,19 +230,26 @@ class EndpointActions(QObject):
         from app.ui.endpoints.targets_dialog import TargetsDialog  # as above
 
         def new() -> TargetsDialog:
-            dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)
+            dialog = TargetsDialog(self._services, self._theme, self.tasks, self._window, current)
             dialog.saved.connect(partial(self._targets_saved, current.name))
             return dialog
 
         open_once(self._window, TargetsDialog, new)
 
-    def pause_forwarding(self, endpoint: Endpoint) -> None:
+    async def pause_forwarding(self, endpoint: Endpoint) -> None:
         """Pause all its targets: what is captured is queued for them."""
-        self._tasks.start(self._pause(endpoint), f"pause forwarding of endpoint {endpoint.id}")
+        paused = [await self._services.store.targets.pause(target.id) for target in _running_targets(endpoint)]
+        if paused:
+            self.announced.emit(paused_text(paused, None))
 
-    def resume_forwarding(self, endpoint: Endpoint) -> None:
+    async def resume_forwarding(self, endpoint: Endpoint) -> None:
         """Resume all its targets, and send what is queued for them."""
-        self._tasks.start(self._resume(endpoint), f"resume forwarding of endpoint {endpoint.id}")
+        targets = paused_targets(endpoint)
+        for target in targets:
+            await self._services.store.targets.resume(target.id)
+        if targets:
+            where = targets[0].url if len(targets) == 1 else count_of(len(targets), "target")
+            self.announced.emit(f"Forwarding to {where} again.")
 
     @Slot(object, object)
     def show_menu(self, endpoint: Endpoint, place: QPoint) -> None:
@@ -276,7 +287,7 @@ class EndpointActions(QObject):
         from app.ui.endpoints.endpoint_dialog import EndpointDialog  # as above
 
         def new() -> EndpointDialog:
-            dialog = EndpointDialog(self._services, self._theme, self._tasks, self._window, endpoint)
+            dialog = EndpointDialog(self._services, self._theme, self.tasks, self._window, endpoint)
             dialog.saved.connect(self._saved)
             return dialog
 
@@ -302,14 +313,6 @@ class EndpointActions(QObject):
         finally:
             self._confirming.discard(endpoint.id)
 
-    async def _clear(self, endpoint: Endpoint) -> None:
-        total = self._services.store.captures.counts(endpoint.id).total
-        marked = await self._services.store.captures.marked(endpoint.id)
-        question = partial(clear_question, endpoint, total, marked)
-        keeps = await ask_keeping(question(), question(keep=True) if marked.any else None, self._theme, self._window)
-        if keeps is not None:
-            await self._services.deletes.clear(endpoint.id, ("starred", "noted") if keeps else ())
-
     async def _set_active(self, endpoint_id: int, active: bool) -> None:
         endpoint = self._services.store.endpoints.by_id(endpoint_id)
         if endpoint is None:
@@ -319,23 +322,6 @@ class EndpointActions(QObject):
         except HooklineError:
             self.switch_refused.emit(endpoint)
             raise
-
-    async def _send_test(self, endpoint: Endpoint) -> None:
-        self.announced.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))
-
-    async def _pause(self, endpoint: Endpoint) -> None:
-        targets = _running_targets(endpoint)
-        paused = [await self._services.store.targets.pause(target.id) for target in targets]
-        if paused:
-            self.announced.emit(paused_text(paused, None))
-
-    async def _resume(self, endpoint: Endpoint) -> None:
-        targets = paused_targets(endpoint)
-        for target in targets:
-            await self._services.store.targets.resume(target.id)
-        if targets:
-            where = targets[0].url if len(targets) == 1 else count_of(len(targets), "target")
-            self.announced.emit(f"Forwarding to {where} again.")
 
     def _targets_saved(self, name: str) -> None:
         self.announced.emit(f"Saved the targets of “{name}”.")
@@ -441,7 +427,9 @@ class EndpointCommands(Commands):
 
     def _run(self, run: Callable[[Endpoint], object]) -> None:
         if (endpoint := self._endpoint()) is not None:
-            run(endpoint)
+            work = run(endpoint)
+            if isinstance(work, Coroutine):
+                self._actions.tasks.start(work, f"a command on endpoint {endpoint.id}")
 
     def _reason(self, unavailable: Callable[[Endpoint], str | None] | None) -> str | None:
         endpoint = self._endpoint()
