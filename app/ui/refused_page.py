@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
+from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSplitter, QWidget
 
 from app.core.curl import curl_of_refused
@@ -68,11 +68,6 @@ class RefusedCommands(Commands):
         copies = [self.copy_target, self.copy_source, self.copy_curl, self.copy_row]
         last = self.create if self.create.isVisible() else self.open
         return menu_of(self._page, [self.show_raw], copies, [last])
-
-    def copy(self, text: str, message: str) -> None:
-        """Copy it, and show `message`."""
-        QGuiApplication.clipboard().setText(text)
-        self._actions.announced.emit(message)
 
     def _reason(self, unavailable: Callable[[Refusal], str | None] | None) -> str | None:
         only = self._only()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QAction, QIcon, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication, QIcon, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.core.bodies.escape import escape
@@ -274,6 +274,12 @@ class Commands(QObject):
         if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
             self.refresh()
         return super().eventFilter(watched, event)
+
+    def copy(self, text: str, message: str) -> None:
+        """Copy it, and show `message`."""
+        QGuiApplication.clipboard().setText(text)
+        if self._say is not None:
+            self._say(message)
 
     def _refusal(self, unavailable: Callable[..., str | None] | None, changes: bool) -> str | None:
         return (self._read_only if changes else None) or self._reason(unavailable)

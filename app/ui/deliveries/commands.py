@@ -7,7 +7,6 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Signal, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.clock import now_us
@@ -105,11 +104,6 @@ class DeliveryCommands(Commands):
             self._replays_failed = not any_failed and which.replay is None and bool(await page(replays, limit=1))
         self._any_failed = any_failed
         self.retry_all.refresh()
-
-    def copy(self, text: str, message: str) -> None:
-        """Copy it, and show `message`."""
-        QGuiApplication.clipboard().setText(text)
-        self.announced.emit(message)
 
     def _refusal_of_retry(self, delivery: Delivery) -> str | None:
         return no_retry(delivery, self._target_of(delivery.target_id))
