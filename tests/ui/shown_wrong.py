@@ -23,7 +23,7 @@ async def shown_wrong(desk: Desk, window: MainWindow) -> list[str]:
     wrong = [*_in_sidebar(desk, window), *_focus()]
     pages = window.__dict__  # those that were made
     if (requests := window._requests) is not None and requests.isVisible():
-        wrong += await _in_list(requests.feed, desk.store.captures)
+        wrong += await _in_list(requests.feed, desk.store.captures, paused=window.pause.on)
         wrong += [what async for what in _in_detail(desk, window)]
     elif (dashboard := pages.get("dashboard")) is not None and dashboard.isVisible():
         wrong += _on_dashboard(desk, window)
@@ -71,7 +71,7 @@ def _on_dashboard(desk: Desk, window: MainWindow) -> Iterator[str]:
             yield f"the dashboard counts {row.contents.counts} for {endpoint.name}"
 
 
-async def _in_list(feed: RequestFeed, captures: Captures) -> list[str]:
+async def _in_list(feed: RequestFeed, captures: Captures, *, paused: bool) -> list[str]:
     """Its rows are consecutive requests of those that match. What is held back, while it is paused or scrolled, is
     counted."""
     rows = [feed.model.summary(row) for row in range(feed.model.rowCount())]
@@ -86,14 +86,14 @@ async def _in_list(feed: RequestFeed, captures: Captures) -> list[str]:
         "rows in another order": shown != sorted(set(shown), reverse=True),
         "rows that are not stored": await captures.stored(shown) != set(shown),
         "rows that do not match": feed.query is None and not set(shown) <= set(found),
-        "new requests are not listed": feed.following and not feed.paused and bool(above),
+        "new requests are not listed": feed.following and not paused and bool(above),
         "requests that are neither listed nor counted": held_back > feed.new_count,
     }
     changed = [what for one in rows for what in _differences(one, stored.get(one.id, one))]
     wrong[f"rows that say something else: {changed[:5]}"] = bool(changed)
     return [
         f"{what}: {len(shown)} shown, {len(found)} found, {len(missing)} missing, {len(above)} above, "
-        f"{feed.new_count} new, {feed.paused=} {feed.following=} {feed.query=}"
+        f"{feed.new_count} new, {paused=} {feed.following=} {feed.query=}"
         for what, so in wrong.items()
         if so
     ]

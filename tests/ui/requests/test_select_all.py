@@ -171,7 +171,7 @@ async def test_what_comes_in_later_is_not_deleted(shown: PageDesk) -> None:
 
 async def test_what_is_held_back_is_not_among_all(shown: PageDesk) -> None:
     await filled(shown, 450)
-    shown.feed.paused = True
+    shown.pause.set(True)
     held = await shown.add()
     await until(lambda: shown.feed.new_count == 1)
     await select_loaded(shown)

@@ -28,7 +28,7 @@ from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
 from app.ui.tasks import Latest, Tasks
-from app.ui.throttle import Throttle
+from app.ui.throttle import Pause, Throttle
 
 if TYPE_CHECKING:
     from app.db.store import Store
@@ -83,7 +83,7 @@ FOLLOWED_ROWS = 600
 class RequestFeed(QObject):
     """The rows of one list. While the user is not at the top, new requests are only counted, not inserted. What the
     filter matches since a change is added; what it no longer matches stays until the list is reloaded, so that nothing
-    disappears under the pointer.
+    disappears under the pointer. While the window is paused, new requests are only counted, wherever the user is.
     """
 
     new_count_changed = Signal(int)
@@ -96,8 +96,9 @@ class RequestFeed(QObject):
     relisted = Signal()
     """Other requests are about to be listed: another endpoint, filter or time range."""
 
-    def __init__(self, store: Store, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, bus: Bus, tasks: Tasks, pause: Pause, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._pause = pause
         self.model = RequestModel(self)
         captures = store.captures
         self._captures, self._endpoints, self._tasks = captures, store.endpoints, tasks
@@ -113,8 +114,6 @@ class RequestFeed(QObject):
         self.search.arrived.connect(self._add)
         self.following = True
         """Whether new requests are inserted at the top, because the user is there."""
-        self.paused = False
-        """Whether new requests are only counted, wherever the user is."""
         self._waiting: list[Summary] = []
         self._tags: dict[int, tuple[str, ...]] = {}
         """The tags of each endpoint when the list was last filtered."""
@@ -211,7 +210,7 @@ class RequestFeed(QObject):
     def follow(self, on: bool) -> None:
         """Insert new requests because the user is at the top, or only count them."""
         if on and (self.new_count or self.following):
-            if self.new_count and not self.paused and not self.pager.jumping:
+            if self.new_count and not self._pause.on and not self.pager.jumping:
                 self.head()
         elif not on or self.model.at_head:
             self.following = on
@@ -244,7 +243,7 @@ class RequestFeed(QObject):
         self.arrived.emit(relevant)
         if self.query is None:
             self._add(relevant)
-            if not self.paused:
+            if not self._pause.on:
                 self._all.captured(relevant)
         else:
             self._search_for(item.id for item in relevant)
@@ -254,11 +253,11 @@ class RequestFeed(QObject):
         """Insert these at the top, or between the rows if they were marked or stored late."""
         known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
-        if self.following and (not self.paused or self.pager.jumping):
+        if self.following and (not self._pause.on or self.pager.jumping):
             # More than a page is not worth inserting: the newest page is read instead.
             self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
-            if not self.paused and len(newer) <= PAGE:
+            if not self._pause.on and len(newer) <= PAGE:
                 fresh = self.model.take_between(fresh)
             self._new_requests.add(fresh)
         self._throttle.call()
@@ -272,7 +271,7 @@ class RequestFeed(QObject):
         if not (self._waiting and insertable):
             return
         waiting, self._waiting = self._waiting, []
-        if self.paused:
+        if self._pause.on:
             fresh = [item for item in waiting if self.model.row_of(item.id) is None]
             self._new_requests.add(fresh)
             return

@@ -301,8 +301,8 @@ class ListArea(QStackedWidget):
 class NewRequestsPill(Button):
     """Floats over the top of `rows`. A click goes to the newest requests; a paused list stays paused.
 
-    It also pauses `feed` with the window. When resumed, new requests appear at once if the list is scrolled to the top,
-    and are counted here otherwise. So it is while the pointer moves over the top of the list, but without the pill: a
+    When the window is resumed, new requests appear at once if the list is scrolled to the top, and are counted here
+    otherwise. So it is while the pointer moves over the top of the list, but without the pill: a
     click hits the row that was aimed at.
     """
 
@@ -318,11 +318,11 @@ class NewRequestsPill(Button):
         self.clicked.connect(rows.go_to_newest)
         feed.new_count_changed.connect(self.refresh)
         feed.loaded.connect(self.refresh)
-        pause.changed.connect(self._pause_feed)
+        pause.changed.connect(self._follow_pause)
         rows.verticalScrollBar().valueChanged.connect(self.refresh)
         rows.verticalScrollBar().rangeChanged.connect(self.refresh)
         rows.viewport().installEventFilter(self)
-        self._pause_feed()
+        self._follow_pause()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay centred, and hold the rows under the pointer."""
@@ -333,7 +333,10 @@ class NewRequestsPill(Button):
         # A system may repeat the last move when something is drawn under the pointer.
         elif isinstance(event, QMouseEvent) and event.position() != self._pointer:
             self._pointer = event.position()
-            self._hold()
+            self._rest.start()
+            if self._feed.following and not self._list.verticalScrollBar().value():
+                self._feed.follow(False)
+                self._held = True
         return super().eventFilter(watched, event)
 
     @Slot()
@@ -347,12 +350,6 @@ class NewRequestsPill(Button):
             self._restyle(count)
         self.setVisible(visible)
 
-    def _hold(self) -> None:
-        self._rest.start()
-        if self._feed.following and not self._list.verticalScrollBar().value():
-            self._feed.follow(False)
-            self._held = True
-
     @Slot()
     def _let_go(self) -> None:
         self._rest.stop()
@@ -362,8 +359,7 @@ class NewRequestsPill(Button):
         self.refresh()
 
     @Slot()
-    def _pause_feed(self) -> None:
-        self._feed.paused = self._pause.on
+    def _follow_pause(self) -> None:
         if not self._pause.on:
             self._feed.follow(self._list.verticalScrollBar().value() == 0)
         self.refresh()

@@ -62,7 +62,7 @@ class RequestsPage(QWidget):
         self._services = services
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
-        self.feed = RequestFeed(services.store, services.bus, tasks, self)
+        self.feed = RequestFeed(services.store, services.bus, tasks, pause, self)
         self.header = EndpointHeader(
             self.endpoint_commands, services, tasks, theme, notify=endpoint_actions.notify, parent=self
         )
