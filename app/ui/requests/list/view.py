@@ -27,7 +27,7 @@ from app.core.model import Capture, PageKey, Summary
 from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.model import MAX_ROWS, SUMMARY_ROLE, Index, RequestModel, Selection
+from app.ui.requests.list.model import MAX_ROWS, SUMMARY_ROLE, Index, Selection
 from app.ui.theme.theme import Theme
 from app.ui.throttle import WhileShown
 from app.ui.widgets.focus import current_in_view
@@ -167,35 +167,6 @@ NEAR_ROWS = 40
 _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 
-class RelativeTimes(QObject):
-    """Repaints only the times that changed, and only in visible rows. `texts` has the shown times by request ID."""
-
-    def __init__(self, rows: QListView, model: RequestModel) -> None:
-        super().__init__(rows)
-        self._list, self._model = rows, model
-        self.texts: dict[str, str] = {}
-        self._clock = WhileShown(TICK_MS, rows, self.tick)
-
-    @Slot()
-    def tick(self) -> None:
-        delegate = self._list.itemDelegate()
-        if not isinstance(delegate, RequestDelegate):
-            return
-        viewport = self._list.viewport()
-        first = self._list.indexAt(viewport.rect().topLeft())
-        relative_times: dict[str, str] = {}
-        now = now_us()
-        for row in range(max(0, first.row()), self._model.rowCount()):
-            rect = self._list.visualRect(self._model.index(row))
-            if rect.top() > viewport.height():
-                break
-            summary = self._model.summary(row)
-            relative_times[summary.id] = ago_text(summary.received_at, now)
-            if self.texts.get(summary.id) != relative_times[summary.id]:
-                viewport.update(delegate.time_rect(rect))
-        self.texts = relative_times
-
-
 class RequestList(QListView):
     """Shows a feed. Keys are those of the given actions, and those that move the cursor.
 
@@ -243,7 +214,24 @@ class RequestList(QListView):
         self.clicked.connect(self._click)
         self.click_scroll = ClickScroll(self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        self.relative_times = RelativeTimes(self, feed.model)
+        self.shown_times: dict[str, str] = {}
+        """The relative times of the rows in view, by request ID."""
+        WhileShown(TICK_MS, self, self.tick)
+
+    @Slot()
+    def tick(self) -> None:
+        """Time has passed: repaint the times that changed, in the rows in view."""
+        model, viewport, now = self._feed.model, self.viewport(), now_us()
+        times: dict[str, str] = {}
+        for row in range(max(0, self.indexAt(viewport.rect().topLeft()).row()), model.rowCount()):
+            rect = self.visualRect(model.index(row))
+            if rect.top() > viewport.height():
+                break
+            summary = model.summary(row)
+            times[summary.id] = ago_text(summary.received_at, now)
+            if self.shown_times.get(summary.id) != times[summary.id]:
+                viewport.update(self.request_delegate.time_rect(rect))
+        self.shown_times = times
 
     def scroll_place(self) -> ScrollPlace | None:
         """None while the list is at its top, or empty."""
