@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
-from app.ui.commands.command import IN_WINDOW, ActionButton, CommandGroup, Commands
+from app.ui.commands.command import IN_WINDOW, ActionButton, Command, CommandGroup
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.list.delegate import ROW
@@ -45,8 +45,19 @@ class Panes(QWidget):
         self._column, self._detail, self._empty, self._focus_shown = column, detail, False, take_focus
         self.single = False
         """Whether only one is shown."""
-        self._commands = _PaneCommands(back, self, theme)
-        self.back = self._commands.back
+        self.back = Command(
+            "Back to list",
+            theme,
+            self,
+            run=back,
+            icon="back",
+            keys=("Alt+Left",),
+            group=CommandGroup.LIST,
+            context=IN_WINDOW,
+            unavailable=self._list_shown,
+            synonyms="close request",
+        )
+        self.back.add_to(self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setObjectName("requests")
         column.setMinimumWidth(LIST_MINIMUM)
@@ -108,7 +119,7 @@ class Panes(QWidget):
         self._detail.setVisible(opened or not (self._empty or self.single))
         self._column.setVisible(not (self.single and opened))
         self._bar.setVisible(self.single and opened)
-        self._commands.refresh()
+        self.back.refresh()
         if focus is not None and self.isAncestorOf(focus) and not focus.isVisible():
             self._focus_shown()  # Qt gives it to whatever comes next
 
@@ -116,19 +127,8 @@ class Panes(QWidget):
     def _take_clicks(self) -> None:
         self._detail.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
-
-class _PaneCommands(Commands):
-    group = CommandGroup.LIST
-    context = IN_WINDOW
-
-    def __init__(self, back: Callable[[], None], panes: Panes, theme: Theme) -> None:
-        super().__init__(theme, None, panes)
-        self._panes = panes
-        self.back = self.command("Back to list", "back", back, self._list_shown, "Alt+Left", synonyms="close request")
-        self.back.add_to(panes)
-
     def _list_shown(self) -> str | None:
-        taken = self._panes.isVisible() and self._panes.single and not self._panes.only_list
+        taken = self.isVisible() and self.single and not self.only_list
         return None if taken else "The list is shown."
 
 
