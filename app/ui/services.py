@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -65,7 +65,7 @@ class Services:
     listening: Callable[[], str | None]
     settings: Callable[[], Settings]
     overridden: Callable[[], Mapping[str, Any]]
-    change_settings: Callable[[Mapping[str, Any]], Awaitable[None]]
+    change_settings: Callable[[Mapping[str, Any]], Coroutine[Any, Any, None]]
     send_test: Callable[[Endpoint], Awaitable[SentTest]]
     about: About
     autostart: Callable[[], Autostart]

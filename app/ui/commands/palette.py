@@ -207,20 +207,27 @@ _SHADOW, _DROP = 28, 8
 
 
 class Palette(QWidget):
-    """The panel with its shadow. The window below is not dimmed, because it would have to be repainted."""
+    """The panel with its shadow. The window below is not dimmed, because it would have to be repainted. `entries` is
+    called at each opening; `typed_entries` are made from the typed text itself, and listed first; `search_entries`
+    search for the typed words, and are listed last, so that there is always an entry.
+    """
 
     opening = Signal()
-    """Emitted before `entries` is called."""
+    """Emitted before the entries are read."""
 
-    def __init__(self, recent: RecentEntries, theme: Theme, window: QWidget) -> None:
+    def __init__(
+        self,
+        recent: RecentEntries,
+        theme: Theme,
+        window: QWidget,
+        *,
+        entries: Callable[[], Sequence[PaletteEntry]],
+        typed_entries: Callable[[str], Sequence[PaletteEntry]],
+        search_entries: Callable[[str], Sequence[PaletteEntry]],
+    ) -> None:
         super().__init__(window)
-        self.entries: Callable[[], Sequence[PaletteEntry]] = tuple
-        """All entries, called at each opening."""
-        self.typed_entries: Callable[[str], Sequence[PaletteEntry]] = _none
-        """Entries made from the typed text itself; listed first."""
-        self.search_entries: Callable[[str], Sequence[PaletteEntry]] = _none
-        """A search for the typed words; listed last, so that there is always an entry."""
         self._recent, self._theme = recent, theme
+        self.entries, self.typed_entries, self.search_entries = entries, typed_entries, search_entries
         self._entries: Sequence[PaletteEntry] = ()
         self._recent_keys: Sequence[str] = ()
         self._previous_focus: QWidget | None = None
@@ -408,7 +415,3 @@ class Palette(QWidget):
         )
         below = vbox(self.rows, margins=metrics.SPACE_2)
         vbox(top_line, line(self.panel), below, inside=self.panel, spacing=0, margins=1)
-
-
-def _none(text: str) -> Sequence[PaletteEntry]:
-    return ()

@@ -4,7 +4,7 @@ each endpoint, and the palette and shortcuts dialog, made of the registry of all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
@@ -179,10 +179,14 @@ class WindowCommands(Commands):
         """Made when it is first opened: it would slow down the start of the window."""
         from app.ui.commands.palette import Palette, RecentEntries  # as above
 
-        palette = Palette(RecentEntries(self._services.data_folder), self._theme, self._window)
-        palette.entries = partial(self.sources.entries, self.registry)
-        palette.typed_entries = self.sources.typed_entries
-        palette.search_entries = self.sources.search_entries
+        palette = Palette(
+            RecentEntries(self._services.data_folder),
+            self._theme,
+            self._window,
+            entries=partial(self.sources.entries, self.registry),
+            typed_entries=self.sources.typed_entries,
+            search_entries=self.sources.search_entries,
+        )
         palette.opening.connect(self.refresh)
         palette.opening.connect(self.palette_opening)
         return palette
@@ -260,7 +264,9 @@ class WindowCommands(Commands):
         self._theme_command("Theme: light", "light", "light")
         self._theme_command("Theme: dark", "theme", "dark")
         self._theme_command("Theme: match system", "system", "system")
-        self._make_backup()
+        backup, restore = (partial(dialogs.open_settings, key) for key in (BACKUP, RESTORE))
+        self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export")
+        self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import")
         self.about = self.command("About Hookline", "info", dialogs.open_about, synonyms="version licences help")
         self.command("Copy diagnostics", "copy", dialogs.copy_diagnostics, synonyms="report")
         leave = self._with_keys("Quit Hookline", "quit", self.quit_requested.emit, None, "Ctrl+Q", synonyms="exit")
@@ -272,11 +278,6 @@ class WindowCommands(Commands):
         for command in self.in_menu:
             command.setIconVisibleInMenu(False)
 
-    def _make_backup(self) -> None:
-        backup, restore = (partial(self._dialogs.open_settings, key) for key in (BACKUP, RESTORE))
-        self.command("Back up…", "download", backup, self._no_backup, synonyms="save archive export")
-        self.command("Restore a backup…", "replays", restore, self._no_backup, synonyms="import")
-
     def _no_backup(self) -> str | None:
         return None if self._services.store.file is not None else "A team’s store is backed up on its server."
 
@@ -286,10 +287,7 @@ class WindowCommands(Commands):
     def _select_theme(self, choice: Choice) -> None:
         """Use it, and save that in the settings."""
         self._theme.set_choice(choice)
-        self._tasks.start(self._save({"theme": choice}), "save the theme")
-
-    async def _save(self, changes: Mapping[str, Any]) -> None:
-        await self._services.change_settings(changes)
+        self._tasks.start(self._services.change_settings({"theme": choice}), "save the theme")
 
     def _open_number(self, number: int) -> None:
         for endpoint in self._services.store.endpoints.all()[number - 1 : number]:
@@ -407,7 +405,7 @@ class PaletteSources(QObject):
             key=f"filter {one.name}",
             text=escape(one.name),
             kind="Saved filter",
-            run=partial(self._filter, one.text),
+            run=partial(self._filter, one.text, of_all=False),
             icon="saved",
             detail=escape(one.text[:_SHOWN_MAX]),
         )
@@ -424,20 +422,14 @@ class PaletteSources(QObject):
         )
 
     def _search_for(self, query: str, shown: str) -> PaletteEntry:
-        return PaletteEntry("", f"Search all requests for {shown}", "Search", partial(self._search, query), "search")
+        run = partial(self._filter, query, of_all=True)
+        return PaletteEntry("", f"Search all requests for {shown}", "Search", run, "search")
 
-    def _filter(self, text: str) -> None:
-        """Filter the visible list, or all requests."""
-        if not self._page().isVisible():
-            self._commands.page_requested.emit(ALL_REQUESTS)
-        self._set_filter(text)
-
-    def _search(self, text: str) -> None:
-        self._commands.page_requested.emit(ALL_REQUESTS)
-        self._set_filter(text)
-
-    def _set_filter(self, text: str) -> None:
+    def _filter(self, text: str, *, of_all: bool) -> None:
+        """Filter the requests `of_all` endpoints, or else the list that is visible, if one is."""
         page = self._page()
+        if of_all or not page.isVisible():
+            self._commands.page_requested.emit(ALL_REQUESTS)
         page.show_list()
         page.filter.bar.set_text(text)
         page.take_focus()
