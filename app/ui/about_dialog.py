@@ -173,8 +173,9 @@ class AboutDialog(Dialog):
         self.base_url = CopyField("", theme, self, what="URL")
         self._show_base_url()
         self.installation = ElidedLabel(services.about.installation, "", self, Qt.TextElideMode.ElideMiddle)
-        versions = " · ".join(f"{name} {version}" for name, version in self._versions())
-        self.built_on = label(versions, "", self, selectable=True)
+        python, *others = services.about.versions()
+        parts = " · ".join(f"{name} {version}" for name, version in (python, *versions(), *others))
+        self.built_on = label(parts, "", self, selectable=True)
         self.licences_button = Button("Licences", theme, self, run=self.show_licences)
         self.copy_button = Button("Copy diagnostics", theme, self, icon="copy", run=self.copy_diagnostics)
         self.status = label("", "success", self, wrap=True)
@@ -235,10 +236,6 @@ class AboutDialog(Dialog):
         style(self.status, "kind", kind)
         self.status.setText(text)
         self.copy_button.setAccessibleDescription(text)
-
-    def _versions(self) -> list[tuple[str, str]]:
-        python, *others = self._services.about.versions()
-        return [python, *versions(), *others]
 
     def _lay_out(self) -> None:
         self.body.setSpacing(metrics.SPACE_5)

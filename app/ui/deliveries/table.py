@@ -74,7 +74,20 @@ class DeliveryModel(Rows[Delivery]):
         theme: Theme,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(self._make_columns(), parent)
+        columns = [
+            Column("State", self._state, self._state_tooltip, self._paint_state, width=108),
+            Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP, width=88),
+            Column("Endpoint", self._endpoint, width=_MOST_ENDPOINT, needs=668),
+            Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method, width=70, needs=728),
+            # Its tooltip has what is hidden.
+            Column("Request", lambda one: escape(request_text(one)), request_tooltip, elide=MIDDLE),
+            Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE, needs=868),
+            Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=1268),
+            Column("Status", _status, _status_tooltip, align=RIGHT, width=62, needs=588),
+            Column("Duration", _duration, align=RIGHT, width=82, needs=1148),
+            Column("Details", self._detail, self._detail_tooltip, stretches=True),
+        ]
+        super().__init__(columns, parent)
         self._endpoint_of, self._target_of = endpoint_of, target_of
         self._theme, self._font = theme, ui_font(BASE, QFont.Weight.Medium)
         self._at: dict[str, int] | None = None
@@ -113,21 +126,6 @@ class DeliveryModel(Rows[Delivery]):
         """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same."""
         older = [row for row in self._rows if above is not None and row.seq <= above]
         self.show_records([*rows, *older], attrgetter("seq"))
-
-    def _make_columns(self) -> list[Column[Delivery]]:
-        """The request has what is hidden."""
-        return [
-            Column("State", self._state, self._state_tooltip, self._paint_state, width=108),
-            Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP, width=88),
-            Column("Endpoint", self._endpoint, width=_MOST_ENDPOINT, needs=668),
-            Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method, width=70, needs=728),
-            Column("Request", lambda one: escape(request_text(one)), request_tooltip, elide=MIDDLE),
-            Column("Target", self._target_url, self._target_tooltip, elide=MIDDLE, needs=868),
-            Column("Attempts", lambda one: str(one.attempts), align=RIGHT, width=84, needs=1268),
-            Column("Status", _status, _status_tooltip, align=RIGHT, width=62, needs=588),
-            Column("Duration", _duration, align=RIGHT, width=82, needs=1148),
-            Column("Details", self._detail, self._detail_tooltip, stretches=True),
-        ]
 
     def _state(self, delivery: Delivery) -> str:
         return look_of(delivery, self.target(delivery)).words

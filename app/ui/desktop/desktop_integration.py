@@ -176,7 +176,10 @@ class Desktop(QObject):
         if there and not self._has_tray:
             self._has_tray = True
             self.refresh()
-            self._hide_minimized()
+            # At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now.
+            if self._awaiting_tray and self._window.isMinimized():
+                self._window.hide()
+            self._awaiting_tray = False
             self._tray_changed()
         elif self._has_tray and self._misses >= MISSES:
             self._has_tray, self._shown = False, None
@@ -214,12 +217,6 @@ class Desktop(QObject):
         }
         state = worst(found)
         return None if state in (State.WAITING, *GOOD) else (found[state], LOOKS[state].words)
-
-    def _hide_minimized(self) -> None:
-        """At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now."""
-        if self._awaiting_tray and self._window.isMinimized():
-            self._window.hide()
-        self._awaiting_tray = False
 
     def _tray_changed(self) -> None:
         self._update_unavailable_reason()

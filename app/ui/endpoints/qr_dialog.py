@@ -123,7 +123,9 @@ class QrDialog(Dialog):
         self.status = label("", "success", self, wrap=True)
         self.save_button = Button("Save…", theme, self, icon="download", run=self.save)
         self.close_button = self.make_close_button("Close", kind="primary")
-        self._lay_out()
+        middle = hbox(Stretch(), (self.code, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
+        fill(self.body, self.name, middle, self.url, self.warning)
+        fill(self.footer, (self.status, 1), self.save_button, self.close_button)
         self.url.copied.connect(self._copied)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.follow_urls(self.refresh)
@@ -221,8 +223,3 @@ class QrDialog(Dialog):
     def _removed(self, event: EndpointRemoved) -> None:
         if event.endpoint.id == self._endpoint.id:
             self.reject()
-
-    def _lay_out(self) -> None:
-        middle = hbox(Stretch(), (self.code, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
-        fill(self.body, self.name, middle, self.url, self.warning)
-        fill(self.footer, (self.status, 1), self.save_button, self.close_button)

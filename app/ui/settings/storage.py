@@ -82,27 +82,23 @@ class BackupRows(QWidget):
         self.restore_progress = JobProgress("Restore", theme, self)
         self.result = label("", "success", self, wrap=True)
         self.show_button = Button("Show in folder", theme, self, kind="link", icon="folder", run=self._show_in_folder)
-        self._lay_out()
+        self.result.hide()
+        self.show_button.hide()
+        vbox(
+            self.backup_row,
+            self.backup_progress,
+            hbox((self.result, 1), self.show_button, spacing=metrics.SPACE_3),
+            self.restore_row,
+            self.restore_progress,
+            inside=self,
+            spacing=metrics.SPACE_2,
+        )
         self._timer = QTimer(self, interval=FOLLOW_MS)
         self._timer.timeout.connect(self._follow)
         self.backup_progress.cancel.clicked.connect(self._cancel_backup)
         self.restore_progress.cancel.clicked.connect(self._cancel_restore)
         if backups.latest is not None and backups.latest.state == "running":
             self._start_following()
-
-    def _lay_out(self) -> None:
-        done = hbox((self.result, 1), self.show_button, spacing=metrics.SPACE_3)
-        vbox(
-            self.backup_row,
-            self.backup_progress,
-            done,
-            self.restore_row,
-            self.restore_progress,
-            inside=self,
-            spacing=metrics.SPACE_2,
-        )
-        self.result.hide()
-        self.show_button.hide()
 
     def begin(self, what: str) -> None:
         """BACKUP or RESTORE, as if its button were clicked."""

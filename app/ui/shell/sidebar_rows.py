@@ -167,7 +167,7 @@ class NavRow(SidebarRow):
         return self._icon_name, "accent_text" if self.isChecked() else "text_muted"
 
 
-_KEYS_OF_ROW = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_F2)
+_KEYS_OF_ROW = (*_STEPS, Qt.Key.Key_F2)
 
 
 class EndpointRow(SidebarRow):

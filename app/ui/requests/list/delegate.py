@@ -393,8 +393,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))
         rect = QRect(row.left() + PROVIDER_LEFT, row.top(), width, ROW)
-        flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        painter.drawText(rect, flags, self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width))
+        painter.drawText(rect, _FLAGS, self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width))
         return width + NAME_GAP
 
     def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
