@@ -33,8 +33,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 from shiboken6 import isValid
 
 from app.core.fuzzy import match
-from app.ui.commands.command import PaletteEntry
-from app.ui.commands.key_caps import key_caps_width, paint_key_caps, spoken_keys
+from app.ui.commands.command import PaletteEntry, key_caps_width, paint_key_caps, spoken_keys
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
 from app.core.record import Record
-from app.ui.commands.command import CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import KeyCaps, KeyNames, key_names_of, spoken_keys
+from app.ui.commands.command import CommandGroup, CommandRegistry, KeyCaps, KeyNames, key_names_of, spoken_keys
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
@@ -69,7 +68,7 @@ def shortcut_rows(registry: CommandRegistry) -> dict[CommandGroup, list[Shortcut
             found[command.group].append(ShortcutRow(escape(command.fixed_name), keys))
     for series in registry.series:
         ends = (series.commands[0], series.commands[-1])
-        row = ShortcutRow(series.text, tuple(key_names_of(command.shortcut()) for command in ends), span=True)
+        row = ShortcutRow(series.text, tuple(command.key_names for command in ends), span=True)
         found[ends[0].group].append(row)
     for extra in EXTRA_SHORTCUTS:
         keys = tuple(key_names_of(QKeySequence(key)) for key in extra.keys)

@@ -22,8 +22,7 @@ from app.core.search.field import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.body_text_commands import BodyTextCommands
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, PaletteEntry
-from app.ui.commands.key_caps import KeyNames, key_names_of
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry, Commands, KeyNames, PaletteEntry
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.messages import Message
@@ -322,7 +321,7 @@ def _entry(command: Command) -> PaletteEntry:
         icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
         reason=command.reason,
         synonyms=command.synonyms,
-        key_names=key_names_of(command.shortcut()),
+        key_names=command.key_names,
     )
 
 
@@ -363,7 +362,7 @@ class PaletteSources(QObject):
         dialogs.closing.connect(self._latest.stop)
 
     def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
-        keys = (key_names_of(command.shortcut()) for command in self._commands.numbers)
+        keys = (command.key_names for command in self._commands.numbers)
         endpoints = zip(self._services.store.endpoints.all(), chain(keys, repeat(())), strict=False)
         return [
             *command_entries(registry),

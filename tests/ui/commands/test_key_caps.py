@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.key_caps import KeyCaps, key_names_of, split_keys, spoken_keys
+from app.ui.commands.command import KeyCaps, key_names_of, split_keys, spoken_keys
 from app.ui.theme.theme import Theme
 from tests.ui.drawn import drawn
 

@@ -10,8 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.command import Command, CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import KeyCaps, key_names_of
+from app.ui.commands.command import Command, CommandGroup, CommandRegistry, KeyCaps, key_names_of
 from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS, ShortcutsDialog, shortcut_rows
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
