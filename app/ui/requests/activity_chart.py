@@ -335,7 +335,6 @@ class ActivityStrip(QFrame):
         super().__init__(parent)
         self.setProperty("part", "header")
         self.times: TimeRange | None = None
-        self._times_of: dict[int | None, TimeRange | None] = {}
         self.source = ActivitySource(activity, bus, tasks, self)
         self.chart = ActivityChart(self.source, theme, self)
         self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
@@ -361,12 +360,10 @@ class ActivityStrip(QFrame):
         """Whether the chart is expanded."""
         return not self.chart.isHidden()
 
-    def show_endpoint(self, endpoint_id: int | None) -> TimeRange | None:
-        """Show the requests of an endpoint, or of all (None), and return the time range last selected there."""
-        self._times_of[self.source.endpoint_id] = self.times
-        self._show_times(self._times_of.get(endpoint_id))
+    def show_endpoint(self, endpoint_id: int | None, times: TimeRange | None) -> None:
+        """Show the requests of an endpoint, or of all (None), with this time range selected."""
+        self._show_times(times)
         self.source.show(endpoint_id, self.source.span)
-        return self.times
 
     def set_open(self, on: bool) -> None:
         """Expand or collapse the chart."""

@@ -296,8 +296,7 @@ class SelectAll(QObject):
 
     def _still_selected(self, is_meant: Callable[[str], bool]) -> bool:
         """Whether the list is the same, and of its loaded requests exactly those that are meant are selected."""
-        model = self._feed.model
-        loaded = {name for row in range(model.rowCount()) if is_meant(name := model.summary(row).id)}
+        loaded = {one.id for one in self._feed.model.summaries() if is_meant(one.id)}
         return self._scope == self._feed.scope and loaded == {one.id for one in self._list.selection.loaded()}
 
     @Slot()

@@ -124,7 +124,7 @@ def _number(count: int, none: str) -> str:
 
 
 class PageFilter(QObject):
-    """`bar` is for the page to lay out. Each endpoint, and the list of all, has its own filter."""
+    """`bar` is for the page to lay out."""
 
     changed = Signal()
     """The filter changed, or more results are known."""
@@ -143,7 +143,6 @@ class PageFilter(QObject):
         super().__init__(parent)
         self._tasks, self._theme, self._page = tasks, theme, parent
         self._feed, self._list, self._detail = feed, rows, detail
-        self._texts: dict[int | None, str] = {}
         self._slow_search = services.store.slow_search
         """What to tell once a search takes long."""
         self.search_status = SearchStatus(feed)
@@ -165,10 +164,9 @@ class PageFilter(QObject):
         """Whether the search is complete and found nothing."""
         return self.active and self._feed.search.done and not self._feed.model.rowCount()
 
-    def show_endpoint(self, endpoint_id: int | None) -> Query | None:
-        """Show the filter last used in the list of this endpoint, or of all, and return its query."""
-        self._texts[self._feed.endpoint_id] = self.bar.line.text()
-        query = self.bar.put(self._texts.get(endpoint_id, ""))
+    def show_endpoint(self, endpoint_id: int | None, text: str) -> Query | None:
+        """Show this filter of the list of this endpoint, or of all (None), and return its query."""
+        query = self.bar.put(text)
         self.bar.stored.show_endpoint(endpoint_id)
         self._mark(query)
         return query

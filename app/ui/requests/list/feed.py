@@ -361,7 +361,7 @@ class RequestFeed(QObject):
     async def _forget_deleted(self) -> None:
         await self.pager.ended()
         model = self.model
-        listed = [model.summary(row) for row in range(model.rowCount())] + self._waiting
+        listed = model.summaries() + self._waiting
         names = {one.id for one in listed} | model.kept.keys() | self._new_requests.ids
         if deleted := names - await self._captures.stored(names):
             removed = self._forget(deleted)

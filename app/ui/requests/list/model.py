@@ -152,6 +152,10 @@ class RequestModel(QAbstractListModel):
         """The request of a row."""
         return self._items[len(self._items) - 1 - row]
 
+    def summaries(self) -> list[Summary]:
+        """The loaded requests, newest first."""
+        return self._items[::-1]
+
     def row_of(self, capture_id: str) -> int | None:
         """The row of a request, None if it is not loaded."""
         at = bisect_left(self._items, capture_id, key=_id)

@@ -25,7 +25,7 @@ from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.delegate import TargetResults
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
-from app.ui.requests.list.pager import ListScope
+from app.ui.requests.list.pager import ListScope, TimeRange
 from app.ui.requests.list.view import RequestList, ScrollPlace
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -61,6 +61,8 @@ class RequestsPage(QWidget):
         super().__init__(parent)
         self._services = services
         self._endpoint: Endpoint | None = None
+        self._left: dict[int | None, _Left] = {}
+        """By endpoint, or for the list of all (None)."""
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.store, services.bus, tasks, pause, self)
         self.header = EndpointHeader(
@@ -148,12 +150,19 @@ class RequestsPage(QWidget):
         filter, time range and place are as they were, and the request that was open there is opened again.
         """
         self._endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
-        self.opener.leave(self.endpoint_id)
-        query, times = self.filter.show_endpoint(endpoint_id), self.activity.show_endpoint(endpoint_id)
-        self.feed.show(endpoint_id, query, times)
+        self._left[self.endpoint_id] = _Left(
+            self.filter.bar.line.text(), self.activity.times, self.opener.open_id, self.list.scroll_place()
+        )
+        left = self._left.get(endpoint_id, _Left())
+        self.detail.clear()
+        query = self.filter.show_endpoint(endpoint_id, left.filter)
+        self.activity.show_endpoint(endpoint_id, left.times)
+        self.feed.show(endpoint_id, query, left.times)
         self._show_header()
         self.list_area.refresh()
-        self.opener.come_back(endpoint_id)
+        self.opener.reopen(left.open_id)
+        if left.place is not None:
+            self.list.jumps.scroll_to(left.place)
 
     def open_request(self, capture_id: str) -> None:
         """Show a request in the detail, and in the list if it is loaded."""
@@ -295,6 +304,16 @@ class RequestsPage(QWidget):
 
 
 @dataclass(frozen=True)
+class _Left:
+    """A list as it was left: its filter and time range, the request that was open, and where it was scrolled to."""
+
+    filter: str = ""
+    times: TimeRange | None = None
+    open_id: str | None = None
+    place: ScrollPlace | None = None
+
+
+@dataclass(frozen=True)
 class _Before:
     """A list before a deletion. `rows` are newest first; `open_id` is the request that was open, `next_id` the one that
     the deletion opened in its place."""
@@ -311,16 +330,13 @@ class _Before:
 
 
 class _RequestOpener(QObject):
-    """Opens requests in the pane of `page`, and opens a list again where it was. `leave` and `come_back` close what is
-    open when another list is shown, and on the way back open it again and scroll to where the list was. When a deletion
-    is undone, the rows, the selection and the scroll position are as before; another list is read again.
+    """Opens requests in the pane of `page`. When a deletion is undone, the rows, the selection and the scroll position
+    are as before; another list is read again.
     """
 
     def __init__(self, page: RequestsPage) -> None:
         super().__init__(page)
         self._page, self._list, self._detail, self._feed = page, page.list, page.detail, page.feed
-        self._places: dict[int | None, tuple[str | None, ScrollPlace | None]] = {}
-        """What was open, and where the list was, when the list of an endpoint, or of all (None), was left."""
         self._before: dict[int, _Before] = {}
         """What each deletion began with that can be undone."""
         self._reopened: str | None = None
@@ -328,16 +344,6 @@ class _RequestOpener(QObject):
         self._list.request_clicked.connect(self._open_clicked)
         self._detail.opened.connect(self._select_reopened)
         self._detail.closed.connect(self._leave_detail)
-
-    def leave(self, endpoint_id: int | None) -> None:
-        self._places[endpoint_id] = self.open_id, self._list.scroll_place()
-        self._detail.clear()
-
-    def come_back(self, endpoint_id: int | None) -> None:
-        capture_id, scroll_place = self._places.get(endpoint_id, (None, None))
-        self.reopen(capture_id)
-        if scroll_place is not None:
-            self._list.jumps.scroll_to(scroll_place)
 
     @property
     def open_id(self) -> str | None:
@@ -419,15 +425,11 @@ class _RequestOpener(QObject):
         if self._detail.isAncestorOf(self._page.window().focusWidget()):
             self._page.take_focus()
 
-    def _rows(self) -> list[Summary]:
-        model = self._feed.model
-        return [model.summary(row) for row in range(model.rowCount())]
-
     def _now(self) -> _Before:
         model = self._feed.model
         return _Before(
             scope=self._feed.scope,
-            rows=self._rows(),
+            rows=model.summaries(),
             at_head=model.at_head and not self._feed.pager.jumping,
             at_tail=model.at_tail,
             selected=self._list.selected(),
@@ -457,14 +459,14 @@ class _RequestOpener(QObject):
 
     def _is_contiguous(self, before: _Before) -> bool:
         """Whether no rows can be missing between those of then and now; after a flood there may be a gap."""
-        now, reading = {one.id for one in self._rows()}, self._feed.pager.jumping
+        now, reading = {one.id for one in self._feed.model.summaries()}, self._feed.pager.jumping
         if not now:
             return bool(before.rows) or not reading
         return not reading and any(one.id in now for one in before.rows)
 
     def _restore_rows(self, before: _Before) -> None:
         model, oldest = self._feed.model, before.rows[-1].id if before.rows else ""
-        of_both = [one for one in (*before.rows, *self._rows()) if before.at_tail or one.id >= oldest]
+        of_both = [one for one in (*before.rows, *model.summaries()) if before.at_tail or one.id >= oldest]
         latest = {one.id: one for one in of_both}
         rows = sorted(latest.values(), key=lambda one: one.id, reverse=True)
         reading = self._feed.pager.jumping
