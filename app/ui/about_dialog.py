@@ -14,7 +14,6 @@ from app.core.errors import HooklineError
 from app.core.events import Subscriptions
 from app.core.files import Component
 from app.core.text import Fact
-from app.core.tunnel import url_mark
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -217,7 +216,7 @@ class AboutDialog(Dialog):
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     def _show_base_url(self) -> None:
-        self.base_url.set_text(self._services.about.base_url, url_mark(self._services.tunnels.url_state))
+        self.base_url.set_text(self._services.about.base_url, self._services.url_mark)
 
     async def _copy_diagnostics(self) -> None:
         status, kind = "Copied the diagnostics. They contain no secrets.", "success"

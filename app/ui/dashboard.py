@@ -14,7 +14,6 @@ from app.core.model import Endpoint, Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import exact_size
 from app.core.text import ago, capturing_text, count_of, size_text, use_text
-from app.core.tunnel import url_mark
 from app.ui.commands.command import CommandButton
 from app.ui.dashboard_row import HEIGHT, Columns, DashboardRow, RowContents
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
@@ -217,7 +216,7 @@ class DashboardPage(Page):
         return RowContents(
             endpoint=endpoint,
             url=self._services.capture_url(endpoint),
-            mark=url_mark(self._services.tunnels.url_state),
+            mark=self._services.url_mark,
             counts=counts,
             state=state_of(endpoint, self._services, self._qt_events.session_stats),
             activity=tuple(self._qt_events.session_stats.activity(endpoint.id, now)),
@@ -242,7 +241,7 @@ class DashboardPage(Page):
 
     def _refresh_place(self) -> None:
         place = self._services.listening()
-        mark = url_mark(self._services.tunnels.url_state)
+        mark = self._services.url_mark
         base = self._services.about.base_url
         here = f"Capturing at {base}" if place else "Not capturing: the port is closed"
         if self._services.is_elsewhere:

@@ -13,6 +13,7 @@ from app.core.providers import ProviderMark
 from app.core.rules import create_refusal
 from app.core.settings import Settings
 from app.core.team import NOT_ALLOWED, Role, StoreChoice
+from app.core.tunnel import url_mark
 
 if TYPE_CHECKING:
     from app.db.sqlite.backup.restore import RestoreStaging
@@ -80,6 +81,11 @@ class Services:
     def no_endpoint(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
         return self.read_only or create_refusal(self.store.account.plan, len(self.store.endpoints.all()))
+
+    @property
+    def url_mark(self) -> str:
+        """Why capture URLs may not work now, in a few words; empty if they do."""
+        return url_mark(self.tunnels.url_state)
 
     @property
     def is_elsewhere(self) -> bool:

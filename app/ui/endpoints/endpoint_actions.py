@@ -20,7 +20,6 @@ from app.core.rules import compare_refusal
 from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sent_text
-from app.core.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.deleting import ask_keeping, clear_question, endpoint_question
 from app.ui.desktop.notifications import MENU, TEXTS, NotificationSettings, NotifyMenu, NotifyWhen
@@ -198,7 +197,7 @@ class EndpointActions(QObject):
 
     def _doubt(self) -> str:
         """Whether a copied capture URL works now."""
-        mark = url_mark(self._services.tunnels.url_state)
+        mark = self._services.url_mark
         return f" Its URL may not work now ({mark})." if mark else ""
 
     def open(self, endpoint: Endpoint) -> None:

@@ -14,7 +14,6 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, endpoint_errors
-from app.core.tunnel import url_mark
 from app.ui.deleting import confirm_storage_limit
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets_dialog import TargetsDialog
@@ -177,7 +176,7 @@ class EndpointDialog(SubmitDialog):
             endpoint = Endpoint(id=0, slug=slug, created_at=0, name="")
         self.url.setVisible(endpoint is not None)
         if endpoint is not None:
-            self.url.set_text(self._services.capture_url(endpoint), url_mark(self._services.tunnels.url_state))
+            self.url.set_text(self._services.capture_url(endpoint), self._services.url_mark)
 
     @Slot()
     def _url_copied(self) -> None:

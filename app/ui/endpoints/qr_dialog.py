@@ -16,7 +16,7 @@ from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.own_urls import is_loopback
-from app.core.tunnel import CONNECTED, TunnelState, url_mark
+from app.core.tunnel import CONNECTED, TunnelState
 from app.ui.inspector.body.body_export import write_body
 from app.ui.inspector.body.body_source import of_bytes
 from app.ui.services import Services
@@ -157,7 +157,7 @@ class QrDialog(Dialog):
         url = self._services.capture_url(self._endpoint)
         if url != self.url.text():
             self.code.show_text(url)
-        self.url.set_text(url, url_mark(self._services.tunnels.url_state))
+        self.url.set_text(url, self._services.url_mark)
         self.warning.show_text(self._warning(url) if is_loopback(url) else "")
         busy = BUSY.get(self._services.tunnels.tunnel.state)
         self.tunnel_button.setText(busy or ("Show tunnel" if self._has_url() else "Start tunnel"))

@@ -16,7 +16,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
 from app.core.ids import first_id
 from app.core.model import Capture, Endpoint, Summary
 from app.core.replay import MatchingRequests
-from app.core.tunnel import TunnelState, url_mark
+from app.core.tunnel import TunnelState
 from app.ui.deleting import DeleteChanged
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
@@ -277,7 +277,7 @@ class RequestsPage(QWidget):
 
     def _show_header(self) -> None:
         endpoint, empty = self._endpoint, self.list_area.empty
-        mark = url_mark(self._services.tunnels.url_state)
+        mark = self._services.url_mark
         names = {one.id: escape(one.name) for one in self._services.store.endpoints.all()}
         if endpoint is None:
             self.header.show_endpoint(None, "", mark)
