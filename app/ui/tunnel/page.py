@@ -22,6 +22,7 @@ from app.core.text import count_of, exact_time, span_text
 from app.core.tunnel import CONNECTED, Tunnel, TunnelState, TunnelUrl
 from app.core.tunnel_program import FoundProgram, TunnelProgram
 from app.ui.commands.command import add_view_action
+from app.ui.messages import MessageTone
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -33,7 +34,7 @@ from app.ui.tunnel.area import OutdatedCard, TunnelActions
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card, EmptyState, NoticeBox, NoticeTone, Page, line
+from app.ui.widgets.card import Card, EmptyState, NoticeBox, Page, line
 from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.fit_screen import Scrolling
@@ -100,7 +101,7 @@ class StatusCard(Card):
             self.url.set_text(tunnel.url)
         self.probe.setText(probe_text(tunnel.probe, now_us))
         self.probe.setVisible(connected)
-        tone: NoticeTone = "danger" if state is TunnelState.FAILED else "warning"
+        tone: MessageTone = "danger" if state is TunnelState.FAILED else "warning"
         self.problem.show_text(shown(tunnel.reason or "") if state is not TunnelState.OFF else "", tone)
         self.warning.show_text(shown("\n".join(program.warnings)) if program is not None and state in _WARNED else "")
         show_or_hide(self.hint, self._hint(tunnel))

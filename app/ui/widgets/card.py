@@ -4,12 +4,11 @@ what to do.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
+from app.ui.messages import MessageTone
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
@@ -19,7 +18,6 @@ from app.ui.widgets.focus import focus_first
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label, style
 from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
-NoticeTone = Literal["danger", "warning", "info"]
 TONE_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
 
 
@@ -27,7 +25,7 @@ class NoticeBox(QFrame):
     """Hidden while it has no text. Its `icon` is that of the tone unless another is given, with its colour. Add buttons
     to `buttons`."""
 
-    def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget, icon: tuple[str, str] | None = None) -> None:
+    def __init__(self, tone: MessageTone, theme: Theme, parent: QWidget, icon: tuple[str, str] | None = None) -> None:
         super().__init__(parent)
         self.setProperty("part", "notice")
         self.setProperty("tone", tone)
@@ -44,7 +42,7 @@ class NoticeBox(QFrame):
         )
         self.hide()
 
-    def show_text(self, text: str, tone: NoticeTone | None = None) -> None:
+    def show_text(self, text: str, tone: MessageTone | None = None) -> None:
         """Show `text`; an empty one hides the notice."""
         if tone is not None:
             style(self, "tone", tone)
