@@ -183,12 +183,9 @@ def retry_text(rule: RetryRule) -> str:
 
 def _results_text(rule: RetryRule) -> str:
     failures = [words for key, (_, words) in RESULTS.items() if key in rule.on and not key[0].isdigit()]
-    statuses = [*single_statuses(rule), *(key for key in RESULTS if key in rule.on and key[0].isdigit())]
+    single = [name for name in rule.on if name not in RESULTS]
+    statuses = [*single, *(key for key in RESULTS if key in rule.on and key[0].isdigit())]
     return listed([*failures, f"{listed(statuses)} responses"] if statuses else failures)
-
-
-def single_statuses(rule: RetryRule) -> list[str]:
-    return [name for name in rule.on if name not in RESULTS]
 
 
 def _delays_text(rule: RetryRule) -> str:

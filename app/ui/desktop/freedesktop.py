@@ -101,11 +101,6 @@ class Freedesktop(QObject):
             os.environ["XDG_ACTIVATION_TOKEN"] = token
 
 
-def session_bus() -> QDBusConnection:
-    """The user's session bus."""
-    return QDBusConnection.sessionBus()
-
-
 def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
     """The service's capabilities, None if no service answers. Blocks: call it on a thread."""
     message = QDBusMessage.createMethodCall(NAME, PATH, NAME, "GetCapabilities")

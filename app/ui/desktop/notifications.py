@@ -382,6 +382,8 @@ def system_service(parent: QObject) -> Freedesktop | None:
     if not sys.platform.startswith("linux") or QGuiApplication.platformName() not in ("xcb", "wayland"):
         return None
     # Qt's D-Bus module is not part of the packages for other systems.
-    from app.ui.desktop.freedesktop import Freedesktop, session_bus
+    from PySide6.QtDBus import QDBusConnection
 
-    return Freedesktop(session_bus(), parent)
+    from app.ui.desktop.freedesktop import Freedesktop
+
+    return Freedesktop(QDBusConnection.sessionBus(), parent)
