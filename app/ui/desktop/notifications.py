@@ -384,6 +384,6 @@ def system_service(parent: QObject) -> Freedesktop | None:
     # Qt's D-Bus module is not part of the packages for other systems.
     from PySide6.QtDBus import QDBusConnection
 
-    from app.ui.desktop.freedesktop import Freedesktop
+    from app.ui.desktop.freedesktop import Freedesktop  # as above
 
     return Freedesktop(QDBusConnection.sessionBus(), parent)
