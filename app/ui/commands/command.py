@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -232,6 +232,8 @@ class Commands(QObject):
 
     group = CommandGroup.PROGRAM
     context = _IN_WIDGET
+    announced = Signal(str)
+    """A short notice, where no `say` is given that shows it."""
 
     def __init__(
         self,
@@ -242,7 +244,7 @@ class Commands(QObject):
         read_only: str | None = None,
     ) -> None:
         super().__init__(parent)
-        self._theme, self._say, self._read_only = theme, say, read_only
+        self._theme, self._say, self._read_only = theme, say or self.announced.emit, read_only
         self.commands: list[Command] = []
 
     def command(
@@ -297,8 +299,7 @@ class Commands(QObject):
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
-        if self._say is not None:
-            self._say(message)
+        self._say(message)
 
     def _refusal(self, unavailable: Callable[..., str | None] | None, changes: bool) -> str | None:
         return (self._read_only if changes else None) or self._reason(unavailable)

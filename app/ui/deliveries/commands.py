@@ -33,11 +33,9 @@ class DeliveryCommands(Commands):
     `open_requested` carries a request's ID."""
 
     open_requested = Signal(str)
-    announced = Signal(str)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(theme, None, parent, read_only=services.read_only)
-        self._say = self.announced.emit
         self._services, self._tasks, self._window = services, tasks, parent
         self._checking = Latest(self, tasks, "deliveries: any failed")
         self._again = Throttle(0, self, self._check_next)

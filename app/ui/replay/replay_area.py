@@ -203,11 +203,9 @@ class ReplayCommands(Commands):
     context = IN_WINDOW
     started = Signal(object)
     open_requested = Signal(str)
-    announced = Signal(str)
 
     def __init__(self, tracker: ReplayTracker, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(theme, None, window, read_only=services.read_only)
-        self._say = self.announced.emit
         self.tracker, self._services, self._tasks, self._window = tracker, services, tasks, window
         self.selected: Callable[[], Replay | None] = lambda: tracker.shown
         self.pause = self.command("Pause replay", "pause", self._pause, self._cannot_pause, changes=True)

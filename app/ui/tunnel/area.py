@@ -55,14 +55,12 @@ class TunnelActions(Commands):
     """
 
     changed = Signal()
-    announced = Signal(str)
     page_requested = Signal()
     saved = Signal(str)
     refused = Signal(str, object)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(theme, None, parent)
-        self._say = self.announced.emit
         self._services, self._tunnels, self._tasks = services, services.tunnels, tasks
         self._task: asyncio.Task[Any] | None = None
         """Saves or starts a program."""
