@@ -108,7 +108,7 @@ class TunnelActions(Commands):
     def set_autostart(self, on: bool) -> None:
         """Whether the program that `start` starts is started with Hookline."""
         changes = {"tunnel_autostart": on, "tunnel_program": self.program_id()}
-        self._tasks.start(self._change(changes), "save the autostart")
+        self._tasks.start(self._services.change_settings(changes), "save the autostart")
 
     def copy_url(self, endpoint: Endpoint) -> None:
         """Copy the capture URL that an endpoint has now."""
@@ -135,7 +135,7 @@ class TunnelActions(Commands):
                 self.saved.emit(program_id)
             await self._tunnels.start(program_id)
             if self._services.settings().tunnel_program != program_id:
-                await self._change({"tunnel_program": program_id})
+                await self._services.change_settings({"tunnel_program": program_id})
         except (InvalidFieldsError, NotFoundError) as error:
             self.page_requested.emit()
             self.refused.emit(program_id, error)
@@ -153,9 +153,6 @@ class TunnelActions(Commands):
         finally:
             self.checking = False
             self.changed.emit()
-
-    async def _change(self, changes: Mapping[str, Any]) -> None:
-        await self._services.change_settings(changes)
 
     def _is_running(self) -> str | None:
         if self._services.is_elsewhere:

@@ -38,7 +38,7 @@ class DragFiles:
         self._services, self._actions = services, actions
         self._folder = services.data_folder / FOLDER
         self._drags = 0
-        self._cleanup = tasks.start(self._remove_old(), "drag: old files")
+        self._cleanup = tasks.start(in_thread(shutil.rmtree, self._folder, ignore_errors=True), "drag: old files")
 
     async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
         """Each body that is not empty as a file, named as Save names it; as text a curl command, or several URLs."""
@@ -89,9 +89,6 @@ class DragFiles:
 
             raise SaveError(f"Files to drag could not be written to {folder}: {error.strerror or error}.") from error
         return folder
-
-    async def _remove_old(self) -> None:
-        await in_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class DragOut(QObject):
