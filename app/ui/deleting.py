@@ -152,6 +152,11 @@ class WaitingDelete:
         return self.purging is not None or self.undoing
 
     @property
+    def seconds_left(self) -> int:
+        """To undo it."""
+        return max(0, math.ceil((self.remaining_ms or 0) / 1000))
+
+    @property
     def text(self) -> str:
         """What is deleted, as a sentence: `1,204 requests deleted. 2 kept.`"""
         requests, endpoint = self.deletion.requests, self.deletion.endpoint
@@ -191,12 +196,6 @@ class PendingDelete(QObject):
     def newest(self) -> WaitingDelete | None:
         """The deletion that `undo` reverts."""
         return next((one for one in reversed(self.waiting) if one.remaining_ms is not None and not one.finishing), None)
-
-    @property
-    def seconds_left(self) -> int:
-        """The time left for the newest deletion."""
-        newest = self.newest
-        return 0 if newest is None or newest.remaining_ms is None else max(0, math.ceil(newest.remaining_ms / 1000))
 
     def hold(self, on: bool) -> None:
         """Stop the countdown: the user may be about to undo."""
@@ -425,7 +424,7 @@ class UndoBar(QFrame):
             return
         text = escape(newest.text)
         self.text.setText(text)
-        self.left.setText(f"{self._pending.seconds_left} s")
+        self.left.setText(f"{newest.seconds_left} s")
         self.button.setAccessibleName("Undo")
         self.button.setAccessibleDescription(text)
         self.show()

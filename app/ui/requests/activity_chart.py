@@ -307,11 +307,8 @@ class ActivityChart(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        self._update_description()
+        """Screen readers are told of the marked bars, or of all that are shown."""
         self.update()
-
-    def _update_description(self) -> None:
-        """The text for screen readers: the marked bars, or all that are shown."""
         first, last = self.marked() or (0, self._source.axis.bars - 1)
         text = self.text_of(first, last)
         if text != self.accessibleDescription():
