@@ -411,7 +411,7 @@ class DeliveryPager(QObject):
 
     def _subscribe(self) -> None:
         for kind in (DeliveriesQueued, Purged):
-            self._subscriptions.add(kind, self._elsewhere)
+            self._subscriptions.add(kind, lambda _: self._again.call())
         self._subscriptions.add(RequestsUpdated, self._requests_updated)
         self._subscriptions.add(DeliveryChanged, self._changed)
         self._subscriptions.add(Captured, self._captured)
@@ -438,9 +438,6 @@ class DeliveryPager(QObject):
             return
         self._again.call()
 
-    def _elsewhere(self, event: object) -> None:
-        self._again.call()
-
     def _requests_updated(self, event: RequestsUpdated) -> None:
         if any(not SHOWN_OF_REQUEST.isdisjoint(fields) for fields in event.changes.values()):
             self._again.call()
@@ -457,7 +454,7 @@ class DeliveryPager(QObject):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state != "begins":
-            self._elsewhere(event)
+            self._again.call()
 
     def _drop(self, gone: Callable[[Delivery], bool]) -> None:
         self.model.remove_rows([row for row, delivery in enumerate(self.model.records()) if gone(delivery)])

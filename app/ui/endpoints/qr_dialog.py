@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
-from app.core.events import EndpointRemoved, EndpointSaved, Event, Subscriptions, TunnelChanged
+from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.own_urls import is_loopback
 from app.core.tunnel import CONNECTED, TunnelState
@@ -130,7 +130,7 @@ class QrDialog(Dialog):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.follow_urls(self.refresh)
         for kind in (TunnelChanged, EndpointSaved):
-            self._subscriptions.add(kind, self._changed)
+            self._subscriptions.add(kind, lambda _: self.refresh())
         self._subscriptions.add(EndpointRemoved, self._removed)
         self.finished.connect(self._subscriptions.end)
         self.refresh()
@@ -216,9 +216,6 @@ class QrDialog(Dialog):
     @Slot()
     def _copied(self) -> None:
         self._tasks.start(self._services.tunnels.copied(self._endpoint.id), "note a copied URL")
-
-    def _changed(self, event: Event) -> None:
-        self.refresh()
 
     def _removed(self, event: EndpointRemoved) -> None:
         if event.endpoint.id == self._endpoint.id:

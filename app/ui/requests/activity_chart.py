@@ -344,7 +344,18 @@ class ActivityStrip(QFrame):
         self.spans.set_current(Span.HOUR)
         for span, text in LONG.items():
             self.spans.explain(span, text)
-        self._lay_out()
+        row = hbox(
+            self.fold,
+            (self.summary, 1),
+            Stretch(0),
+            self.chip,
+            Space(metrics.SPACE_1),
+            self.spans,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_2, 0, metrics.SPACE_3, 0),
+        )
+        plot = hbox(self.chart, margins=(metrics.SPACE_4, 0, metrics.SPACE_4, 0))
+        vbox(row, plot, inside=self, spacing=metrics.SPACE_1, margins=(0, metrics.SPACE_1, 0, metrics.SPACE_1))
         self.fold.clicked.connect(self.toggle)
         self.chip.clicked.connect(self.clear)
         self.chart.range_selected.connect(self._select_range)
@@ -401,20 +412,6 @@ class ActivityStrip(QFrame):
             self.chip.setToolTip("Show all times")
         self.chip.setVisible(times is not None)
         self._show_summary()
-
-    def _lay_out(self) -> None:
-        row = hbox(
-            self.fold,
-            (self.summary, 1),
-            Stretch(0),
-            self.chip,
-            Space(metrics.SPACE_1),
-            self.spans,
-            spacing=metrics.SPACE_1,
-            margins=(metrics.SPACE_2, 0, metrics.SPACE_3, 0),
-        )
-        plot = hbox(self.chart, margins=(metrics.SPACE_4, 0, metrics.SPACE_4, 0))
-        vbox(row, plot, inside=self, spacing=metrics.SPACE_1, margins=(0, metrics.SPACE_1, 0, metrics.SPACE_1))
 
     @Slot()
     def toggle(self) -> None:

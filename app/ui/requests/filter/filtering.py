@@ -184,11 +184,6 @@ class PageFilter(QObject):
         if self.active and total:
             self.bar.progress.set_share(self.search_status.share(total))
 
-    @Slot()
-    def start(self) -> None:
-        """Focus the filter."""
-        self.bar.start()
-
     @Slot(object)
     def _apply(self, query: Query | None) -> None:
         selected = self._list.selection.main()

@@ -208,7 +208,7 @@ class _PausedNotice(QFrame):
         icon = IconLabel(18, theme, self, look.icon, look.colour)
         self.text = NoticeText(theme, self)
         self.resume = CommandButton("Resume", resume, theme, self)
-        self._counts = QueuedCounts(services, tasks, self)
+        self.counts = QueuedCounts(services, tasks, self)
         hbox(
             icon,
             (self.text, 1),
@@ -217,24 +217,21 @@ class _PausedNotice(QFrame):
             spacing=metrics.SPACE_2,
             margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
         )
-        self._counts.changed.connect(self._refresh)
+        self.counts.changed.connect(self._refresh)
         self.hide()
 
     def show_endpoint(self, endpoint: Endpoint | None) -> None:
         """Say what is paused of it; None for no endpoint."""
         self._targets = paused_targets(endpoint) if endpoint is not None else []
-        self._counts.watch(self._targets)
+        self.counts.watch(self._targets)
         self._refresh()
         self.setVisible(bool(self._targets))
-
-    def stop(self) -> None:
-        self._counts.stop()
 
     @Slot()
     def _refresh(self) -> None:
         if not self._targets:
             return
-        waiting = self._counts.of(self._targets)
+        waiting = self.counts.of(self._targets)
         text = paused_text(self._targets, waiting)
         self.text.say(text, paused_text(self._targets, waiting, brief=True))
         self.setAccessibleName(text)

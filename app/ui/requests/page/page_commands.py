@@ -411,4 +411,4 @@ class ViewCommands(Commands):
 
     def _start_filter(self) -> None:
         self._show_list()
-        self._filter.start()
+        self._filter.bar.start()

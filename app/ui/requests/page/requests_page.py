@@ -139,7 +139,7 @@ class RequestsPage(QWidget):
         self.select_all.stop()
         self._target_results.stop()
         self.activity.source.stop()
-        self.header.paused_notice.stop()
+        self.header.paused_notice.counts.stop()
         self.detail.stop()
         self.windows.close_all()
         self.drag_files.remove()
