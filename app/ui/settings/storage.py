@@ -95,6 +95,8 @@ class BackupRows(QWidget):
         )
         self._timer = QTimer(self, interval=FOLLOW_MS)
         self._timer.timeout.connect(self._follow)
+        self._restore_timer = QTimer(self, interval=FOLLOW_MS)
+        self._restore_timer.timeout.connect(self._follow_restore)
         self.backup_progress.cancel.clicked.connect(self._cancel_backup)
         self.restore_progress.cancel.clicked.connect(self._cancel_restore)
         if backups.latest is not None and backups.latest.state == "running":
@@ -170,12 +172,10 @@ class BackupRows(QWidget):
             return
         self.restore_row.set_error(None)
         self.restore.set_refusal("A backup is being checked.")
-        follow = QTimer(self)
-        follow.timeout.connect(self._follow_restore)
-        follow.start(FOLLOW_MS)
+        self._restore_timer.start()
         self._follow_restore()
         contents = None
-        with unless_cancelled(self._checked, follow):
+        with unless_cancelled(self._checked):
             try:
                 contents = await self._services.restores.stage(file)
             except HooklineError as error:
@@ -183,9 +183,8 @@ class BackupRows(QWidget):
         if contents is not None:
             await self._confirm(file, contents)
 
-    def _checked(self, follow: QTimer) -> None:
-        follow.stop()
-        follow.deleteLater()
+    def _checked(self) -> None:
+        self._restore_timer.stop()
         self.restore_progress.hide()
         self.restore.set_refusal(None)
 
