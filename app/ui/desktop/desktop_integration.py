@@ -99,6 +99,7 @@ class Desktop(QObject):
         self.menu = TrayMenu(services.store, pause, window)
         self.window_focus = WindowFocus(window, lists, self)
         self.notifier = Notifier(tray, tasks, service, self)
+        choices.unavailable_reason = self.notifier.unavailable_reason
         self.notices = Notifications(services, choices, self.window_focus, pause, self)
         self._timer = QTimer(self, interval=WATCH_MS)
         self._connect(qt_events)
@@ -180,13 +181,13 @@ class Desktop(QObject):
             if self._awaiting_tray and self._window.isMinimized():
                 self._window.hide()
             self._awaiting_tray = False
-            self._tray_changed()
+            self.tray_changed.emit()
         elif self._has_tray and self._misses >= MISSES:
             self._has_tray, self._shown = False, None
             self._tray.hide()
             if not self._window.isVisible():
                 self._window.show()
-            self._tray_changed()
+            self.tray_changed.emit()
 
     @Slot()
     def refresh(self) -> None:
@@ -218,10 +219,6 @@ class Desktop(QObject):
         state = worst(found)
         return None if state in (State.WAITING, *GOOD) else (found[state], LOOKS[state].words)
 
-    def _tray_changed(self) -> None:
-        self._update_unavailable_reason()
-        self.tray_changed.emit()
-
     def _connect(self, qt_events: QtEvents) -> None:
         self._timer.timeout.connect(self.check_tray)
         self._tray.clicked.connect(self._show_window)
@@ -242,12 +239,7 @@ class Desktop(QObject):
         self.notices.notice_ready.connect(self.notifier.show)
         self.notifier.clicked.connect(self._open)
         self.notifier.dismissed.connect(self.notices.dismissed)
-        self.notifier.availability_changed.connect(self._update_unavailable_reason)
         self.window_focus.activated.connect(self._window_activated)
-
-    @Slot()
-    def _update_unavailable_reason(self) -> None:
-        self.choices.unavailable_reason = self.notifier.unavailable_reason()
 
     @Slot()
     def _window_activated(self) -> None:

@@ -117,7 +117,7 @@ class NotificationSettings(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._file = WindowFile(folder)
-        self.unavailable_reason: str | None = None
+        self.unavailable_reason: Callable[[], str | None] = lambda: None
 
     def of(self, slug: str) -> NotifyWhen:
         text = self._file.text(f"notify/{slug}")
@@ -163,8 +163,9 @@ class NotifyMenu(QMenu):
     def _refresh(self) -> None:
         for action in self.actions():
             action.setChecked(action.data() == self._choices.of(self.slug))
-        self._reason_entry.setText(self._choices.unavailable_reason or "")
-        self._reason_entry.setVisible(self._choices.unavailable_reason is not None)
+        reason = self._choices.unavailable_reason()
+        self._reason_entry.setText(reason or "")
+        self._reason_entry.setVisible(reason is not None)
 
     @Slot(QAction)
     def _triggered(self, action: QAction) -> None:
