@@ -120,7 +120,17 @@ class RequestsPage(QWidget):
         )
         self.opener = _RequestOpener(self)
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
-        self._build_layout()
+        vbox(
+            self.header,
+            self.activity,
+            self.filter.bar,
+            (self.list_area, 1),
+            self.list_footer,
+            inside=self._column,
+            spacing=0,
+            margins=0,
+        )
+        hbox(self.panes, inside=self, margins=0)
         self._connect(endpoint_actions)
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
@@ -220,19 +230,6 @@ class RequestsPage(QWidget):
             self.activity.clear()
         else:
             super().keyPressEvent(event)
-
-    def _build_layout(self) -> None:
-        vbox(
-            self.header,
-            self.activity,
-            self.filter.bar,
-            (self.list_area, 1),
-            self.list_footer,
-            inside=self._column,
-            spacing=0,
-            margins=0,
-        )
-        hbox(self.panes, inside=self, margins=0)
 
     def _connect(self, endpoint_actions: EndpointActions) -> None:
         self.filter.bar.line.leave_requested.connect(self.take_focus)
