@@ -15,9 +15,9 @@ from app.core.clock import now_us
 from app.core.response_comparison import ComparedRequest, ComparisonResult
 from app.core.text import ago_text, exact_time
 from app.ui.inspector.title import title_of
+from app.ui.tasks import WhileShown
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 

@@ -36,10 +36,9 @@ from app.ui.comparison.choice import (
 from app.ui.comparison.compared_list import ComparedList, ComparedModel
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, in_thread, unless_cancelled
+from app.ui.tasks import Latest, Tasks, Throttle, in_thread, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import EmptyState, line
 from app.ui.widgets.dialog import Dialog

@@ -27,8 +27,7 @@ from app.core.model import Counts, PageKey, Summary
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
-from app.ui.tasks import Latest, Tasks
-from app.ui.throttle import Pause, Throttle
+from app.ui.tasks import Latest, Pause, Tasks, Throttle
 
 if TYPE_CHECKING:
     from app.db.store import Store
