@@ -59,7 +59,6 @@ class RequestsPage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._services = services
-        self._endpoint: Endpoint | None = None
         self._left: dict[int | None, _Left] = {}
         """By endpoint, or for the list of all (None)."""
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
@@ -158,7 +157,6 @@ class RequestsPage(QWidget):
         """List an endpoint's requests, or those of all (None), the newest on top. On the way back to a page, its
         filter, time range and place are as they were, and the request that was open there is opened again.
         """
-        self._endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self._left[self.endpoint_id] = _Left(
             self.filter.bar.line.text(), self.activity.times, self.opener.open_id, self.list.scroll_place()
         )
@@ -266,13 +264,16 @@ class RequestsPage(QWidget):
             received_before=times.end if times is not None else None,
         )
 
+    def _endpoint(self) -> Endpoint | None:
+        """As it is now; None for all."""
+        return self._services.store.endpoints.by_id(self.endpoint_id) if self.endpoint_id is not None else None
+
     def _current_endpoint(self) -> Endpoint | None:
-        """As it is now; None while the page is hidden."""
-        opened = self._endpoint if self.isVisible() else None
-        return self._services.store.endpoints.by_id(opened.id) if opened is not None else None
+        """None while the page is hidden."""
+        return self._endpoint() if self.isVisible() else None
 
     def _show_header(self) -> None:
-        endpoint, empty = self._endpoint, self.list_area.empty
+        endpoint, empty = self._endpoint(), self.list_area.empty
         mark = self._services.url_mark
         names = {one.id: escape(one.name) for one in self._services.store.endpoints.all()}
         if endpoint is None:
@@ -287,8 +288,6 @@ class RequestsPage(QWidget):
         self.list.viewport().update()
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
-        if event.endpoint.id == self.endpoint_id:
-            self._endpoint = event.endpoint
         if self.endpoint_id in (None, event.endpoint.id):
             self._show_header()
             self.list_area.refresh()
