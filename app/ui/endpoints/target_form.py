@@ -352,12 +352,13 @@ class TargetForms(QStackedWidget):
         self._forms: dict[TargetEdit, TargetForm] = {}
         self._areas: dict[TargetEdit, FormScroll] = {}
         """What the forms are in. PySide deletes an area that only Qt knows, with its form."""
-        self._shown: TargetEdit | None = None
+        self.item: TargetEdit | None = None
+        """The one whose form is shown."""
         self.addWidget(empty)
 
     def current(self) -> TargetForm | None:
         """The form that is shown."""
-        return self._forms[self._shown] if self._shown is not None else None
+        return self._forms[self.item] if self.item is not None else None
 
     def made(self, item: TargetEdit) -> TargetForm | None:
         """The form of `item` if it was shown before."""
@@ -375,7 +376,7 @@ class TargetForms(QStackedWidget):
 
     def show_item(self, item: TargetEdit | None) -> None:
         """Show the form of `item`, or that there is none."""
-        self._shown = item
+        self.item = item
         if item is None:
             self.setCurrentIndex(0)
         else:

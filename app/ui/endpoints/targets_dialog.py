@@ -56,7 +56,6 @@ class TargetsDialog(SubmitDialog):
         self._services = services
         self.unsaved = f"Your changes to the targets of “{endpoint.name}” have not been saved."
         self.edits = TargetEdits(endpoint, services.own_bases)
-        self.selected: TargetEdit | None = None
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
         self.subtitle = ElidedLabel("", "small", self)
@@ -106,18 +105,18 @@ class TargetsDialog(SubmitDialog):
     @Slot()
     def duplicate(self) -> None:
         """Add a copy below the selected target, switched off: two equal targets would both get each request."""
-        if self.selected is not None:
-            place = self.edits.items.index(self.selected) + 1
-            self._select(self.edits.add(replace(self.selected.draft, active=False), place))
+        if self.forms.item is not None:
+            place = self.edits.items.index(self.forms.item) + 1
+            self._select(self.edits.add(replace(self.forms.item.draft, active=False), place))
             self.forms.type_url()
 
     @Slot()
     def remove(self) -> None:
         """Remove the selected target; `undo` restores it until the changes are saved."""
-        if self.selected is None:
+        if self.forms.item is None:
             return
-        place = self.edits.items.index(self.selected)
-        self.edits.remove(self.selected)
+        place = self.edits.items.index(self.forms.item)
+        self.edits.remove(self.forms.item)
         left = self.edits.items
         self._select(left[min(place, len(left) - 1)] if left else None)
         (self.column.list if left else self.column.add).setFocus()
@@ -160,7 +159,7 @@ class TargetsDialog(SubmitDialog):
         return await ask(self, self.theme, title, text, "Remove and save")
 
     def show_failure(self, error: HooklineError) -> None:
-        if self.edits.saving in self.edits.items and self.edits.saving is not self.selected:
+        if self.edits.saving in self.edits.items and self.edits.saving is not self.forms.item:
             self._select(self.edits.saving)
         form = self.forms.current()
         if form is not None and isinstance(error, InvalidFieldsError):
@@ -170,11 +169,10 @@ class TargetsDialog(SubmitDialog):
 
     @Slot(int)
     def _chosen(self, place: int) -> None:
-        if 0 <= place < len(self.edits.items) and self.edits.items[place] is not self.selected:
+        if 0 <= place < len(self.edits.items) and self.edits.items[place] is not self.forms.item:
             self._select(self.edits.items[place])
 
     def _select(self, item: TargetEdit | None) -> None:
-        self.selected = item
         self.forms.show_item(item)
         form = self.forms.current()
         if form is not None:
@@ -185,16 +183,16 @@ class TargetsDialog(SubmitDialog):
     @Slot()
     def _edited(self) -> None:
         form = self.forms.current()
-        if self.selected is not None and form is not None:
-            self.selected.draft, self.selected.problems = form.draft(), form.problems()
-            self.selected.paths = form.paths()
+        if self.forms.item is not None and form is not None:
+            self.forms.item.draft, self.forms.item.problems = form.draft(), form.problems()
+            self.forms.item.paths = form.paths()
             self.problem.setText("")
             self.refresh()
 
     @Slot(bool)
     def _pause(self, on: bool) -> None:
-        if self.selected is not None and self.selected.stored is not None:
-            targets, number = self._services.store.targets, self.selected.stored.id
+        if self.forms.item is not None and self.forms.item.stored is not None:
+            targets, number = self._services.store.targets, self.forms.item.stored.id
             self._tasks.start(targets.pause(number) if on else targets.resume(number), "pause or resume a target")
 
     @Slot(int, int)
@@ -219,14 +217,14 @@ class TargetsDialog(SubmitDialog):
             if form is not None:
                 form.load(item.draft)
         self.counts.watch(endpoint.targets)
-        if self.selected not in self.edits.items:
+        if self.forms.item not in self.edits.items:
             self._select(self.edits.items[0] if self.edits.items else None)
         else:
             self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        items, selected, form = self.edits.items, self.selected, self.forms.current()
+        items, selected, form = self.edits.items, self.forms.item, self.forms.current()
         self.column.show_rows(list(map(self._row, items)), items.index(selected) if selected in items else -1)
         if selected is not None and form is not None:
             form.show_errors(form.errors_with(self.edits.errors_of(selected)))
