@@ -182,7 +182,7 @@ class WindowCommands(Commands):
             RecentEntries(self._services.data_folder),
             self._theme,
             self._window,
-            entries=self.sources.entries,
+            entries=partial(self.sources.entries, self.registry),
             typed_entries=self.sources.typed_entries,
             search_entries=self.sources.search_entries,
         )
@@ -361,11 +361,11 @@ class PaletteSources(QObject):
         self._latest = Latest(self, tasks, "open a request", only_reads=False)
         dialogs.closing.connect(self._latest.stop)
 
-    def entries(self) -> list[PaletteEntry]:
+    def entries(self, registry: CommandRegistry) -> list[PaletteEntry]:
         keys = (command.key_names for command in self._commands.numbers)
         endpoints = zip(self._services.store.endpoints.all(), chain(keys, repeat(())), strict=False)
         return [
-            *command_entries(self._commands.registry),
+            *command_entries(registry),
             *(self._endpoint(endpoint, keys) for endpoint, keys in endpoints),
             *map(self._saved_filter, self._page().filter.bar.saved.filters.all()),
             *map(self._setting, shown_settings(self._services)),
