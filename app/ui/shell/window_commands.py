@@ -182,6 +182,7 @@ class WindowCommands(Commands):
             RecentEntries(self._services.data_folder),
             self._theme,
             self._window,
+            # Read now: the page of requests, which that makes, refreshes its commands as the palette opens.
             entries=partial(self.sources.entries, self.registry),
             typed_entries=self.sources.typed_entries,
             search_entries=self.sources.search_entries,

@@ -302,8 +302,8 @@ class NewRequestsPill(Button):
     """Floats over the top of `rows`. A click goes to the newest requests; a paused list stays paused.
 
     When the window is resumed, new requests appear at once if the list is scrolled to the top, and are counted here
-    otherwise. So it is while the pointer moves over the top of the list, but without the pill: a
-    click hits the row that was aimed at.
+    otherwise. So it is while the pointer moves over the top of the list, but without the pill: a click hits the row
+    that was aimed at.
     """
 
     def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
