@@ -67,7 +67,7 @@ def leave_out() -> None:
 
 
 def _draw() -> int:
-    from app.ui.inspector.body.render_process import main as draw  # start-up time, and Qt: for this process alone
+    from app.ui.inspector.body.pictures import main as draw  # start-up time, and Qt: for this process alone
 
     return draw()
 

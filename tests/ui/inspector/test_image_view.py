@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.text import size_text
 from app.ui.inspector.body.body_source import of_bytes
-from app.ui.inspector.body.image_decoder import PIXELS_MAX, SIDE_MAX, decoded
 from app.ui.inspector.body.image_view import read_picture
+from app.ui.inspector.body.pictures import PIXELS_MAX, SIDE_MAX, decoded
 from app.ui.widgets.fields import Segmented
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import activate, settle, until

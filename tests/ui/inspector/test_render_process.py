@@ -21,9 +21,9 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
 from PySide6.QtWidgets import QApplication, QTextBrowser
 
 from app.start import DRAW
-from app.ui.inspector.body import render_process
+from app.ui.inspector.body import pictures
 from app.ui.inspector.body.image_view import PageView
-from app.ui.inspector.body.render_process import ARGUMENT, NOT_LOADED, DrawRequest, Ending, draw_apart, drawn
+from app.ui.inspector.body.pictures import ARGUMENT, NOT_LOADED, DrawRequest, Ending, draw_apart, drawn
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import until
@@ -136,7 +136,7 @@ SLOW = [sys.executable, "-c", "import sys, time; sys.stdin.buffer.read(); print(
 
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render_process, "_command", lambda: SLOW)
+    monkeypatch.setattr(pictures, "_command", lambda: SLOW)
     begun = time.monotonic()
     assert "too long" in drawn(wanted("svg"), SVG, 0.5).words
     assert time.monotonic() - begun < 30
@@ -146,9 +146,9 @@ def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_system_ends_what_outlives_the_window() -> None:
     from resource import RLIMIT_AS, RLIMIT_CPU, prlimit  # not on Windows
 
-    with subprocess.Popen(render_process._command(), stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(pictures._command(), stdin=subprocess.PIPE) as process:
         end = time.monotonic() + 60
-        while prlimit(process.pid, RLIMIT_AS)[0] != render_process.MEMORY and time.monotonic() < end:
+        while prlimit(process.pid, RLIMIT_AS)[0] != pictures.MEMORY and time.monotonic() < end:
             time.sleep(0.01)
         seconds, _ = prlimit(process.pid, RLIMIT_CPU)
         process.kill()
@@ -163,13 +163,13 @@ def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) 
     half = struct.pack("<I", len(head)) + head
     write = f"import sys; sys.stdout.buffer.write({half!r})"
     for code in ("import sys; sys.exit(3)", "print('no picture at all')", "import os; os.abort()", write):
-        monkeypatch.setattr(render_process, "_command", lambda code=code: [sys.executable, "-c", code])
+        monkeypatch.setattr(pictures, "_command", lambda code=code: [sys.executable, "-c", code])
         assert "The preview failed" in drawn(wanted("svg"), b"<svg/>").words
 
 
 @not_on_stock_qasync("leaves its executor's threads until the loop closes")
 async def test_the_end_of_the_program_does_not_wait_for_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render_process, "_command", lambda: SLOW)
+    monkeypatch.setattr(pictures, "_command", lambda: SLOW)
     started: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen[bytes]):
@@ -206,7 +206,7 @@ def test_no_module_comes_from_the_folder_it_was_started_in(tmp_path: Path, monke
 def test_the_packaged_program_draws_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(sys, "executable", "/opt/hookline/hookline")
-    assert render_process._command() == ["/opt/hookline/hookline", DRAW]
+    assert pictures._command() == ["/opt/hookline/hookline", DRAW]
     assert ARGUMENT == DRAW
 
 
@@ -224,7 +224,7 @@ def test_a_drawing_has_its_own_size_on_any_screen() -> None:
 @contextmanager
 def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """However busy the machine is."""
-    monkeypatch.setattr(render_process.drawn, "__defaults__", (60.0,))
+    monkeypatch.setattr(pictures.drawn, "__defaults__", (60.0,))
     yield
 
 

@@ -23,7 +23,7 @@ from app.core.file_names import kind_unless_file
 from app.core.model import PART_SIZE
 from app.core.text import dimensions_text
 from app.ui.inspector.body.body_source import BodySource, read_plain
-from app.ui.inspector.body.image_decoder import BYTES_MAX, decoded
+from app.ui.inspector.body.pictures import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.dialog import FileDialog

@@ -4,7 +4,7 @@ load or link was removed; it is read, unpacked and decoded off the GUI thread.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
@@ -14,8 +14,7 @@ from app.core.bodies.formatter import HEAD
 from app.core.text import size_text
 from app.ui.inspector.body.body_bars import view_footer
 from app.ui.inspector.body.body_source import LOADING, BodySource, SourceView, read_plain
-from app.ui.inspector.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
-from app.ui.inspector.body.render_process import DrawRequest, draw_apart
+from app.ui.inspector.body.pictures import BYTES_MAX, DecodedImage, DrawRequest, decoded, draw_apart
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -34,7 +33,9 @@ async def read_picture(source: BodySource, ratio: float) -> DecodedImage:
     """The picture or drawing that a body is, for a screen of this scale."""
     data = await read_plain(source, BYTES_MAX)
     if len(data) > BYTES_MAX:
-        return too_long(source.size)
+        return DecodedImage(
+            f"Too large to preview: more than {size_text(BYTES_MAX)} ({size_text(source.size)} as sent)."
+        )
     if svg_sanitizer.is_svg(data[:HEAD]):
         return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=ratio), data)
     return await in_thread(decoded, data)
@@ -97,7 +98,7 @@ class Canvas(QWidget):
         self._theme = theme
         self._image: QImage | None = None
         self.setMinimumSize(40, 40)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def show_image(self, image: QImage | None) -> None:
         self._image = image
@@ -135,10 +136,6 @@ class Canvas(QWidget):
             painter.fillRect(QRect(corner, QSize(CHECK, CHECK)), QColor(tokens.pressed))
         painter.end()
         return board
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 class PageView(SourceView):

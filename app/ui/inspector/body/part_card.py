@@ -36,8 +36,8 @@ from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_source import BodySource, of_bytes
 from app.ui.inspector.body.code_rows import qt_spans, utf16
-from app.ui.inspector.body.image_decoder import DecodedImage
 from app.ui.inspector.body.image_view import Canvas, read_picture
+from app.ui.inspector.body.pictures import DecodedImage
 from app.ui.inspector.body.text_style import code_formats, styled
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
