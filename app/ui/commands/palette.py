@@ -41,6 +41,7 @@ from app.ui.theme.tokens import Tokens
 from app.ui.widgets.card import line
 from app.ui.widgets.labels import IconLabel
 from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.marked_text import styled, utf16
 from app.ui.widgets.rows import Column, Rows, RowsList, no_tooltip, paint_line
 from app.ui.window_file import WindowFile
 
@@ -183,15 +184,11 @@ def _paint_text(painter: QPainter, rect: QRect, result: PaletteMatch, tokens: To
 
 
 def _highlighted(text: str, place: int, tokens: Tokens) -> QTextLayout.FormatRange:
-    """The format of the matching character at `place`; Qt counts UTF-16 units."""
+    """The format of the matching character at `place`."""
     style = QTextCharFormat()
     style.setForeground(QColor(tokens.accent_text))
     style.setFontWeight(QFont.Weight.Bold)
-    span = QTextLayout.FormatRange()
-    span.start = len(text[:place].encode("utf-16-le", "surrogatepass")) // 2
-    span.length = len(text[place].encode("utf-16-le", "surrogatepass")) // 2
-    span.format = style
-    return span
+    return styled(utf16(text[:place]), utf16(text[place]), style)
 
 
 PLACEHOLDER = "Search commands, endpoints and requests"

@@ -38,14 +38,13 @@ from PySide6.QtWidgets import (
 
 from app.core.bodies.escape import escape, escape_beginning
 from app.ui.commands.command import add_view_action
-from app.ui.inspector.body.code_rows import utf16
 from app.ui.inspector.body.text_style import ReadOnlyText
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.marked_text import paint_wrapped
+from app.ui.widgets.marked_text import paint_wrapped, utf16
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
 PADDING = 6

@@ -1,19 +1,44 @@
-"""Text with the words of a filter highlighted: in one line, in wrapped lines, and in the cells of a table or tree."""
+"""Text with the words of a filter highlighted: in one line, in wrapped lines, and in the cells of a table or tree; and
+how Qt counts the characters of a text.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextLayout, QTextLine, QTextOption
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
 GROUND_ALPHA = 0.32
+
+
+def utf16(text: str) -> int:
+    """Its length for Qt, which counts UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def characters(text: str, units: int) -> int:
+    """The number of characters in the first UTF-16 units of `text`."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
+
+
+def qt_places(text: str) -> list[int]:
+    """Qt's position of each character and of the end."""
+    return [0, *accumulate(2 if character > "\uffff" else 1 for character in text)]
+
+
+def styled(start: int, length: int, style: QTextCharFormat) -> QTextLayout.FormatRange:
+    """Characters of a laid out text in this style; they are counted as Qt does."""
+    result = QTextLayout.FormatRange()
+    result.start, result.length, result.format = start, length, style
+    return result
 
 
 def elide_around(
@@ -102,18 +127,13 @@ def _laid_out(layout: QTextLayout, rect: QRect) -> list[QTextLine]:
 
 def _places(lines: list[QTextLine], text: str, pattern: re.Pattern[str]) -> Iterator[QRectF]:
     for match in pattern.finditer(text):
-        begin = _units(text[: match.start()])
-        end = begin + _units(match.group())
+        begin = utf16(text[: match.start()])
+        end = begin + utf16(match.group())
         for line in lines:
             first, last = max(begin, line.textStart()), min(end, line.textStart() + line.textLength())
             if first < last:
                 left, right = _x(line, first), _x(line, last)
                 yield QRectF(min(left, right) - 1, line.y(), abs(right - left) + 2, line.height())
-
-
-def _units(text: str) -> int:
-    """Qt counts UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _x(line: QTextLine, at: int) -> float:

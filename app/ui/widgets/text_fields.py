@@ -19,6 +19,7 @@ from app.ui.theme.metrics import CONTROL, SPACE_2
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
+from app.ui.widgets.marked_text import utf16
 
 _QUOTED_MAX = 24
 """Maximum characters of the input repeated in a message."""
@@ -465,4 +466,4 @@ def _indented(text: str, before: str) -> tuple[str, int, str | None]:
     place = 0
     for _, found in zip(_NOT_BLANK.findall(before), _NOT_BLANK.finditer(result), strict=False):
         place = found.end()
-    return result, len(result[:place].encode("utf-16-le", "surrogatepass")) // 2, problem
+    return result, utf16(result[:place]), problem

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from math import ceil
 
 from PySide6.QtCore import QObject, QPointF, Signal, Slot
-from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextCursor, QTextLine
+from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.core.bodies.folding import Folds
 from app.core.bodies.formatter import Line
 from app.core.search.body_search import Encoding, base64_matches, may_be_encoded, pattern_of
 from app.ui.theme.theme import BodyTextStyle
+from app.ui.widgets.marked_text import qt_places, utf16
 
 MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -71,22 +72,12 @@ class SearchableText:
         return at + folds + bisect_left(self._astral, at)
 
 
-def utf16(text: str) -> int:
-    """Its length for Qt."""
-    return len(text) + len(_ASTRAL.findall(text))
-
-
 def qt_spans(line: Line) -> list[tuple[int, int, str]]:
     """The line's spans as (start, length, kind) in UTF-16 units."""
     if not _ASTRAL.search(line.text):
         return [(start, end - start, kind) for start, end, kind in line.spans]
-    at = [0, *accumulate(2 if character > "\uffff" else 1 for character in line.text)]
+    at = qt_places(line.text)
     return [(at[start], at[end] - at[start], kind) for start, end, kind in line.spans]
-
-
-def characters(text: str, units: int) -> int:
-    """The number of characters in the first UTF-16 units of `text`."""
-    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 TAB = 4
@@ -226,12 +217,14 @@ class CodeLayout:
         wraps = view.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap
         width = view.viewport().width() - 2 * margin if wraps else ANY_WIDTH
         indent = min(columns * QFontMetricsF(view.font()).horizontalAdvance(" "), width * DEEPEST_SHARE)
+        height, number = self._text.line_height, 0
         layout.beginLayout()
-        number = 0
         while (line := layout.createLine()).isValid():
             begin = indent if number or continued else 0.0
             line.setLineWidth(max(1.0, width - begin))
-            line.setPosition(QPointF(margin + begin, self._top(line, number)))
+            # The block is to end at its last line: Qt uses the height of the text in it.
+            top = number * height + max(TOP, height - ceil(line.height()))
+            line.setPosition(QPointF(margin + begin, top))
             number += 1
         layout.endLayout()
         if number != count:
@@ -261,11 +254,6 @@ class CodeLayout:
         self._size_changed = False
         layout = self._rows.view.document().documentLayout()
         layout.documentSizeChanged.emit(layout.documentSize())
-
-    def _top(self, line: QTextLine, number: int) -> float:
-        """Makes the block end at its last line: Qt uses the height of the text in it."""
-        height = self._text.line_height
-        return number * height + max(TOP, height - ceil(line.height()))
 
 
 class CodeFolds(QObject):

@@ -35,10 +35,10 @@ from app.core.text import size_text
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.body_export import BodyExport
 from app.ui.inspector.body.body_source import BodySource, of_bytes
-from app.ui.inspector.body.code_rows import qt_spans, utf16
+from app.ui.inspector.body.code_rows import qt_spans
 from app.ui.inspector.body.image_view import Canvas, read_picture
 from app.ui.inspector.body.pictures import DecodedImage
-from app.ui.inspector.body.text_style import code_formats, styled
+from app.ui.inspector.body.text_style import code_formats
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -47,6 +47,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox, vbox
+from app.ui.widgets.marked_text import styled, utf16
 from app.ui.widgets.notices import Toast
 
 HEAD = 44

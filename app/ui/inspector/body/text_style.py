@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextLayout, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QTextCharFormat, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QPlainTextEdit, QWidget
 
 from app.ui.theme.fonts import mono_font
@@ -40,13 +40,6 @@ def code_formats(tokens: Tokens) -> dict[str, QTextCharFormat]:
         if ground is not None:
             formats[kind].setBackground(QColor(ground))
     return formats
-
-
-def styled(start: int, length: int, style: QTextCharFormat) -> QTextLayout.FormatRange:
-    """Characters of a laid out text in this style; they are counted as Qt does."""
-    result = QTextLayout.FormatRange()
-    result.start, result.length, result.format = start, length, style
-    return result
 
 
 class TextSize(QObject):

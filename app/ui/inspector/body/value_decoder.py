@@ -16,7 +16,6 @@ from app.core.bodies.formats import json, text
 from app.core.bodies.formatter import Content, Line, written
 from app.core.bodies.values import DECODED_MAX, Embedded, Value, decode, may_decode, time_words, value_at
 from app.ui.commands.command import add_view_action
-from app.ui.inspector.body.code_rows import characters
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
@@ -24,6 +23,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, show_or_hide
 from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.marked_text import characters
 from app.ui.widgets.notices import Toast
 
 HEIGHT = 220

@@ -27,6 +27,7 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.layout import vbox
+from app.ui.widgets.marked_text import characters, qt_places
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, no_tooltip, paint_line
 
 ROWS_VISIBLE = 9
@@ -157,7 +158,7 @@ class FilterLine(SearchField):
         wrong_format.setUnderlineColor(QColor(tokens.danger))
         wrong_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         formats = [(span, key_format) for span in keys] + ([(wrong, wrong_format)] if wrong else [])
-        at = _qt_positions(self.text())
+        at = qt_places(self.text())
         attributes = []
         for (start, end), style in formats:
             first, last = at[min(start, len(at) - 1)], at[min(end, len(at) - 1)]
@@ -169,13 +170,13 @@ class FilterLine(SearchField):
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Replace these characters with `text`, as one step that can be undone; the cursor moves behind it."""
-        at = _qt_positions(self.text())
+        at = qt_places(self.text())
         self.setSelection(at[start], at[end] - at[start])
         self.insert(text)
 
     def place(self) -> int:
         """The cursor position in characters."""
-        return len(self.text().encode("utf-16-le")[: 2 * self.cursorPosition()].decode("utf-16-le", "replace"))
+        return characters(self.text(), self.cursorPosition())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up and Down select a suggestion, Enter accepts it; Esc closes, stops, clears or leaves."""
@@ -229,11 +230,3 @@ class FilterLine(SearchField):
     @Slot()
     def _mark_again(self) -> None:
         self.mark(self._keys, self._wrong)
-
-
-def _qt_positions(text: str) -> list[int]:
-    """Qt's position of each character and of the end: Qt counts UTF-16 units."""
-    at = [0]
-    for character in text:
-        at.append(at[-1] + (2 if character > "\uffff" else 1))
-    return at
