@@ -44,7 +44,7 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.layout import vbox
-from app.ui.widgets.marked_text import paint_wrapped, utf16
+from app.ui.widgets.marked_text import match_ground, paint_wrapped, utf16
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
 PADDING = 6
@@ -78,8 +78,7 @@ class ValueField(QWidget):
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern."""
         text = self.text.toPlainText()
-        ground = QColor(self._theme.tokens.warning_fill)
-        ground.setAlphaF(0.32)
+        ground = match_ground(self._theme.tokens)
         selections = []
         for match in islice(pattern.finditer(text), MARKS_MAX) if pattern is not None else ():
             selection = QTextEdit.ExtraSelection()

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-
-GROUND_ALPHA = 0.32
 
 
 def utf16(text: str) -> int:
@@ -61,14 +59,19 @@ def elide_around(
     return fm.elidedText(part, Qt.TextElideMode.ElideRight, width)
 
 
+def match_ground(tokens: Tokens) -> QColor:
+    """The soft background of matches."""
+    colour = QColor(tokens.warning_fill)
+    colour.setAlphaF(0.32)
+    return colour
+
+
 def take_up_ground(painter: QPainter, tokens: Tokens) -> None:
-    """Use the soft background of matches for painting, until the painter is restored."""
+    """Use the background of matches for painting, until the painter is restored."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    colour = QColor(tokens.warning_fill)
-    colour.setAlphaF(GROUND_ALPHA)
-    painter.setBrush(colour)
+    painter.setBrush(match_ground(tokens))
 
 
 def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str], tokens: Tokens) -> None:
@@ -88,44 +91,32 @@ def paint_wrapped(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern
     if pattern is None or pattern.search(text) is None:
         painter.drawText(rect, int(Qt.TextFlag.TextWrapAnywhere), text)
         return
-    layout = QTextLayout(text, painter.font())
-    layout.setTextOption(_wrapping())
-    lines = _laid_out(layout, rect)
+    layout = wrapped(text, painter.font(), rect.size())
     take_up_ground(painter, tokens)
-    for place in _places(lines, text, pattern):
+    for place in marked_places(layout, pattern):
         painter.drawRoundedRect(place.translated(rect.topLeft()), 3, 3)
     painter.restore()
-    for line in lines:
-        line.draw(painter, QPointF(rect.topLeft()))
+    layout.draw(painter, QPointF(rect.topLeft()))
 
 
-def places(text: str, pattern: re.Pattern[str], font: QFont, width: int) -> list[QRectF]:
-    """The rectangles of the matches in a column of this width in pixels, one for each line a match is on."""
-    layout = QTextLayout(text, font)
-    layout.setTextOption(_wrapping())
-    return list(_places(_laid_out(layout, QRect(0, 0, width, 1 << 20)), text, pattern))
-
-
-def _wrapping() -> QTextOption:
-    option = QTextOption()
+def wrapped(text: str, font: QFont, room: QSize) -> QTextLayout:
+    """The lines that begin within this room."""
+    layout, option = QTextLayout(text, font), QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
-    return option
-
-
-def _laid_out(layout: QTextLayout, rect: QRect) -> list[QTextLine]:
-    lines: list[QTextLine] = []
+    layout.setTextOption(option)
     top = 0.0
     layout.beginLayout()
-    while top < rect.height() and (line := layout.createLine()).isValid():
-        line.setLineWidth(rect.width())
+    while top < room.height() and (line := layout.createLine()).isValid():
+        line.setLineWidth(room.width())
         line.setPosition(QPointF(0, top))
         top += line.height()
-        lines.append(line)
     layout.endLayout()
-    return lines
+    return layout
 
 
-def _places(lines: list[QTextLine], text: str, pattern: re.Pattern[str]) -> Iterator[QRectF]:
+def marked_places(layout: QTextLayout, pattern: re.Pattern[str]) -> Iterator[QRectF]:
+    """The rectangles of the matches, one for each line a match is on."""
+    text, lines = layout.text(), [layout.lineAt(number) for number in range(layout.lineCount())]
     for match in pattern.finditer(text):
         begin = utf16(text[: match.start()])
         end = begin + utf16(match.group())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -15,7 +15,7 @@ from app.ui.inspector.request_view import BODY, HEADERS, QUERY
 from app.ui.requests.filter.line import FilterLine
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.marked_text import elide_around, places
+from app.ui.widgets.marked_text import elide_around, marked_places, wrapped
 from tests.ui.desk import Desk
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
@@ -195,13 +195,13 @@ async def test_encoded_targets_and_headers_are_marked(shown: PageDesk) -> None:
 
 def test_a_match_is_marked_on_each_line_it_is_on(qapp: QApplication) -> None:
     font = mono_font()
-    width = round(QFontMetricsF(font).horizontalAdvance("0" * 10)) + 1
+    room = QSize(round(QFontMetricsF(font).horizontalAdvance("0" * 10)) + 1, 1_000)
     pattern = pattern_of(["needle"])
     assert pattern is not None
-    first, second = places("\U0001f600" + "a" * 6 + "needle", pattern, font, width)
+    first, second = marked_places(wrapped("\U0001f600" + "a" * 6 + "needle", font, room), pattern)
     assert first.top() < second.top()
     assert first.left() > second.left()
-    assert places("a" * 30, pattern, font, width) == []
+    assert list(marked_places(wrapped("a" * 30, font, room), pattern)) == []
 
 
 def found(pattern: re.Pattern[str] | None, text: str) -> list[str]:
