@@ -21,6 +21,7 @@ from app.core.rules import FieldError
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.deliveries.words import look_of_attempt
 from app.ui.inspector.body.hex_widget import HexWidget
+from app.ui.inspector.body.text_style import TextEdit
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.request_editors import (
     BAR_HEIGHT,
@@ -31,7 +32,6 @@ from app.ui.replay.request_editors import (
     destinations,
     editable_text,
 )
-from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt, Slot
@@ -16,6 +15,7 @@ from app.core.replay_summary import took_text
 from app.core.text import clock_time, day_text, day_time, ms_text
 from app.core.worst_state import replay_state, replay_target_state
 from app.ui.commands.command import ActionButton, CommandButton
+from app.ui.inspector.body.text_style import TextEdit
 from app.ui.replay.replay_area import ReplayCommands
 from app.ui.replay.replay_failures import LISTED, FailureTable
 from app.ui.replay.replay_text import (
@@ -31,7 +31,6 @@ from app.ui.replay.replay_text import (
     with_bars,
     wordings,
 )
-from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, paint_look
 from app.ui.tasks import Tasks
@@ -59,7 +58,7 @@ _NUMBER_WIDTH, _TARGETS_IN_VIEW = 68, 4
 LEAST_WIDTH, _LEAST_LIST = 320, 104
 """Pixels; the other is the height of failures or summary."""
 AGAIN = "Replay failed…"
-_BARS = re.compile(f"(?P<chart_plain>{BAR}+)$")
+_BARS = f"(?P<chart_plain>{BAR}+)$"
 """Of a histogram."""
 
 

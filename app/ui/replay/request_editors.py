@@ -23,8 +23,7 @@ from app.core.target import forwarded_url
 from app.core.text import count_of
 from app.ui.inspector.body.body_source import BodySource, of_bytes, of_capture, read_plain
 from app.ui.inspector.body.hex_widget import HexWidget
-from app.ui.inspector.body.text_style import WrapButton
-from app.ui.replay.text_edit import TextEdit
+from app.ui.inspector.body.text_style import TextEdit, WrapButton
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics

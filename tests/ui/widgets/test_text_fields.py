@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.core.text import exact_duration
+from app.ui.inspector.body.text_style import TextEdit
 from app.ui.messages import Messages
-from app.ui.replay.text_edit import TextEdit
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

@@ -1,19 +1,22 @@
-"""Text that is only read, and how all bodies look: the colours of their text; its size and line wrapping, applied to a
-view, and changed by wheel or button.
+"""How the text of bodies looks, where it is read and where it is edited: its colours, its size and its line wrapping,
+which wheel and button change.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QTextCharFormat, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QPlainTextEdit, QWidget
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import BodyTextStyle, Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.marked_text import utf16
+from app.ui.widgets.text_fields import LINE_MAX, WrappedEdit, raw_text
 
 CODE_KINDS = ("key", "string", "number", "literal", "punctuation")
 
@@ -77,3 +80,64 @@ class WrapButton(IconButton):
     @Slot()
     def _follow(self) -> None:
         self.setChecked(self._body_text.wrap)
+
+
+_COLOURED_MAX = 256 * 1024
+"""Characters; colouring more would delay typing."""
+JSON = (
+    r'(?P<code_key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<code_string>"(?:[^"\\]|\\.)*")'
+    r"|(?P<code_number>-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b)|(?P<code_literal>\b(?:true|false|null)\b)"
+    r"|(?P<code_punctuation>[{}\[\]:,])"
+)
+
+
+class _Highlighter(QSyntaxHighlighter):
+    """Colours what `coloured` finds, by the names of its groups, line by line: a JSON string has no line breaks."""
+
+    def __init__(self, document: QTextDocument, coloured: str, theme: Theme) -> None:
+        super().__init__(document)
+        self._coloured, self._theme = re.compile(coloured), theme
+        self.first_line: int | None = None
+        """Where that begins; None without any."""
+        theme.changed.connect(self.rehighlight)
+
+    def highlightBlock(self, text: str) -> None:
+        if self.first_line is None or self.currentBlock().blockNumber() < self.first_line or len(text) > LINE_MAX:
+            return
+        start = end = 0
+        for found in self._coloured.finditer(text):
+            style = QTextCharFormat()
+            style.setForeground(QColor(getattr(self._theme.tokens, found.lastgroup or "text")))
+            start, end = start + utf16(text[end : found.start()]), found.end()
+            self.setFormat(start, length := utf16(found[0]), style)
+            start += length
+
+
+class TextEdit(WrappedEdit):
+    """A plain editor, which colours JSON, or what another expression finds: its groups are named like the tokens of
+    their colours. Tab moves the focus on.
+    """
+
+    def __init__(
+        self, name: str, theme: Theme, parent: QWidget, *, read_only: bool = False, coloured: str = JSON
+    ) -> None:
+        super().__init__(parent)
+        self._body_text = theme.body_text
+        self.setAccessibleName(name)
+        self.setTabChangesFocus(True)
+        self.setReadOnly(read_only)
+        self._highlighter = _Highlighter(self.document(), coloured, theme)
+        self._text_size = TextSize(self, theme.body_text, self._set_font)
+
+    def show_text(self, text: str, *, coloured_from: int | None = None) -> None:
+        """It is coloured from this line on (None: not at all)."""
+        self._highlighter.first_line = coloured_from if len(text) <= _COLOURED_MAX else None
+        self.setPlainText(text)
+
+    def text(self) -> str:
+        return raw_text(self)
+
+    def _set_font(self, font: QFont) -> None:
+        """Apply the text size and line wrapping."""
+        self.setFont(font)
+        self.set_wrap(self._body_text.wrap)
