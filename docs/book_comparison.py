@@ -11,8 +11,8 @@ from typing import Any
 
 from app.core.model import Endpoint, EndpointDraft
 from app.core.target import TargetDraft
-from app.ui.comparison.choice import IgnoredDialog
 from app.ui.comparison.dialog import ALL, ComparisonDialog
+from app.ui.comparison.runner import IgnoredDialog
 from docs import picture_data
 from docs.book import SMALL, Book
 

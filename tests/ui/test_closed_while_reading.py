@@ -30,8 +30,8 @@ from app.core.replay import ChosenRequests, MatchingRequests, Replay, ReplaySpec
 from app.db.readers import Readers
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
-from app.ui.comparison.choice import IgnoredDialog
 from app.ui.comparison.dialog import ComparisonDialog
+from app.ui.comparison.runner import IgnoredDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog

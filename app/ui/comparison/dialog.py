@@ -1,44 +1,44 @@
-"""The window that compares two targets of an endpoint."""
+"""The window that compares two targets of an endpoint: their choice, the list of compared requests with two lines for
+each, and both responses to the selected one."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtCore import QModelIndex, QObject, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QPainter, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import DeliveryChanged
-from app.core.model import DeliveryState, Endpoint, PageKey
+from app.core.clock import now_us
+from app.core.model import Endpoint
 from app.core.response_comparison import (
     ComparedRequest,
     ComparisonResult,
     IgnoredFields,
-    ResponsePair,
-    ResponsePairs,
-    SideBySide,
-    compare_pairs,
-    side_by_side,
 )
 from app.core.rules import compare_refusal
-from app.core.text import count_of
-from app.ui.comparison.choice import (
+from app.core.text import ago_text, count_of, exact_time
+from app.ui.comparison.responses_view import ResponsesView
+from app.ui.comparison.runner import (
     ComparisonChoice,
+    ComparisonRunner,
     IgnoredDialog,
     compare_command,
     store_choice,
     stored_choice,
 )
-from app.ui.comparison.compared_list import ComparedList, ComparedModel
-from app.ui.comparison.responses_view import ResponsesView
+from app.ui.inspector.title import title_of
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, Throttle, in_thread, unless_cancelled
+from app.ui.tasks import Latest, Tasks, WhileShown
 from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import EmptyState, line
 from app.ui.widgets.dialog import Dialog
@@ -46,108 +46,114 @@ from app.ui.widgets.fields import ChoiceField, Segmented
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 from app.ui.window_file import WindowFile
 
-PAGE = 50
-"""Requests compared at once: a page is one turn of the GUI thread."""
-STEP = 1_000
-"""Requests compared until the user asks for more."""
-LIVE_MS = 400
+ROW = 52
+TICK_MS = 1_000
+MARGIN, MARK_WIDTH, TIME_WIDTH = 12, 24, 44
+
+MARKS: dict[ComparisonResult, tuple[str, Tone, str]] = {
+    ComparisonResult.DIFFERENT: ("≠", "danger", "Different"),
+    ComparisonResult.SAME: ("=", "success", "Same"),
+    ComparisonResult.NO_RESPONSE: ("?", "neutral", "Not comparable"),
+}
+"""The mark of a result, its tone, and it in words."""
 
 
-class ComparisonRunner(QObject):
-    """`found` carries compared requests, newest first. `changed` follows any change of `running`, `ended` and
-    `examined`."""
+def what_differs(compared: ComparedRequest) -> str:
+    """The first difference in words, and how many more there are."""
+    if compared.result is ComparisonResult.NO_RESPONSE:
+        return "Neither target responded"
+    differences = compared.comparison.differences
+    if not differences:
+        return "Same response" if not compared.comparison.notes else f"Same, but: {compared.comparison.notes[0]}"
+    more = len(differences) - 1
+    rest = f" · {more:,}{'+' if compared.comparison.more else ''} more" if more else ""
+    return differences[0].text + rest
 
-    found = Signal(object)
-    changed = Signal()
 
-    def __init__(self, endpoint_id: int, services: Services, tasks: Tasks, parent: QObject) -> None:
-        super().__init__(parent)
-        self._endpoint_id, self._pairs = endpoint_id, services.store.response_pairs
-        self._choice: ComparisonChoice | None = None
-        self._all, self._new = Latest(self, tasks, "compare responses"), Latest(self, tasks, "compare new responses")
-        self._turn = asyncio.Lock()
-        self._next: PageKey | None = None
-        self.running, self.ended, self.examined = False, False, 0
-        self._fresh: set[str] = set()
-        self._throttle = Throttle(LIVE_MS, self, self._compare_fresh)
-        self._subscription = services.bus.subscribe(DeliveryChanged, self._delivered)
+class ComparedModel(Rows[ComparedRequest]):
+    """Newest first. `only_different` hides the others; one that stops to differ while it is listed stays."""
 
-    def start(self, choice: ComparisonChoice) -> None:
-        """Compare from the newest request on; those found before no longer count."""
-        self._choice, self._next, self.ended, self.examined = choice, None, False, 0
-        self._new.stop()
-        self._all.run(partial(self._run, choice))
+    def __init__(self, providers: Mapping[str, str], theme: Theme, parent: QObject) -> None:
+        super().__init__([Column("", self._words, _tooltip, self._paint)], parent)
+        self._providers, self._theme = providers, theme
+        self._small = ui_font(SMALL)
+        self._all: dict[str, ComparedRequest] = {}
+        self.counts: Counter[ComparisonResult] = Counter()
+        self.only_different = True
 
-    def resume(self) -> None:
-        """Compare older requests."""
-        if self._choice is not None and not self.running and not self.ended:
-            self._all.run(partial(self._run, self._choice))
+    def clear(self) -> None:
+        self._all, self.counts = {}, Counter()
+        self.set_records(())
 
-    @Slot()
-    def pause(self) -> None:
-        """Stop comparing older requests; new ones are still compared."""
-        self._all.stop()
-        self._ended()
+    def show_only_different(self, only: bool) -> None:
+        self.only_different = only
+        self.set_records(sorted((one for one in self._all.values() if self._listed(one)), key=_key))
 
-    def stop(self) -> None:
-        self._subscription.end()
-        self._all.stop()
-        self._new.stop()
+    def add(self, found: Sequence[ComparedRequest]) -> None:
+        """Add these, or replace those that are known."""
+        for one in found:
+            known = self._all.get(one.request.id)
+            if known is not None:
+                self.counts[known.result] -= 1
+            self.counts[one.result] += 1
+            self._all[one.request.id] = one
+            row = bisect_left(self._rows, _key(one), key=_key)
+            if row < len(self._rows) and self._rows[row].request.id == one.request.id:
+                self.replace_record(row, one)
+            elif self._listed(one):
+                self.insert_records(row, [one])
 
-    async def responses(self, capture_id: str, choice: ComparisonChoice) -> tuple[ResponsePair, SideBySide] | None:
-        """What both targets responded to a request; None if that is no longer stored."""
-        page = await self._pairs.page(self._endpoint_id, choice.first, choice.second, capture_ids=[capture_id])
-        for pair in page.pairs:
-            work = partial(side_by_side, pair.first, pair.second, choice.ignored)
-            return pair, await in_thread(work)
-        return None
+    def row_of(self, capture_id: str) -> int | None:
+        return next((row for row, one in enumerate(self._rows) if one.request.id == capture_id), None)
 
-    async def _run(self, choice: ComparisonChoice) -> None:
-        limit, self.running = self.examined + STEP, True
-        self.changed.emit()
-        with unless_cancelled(self._ended):
-            while not self.ended and self.examined < limit:
-                page = await self._compare(choice, before=self._next)
-                self._next, self.ended = page.next, page.next is None
-                self.examined += page.examined
-                self.changed.emit()
+    def _listed(self, one: ComparedRequest) -> bool:
+        return not self.only_different or one.result is ComparisonResult.DIFFERENT
 
-    def _ended(self) -> None:
-        self.running = False
-        self.changed.emit()
+    def _words(self, one: ComparedRequest) -> str:
+        title = title_of(one.request, self._providers).main
+        return f"{MARKS[one.result][2]}: {one.request.method} {title}. {what_differs(one)}"
 
-    def _delivered(self, event: DeliveryChanged) -> None:
-        delivery, choice = event.delivery, self._choice
-        ended = delivery.state is not DeliveryState.QUEUED
-        if choice is not None and ended and delivery.target_id in (choice.first, choice.second):
-            self._fresh.add(delivery.capture_id)
-            self._throttle.call()
+    def _paint(self, painter: QPainter, rect: QRect, one: ComparedRequest) -> None:
+        """Mark, method, target and age; below them what differs."""
+        tokens = self._theme.tokens
+        painter.setPen(QColor(tokens.border))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        mark, tone, _ = MARKS[one.result]
+        top = QRect(rect.left(), rect.top() + 5, rect.width(), 22)
+        paint_pill(painter, QRectF(top.left() + MARGIN, top.top() + 2, MARK_WIDTH, 18), mark, tokens, tone)
+        left = top.left() + MARGIN + MARK_WIDTH + 8
+        badge = QRectF(left, top.top() + (top.height() - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
+        paint_method(painter, badge, escape(one.request.method[:20]), tokens)
+        age = QRect(top.right() - MARGIN - TIME_WIDTH, top.top(), TIME_WIDTH, top.height())
+        when = ago_text(one.request.received_at, now_us())
+        paint_line(painter, age, when, self._small, tokens.text_muted, align=RIGHT)
+        title = QRect(top)
+        title.setLeft(round(badge.right()) + 8)
+        title.setRight(age.left() - 4)
+        text = title_of(one.request, self._providers).main
+        paint_line(painter, title, text, ui_font(), tokens.text, elide=Qt.TextElideMode.ElideMiddle)
+        below = QRect(left, top.bottom() + 1, rect.right() - MARGIN - left, 18)
+        colour = tokens.text if one.result is ComparisonResult.DIFFERENT else tokens.text_muted
+        paint_line(painter, below, what_differs(one), self._small, colour)
 
-    @Slot()
-    def _compare_fresh(self) -> None:
-        if self._choice is not None and not self._new.running:
-            self._new.run(partial(self._compare_new, self._choice))
 
-    async def _compare_new(self, choice: ComparisonChoice) -> None:
-        while self._fresh:
-            some = sorted(self._fresh, reverse=True)[:PAGE]
-            self._fresh.difference_update(some)
-            page = await self._compare(choice, capture_ids=some)
-            if page.next is not None:  # their bodies are large
-                self._fresh.update(set(some) - {pair.request.id for pair in page.pairs})
+def _key(one: ComparedRequest) -> tuple[int, int]:
+    """Ascending from the newest on: ids of the same time in reverse."""
+    return -one.request.received_at, -int(one.request.id.replace("-", ""), 16)
 
-    async def _compare(
-        self, choice: ComparisonChoice, before: PageKey | None = None, capture_ids: Sequence[str] | None = None
-    ) -> ResponsePairs:
-        """One after the other: of a request that is read twice, the last response is found last."""
-        async with self._turn:
-            page = await self._pairs.page(
-                self._endpoint_id, choice.first, choice.second, before=before, limit=PAGE, capture_ids=capture_ids
-            )
-            self.found.emit(await in_thread(compare_pairs, page.pairs, choice.ignored))
-        return page
+
+def _tooltip(one: ComparedRequest) -> str:
+    texts = [each.text for each in one.comparison.differences[:12]] or [what_differs(one)]
+    return "\n".join([escape(one.request.target[:600]), exact_time(one.request.received_at), *texts])
+
+
+class ComparedList(RowsList[ComparedRequest]):
+    def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
+        super().__init__("Compared requests", model, ROW, theme, parent)
+        WhileShown(TICK_MS, self, self.viewport().update)  # the ages go on
 
 
 WIDTH, HEIGHT = 1240, 760

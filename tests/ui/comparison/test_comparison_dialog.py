@@ -21,11 +21,10 @@ from app.core.model import Endpoint
 from app.core.response_comparison import IGNORED_HEADERS
 from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
-from app.ui.comparison import dialog as dialog_module
-from app.ui.comparison.choice import IgnoredDialog, compare_command, stored_choice
-from app.ui.comparison.compared_list import MARGIN, MARK_WIDTH, TICK_MS
-from app.ui.comparison.dialog import ComparisonDialog
+from app.ui.comparison import runner
+from app.ui.comparison.dialog import MARGIN, MARK_WIDTH, TICK_MS, ComparisonDialog
 from app.ui.comparison.responses_view import add_ignore_actions
+from app.ui.comparison.runner import IgnoredDialog, compare_command, stored_choice
 from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme import metrics
@@ -212,7 +211,7 @@ async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.
 
     async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
         await until(lambda: dialog.right.currentWidget() is dialog.responses)
-        monkeypatch.setattr("app.ui.comparison.compared_list.ago_text", age)
+        monkeypatch.setattr("app.ui.comparison.dialog.ago_text", age)
         await until(lambda: painted and painted[-1] - painted[0] > 1_500_000)
         clock = dialog.list.findChildren(QTimer)
         assert any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
@@ -411,8 +410,8 @@ async def test_nothing_to_compare_and_all_the_same_are_said(tmp_path: Path) -> N
 
 
 async def test_it_stops_after_many_requests_until_asked(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(dialog_module, "PAGE", 1)
-    monkeypatch.setattr(dialog_module, "STEP", 2)
+    monkeypatch.setattr(runner, "PAGE", 1)
+    monkeypatch.setattr(runner, "STEP", 2)
 
     async with shown(tmp_path) as (desk, window):
         endpoint = await deliveries.two_targets(desk.store)
