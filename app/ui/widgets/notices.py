@@ -99,7 +99,16 @@ class ErrorBar(QFrame):
         self._more = label("", "small", self)
         self._buttons = hbox(spacing=metrics.SPACE_2)
         self._dismiss = IconButton("close", "Dismiss", theme, self, run=self.dismiss)
-        self._lay_out()
+        hbox(
+            self._icon,
+            (self._text, 1),
+            self._buttons,
+            self._more,
+            self._dismiss,
+            inside=self,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
         messages.changed.connect(self._refresh)
         self._refresh()
 
@@ -112,18 +121,6 @@ class ErrorBar(QFrame):
         """Remove the message shown; the next one follows."""
         if self._current is not None:
             self._messages.withdraw(self._current.key)
-
-    def _lay_out(self) -> None:
-        hbox(
-            self._icon,
-            (self._text, 1),
-            self._buttons,
-            self._more,
-            self._dismiss,
-            inside=self,
-            spacing=metrics.SPACE_3,
-            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
-        )
 
     @Slot()
     def _refresh(self) -> None:
