@@ -50,7 +50,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
-from app.ui.widgets.copy_field import open_folder
 from app.ui.widgets.dialog import DialogOption, choose
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ def post_restored(messages: Messages, replaced: Path) -> None:
     advice = f"The previous database is kept as {replaced.name} in {replaced.parent}."
 
     def show() -> None:
+        from app.ui.widgets.fields import open_folder  # start-up time: loaded by now
+
         # Its button takes a message away, and with it the path.
         if (problem := open_folder(replaced.parent)) is not None:
             messages.post(Message(text=problem, advice=advice, tone="info", answers=True))

@@ -22,9 +22,8 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.fields import SearchField
+from app.ui.widgets.fields import CopyField, FolderField, SearchField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label, style

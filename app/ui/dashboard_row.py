@@ -30,8 +30,7 @@ from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.badge import count_text, paint_box, paint_tags, tags_text
-from app.ui.widgets.buttons import IconButton, PaintedButton
-from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.buttons import CopyButton, IconButton, PaintedButton
 from app.ui.widgets.fields import Switch
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.rows import paint_line

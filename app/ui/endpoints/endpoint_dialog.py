@@ -22,8 +22,8 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
-from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import SubmitDialog
+from app.ui.widgets.fields import CopyField
 from app.ui.widgets.fit_screen import FormScroll, bounded, fit
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Stretch, fill, vbox

@@ -25,8 +25,8 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import paint_box
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import NoticeBox
-from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.dialog import Dialog, FileDialog
+from app.ui.widgets.fields import CopyField
 from app.ui.widgets.labels import ElidedLabel, label, style
 from app.ui.widgets.layout import Stretch, fill, hbox
 

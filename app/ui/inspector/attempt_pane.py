@@ -38,9 +38,8 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.card import EMPTY_WIDTH, EmptyState, line
-from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fields import Segmented
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label

@@ -35,8 +35,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
-from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.buttons import Button, CopyButton, IconButton
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, style
 from app.ui.widgets.layout import Stretch, hbox, vbox

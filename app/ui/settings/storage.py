@@ -27,8 +27,8 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.badge import Meter
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.copy_field import FolderField, open_folder
 from app.ui.widgets.dialog import ALL_FILES, FileDialog, ask
+from app.ui.widgets.fields import FolderField, open_folder
 from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Space, hbox, vbox
 

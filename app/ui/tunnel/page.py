@@ -32,10 +32,9 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import OutdatedCard, TunnelActions
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.card import Card, EmptyState, NoticeBox, Page, line
-from app.ui.widgets.copy_field import CopyButton, CopyField
-from app.ui.widgets.fields import Switch
+from app.ui.widgets.fields import CopyField, Switch
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import bring_into_view
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, IconLabel, label, show_or_hide

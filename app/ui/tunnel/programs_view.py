@@ -19,9 +19,8 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelActions
 from app.ui.tunnel.words import RUNNING, is_usable, mark_of, shown
 from app.ui.widgets.badge import Pill
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.card import NoticeBox, line
-from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import FormScroll
 from app.ui.widgets.labels import ElidedLabel, label, show_or_hide

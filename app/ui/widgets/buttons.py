@@ -1,12 +1,14 @@
-"""Push buttons of four kinds, icon buttons that name themselves to screen readers, and the base of painted ones."""
+"""Push buttons of four kinds, icon buttons that name themselves to screen readers, one that copies a text, and the base
+of painted ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QKeyEvent, QPainter, QPen
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QGuiApplication, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
@@ -119,6 +121,46 @@ class IconButton(QToolButton):
             self.click()
         else:
             super().keyPressEvent(event)
+
+
+COPIED_MS = 1400
+
+
+class CopyButton(IconButton):
+    """Copies `text`, or calls `make`, which makes a text to `put`; and shows confirmation for a moment."""
+
+    def __init__(
+        self,
+        text: str,
+        what: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        make: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__("copy", f"Copy {what}", theme, parent)
+        self.text_to_copy = text
+        self._what = what
+        self.feedback_over = QTimer(self, singleShot=True, interval=COPIED_MS)
+        self.feedback_over.timeout.connect(self._restore)
+        self.clicked.connect(make or self.copy)
+
+    @Slot()
+    def copy(self) -> None:
+        """Copy the text to the clipboard."""
+        self.put(self.text_to_copy)
+
+    def put(self, text: str) -> None:
+        """The same with another text."""
+        QGuiApplication.clipboard().setText(text)
+        self.set_icon_name("check", "success")
+        self.set_name("Copied")
+        self.feedback_over.start()
+
+    @Slot()
+    def _restore(self) -> None:
+        self.set_icon_name("copy")
+        self.set_name(f"Copy {self._what}")
 
 
 class PaintedButton(QAbstractButton):

@@ -1,9 +1,10 @@
-"""Parts of forms: a labelled field with its error, a box, a switch, a choice that ignores the wheel, and one that shows
-all its options; and the field that searches a list."""
+"""Parts of forms: a labelled field with its error, a box, a switch, a choice that ignores the wheel, one that shows all
+its options, and a URL or path that one click copies; and the field that searches a list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import (
@@ -15,11 +16,23 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
+    QUrl,
     QVariantAnimation,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QDesktopServices,
+    QFocusEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -33,11 +46,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
-from app.ui.widgets.badge import paint_box
+from app.ui.widgets.badge import Pill, paint_box
+from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.focus import by_keyboard, is_enter
-from app.ui.widgets.labels import label, plain_tooltip, show_or_hide, style
+from app.ui.widgets.labels import UrlLabel, label, plain_tooltip, show_or_hide, style
 from app.ui.widgets.layout import hbox, vbox
 
 _MARGIN = 3
@@ -364,3 +380,93 @@ class _Choice(QToolButton):
     """One option of the row."""
 
     accessible_role = QAccessible.Role.RadioButton
+
+
+MARK_FROM = 380
+"""Pixels from which a mark has words."""
+
+
+class CopyField(QFrame):
+    """A framed line of mono text with a copy button; long text is elided, but copied in full."""
+
+    copied = Signal()
+
+    def __init__(self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL") -> None:
+        super().__init__(parent)
+        self.setProperty("part", "field")
+        self.setFixedHeight(metrics.CONTROL)
+        self._label = UrlLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
+        self._label.setFont(mono_font())
+        self.mark = Pill("", "warning", self)
+        self.mark.hide()
+        self._mark = ""
+        self._button = CopyButton(text, what, theme, self)
+        self._copied = label("Copied", "success", self)
+        self._copied.hide()
+        self._button.clicked.connect(self._copied.show)
+        self._button.clicked.connect(self.copied)
+        self._button.feedback_over.timeout.connect(self._copied.hide)
+        hbox((self._label, 1), self.mark, self._copied, self._button, inside=self, spacing=4, margins=(8, 1, 2, 1))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def text(self) -> str:
+        """The full text."""
+        return self._label.text()
+
+    def set_text(self, text: str, mark: str = "") -> None:
+        """Show and copy another text; a `mark` beside it, which is not copied, says why it may not work."""
+        self._mark = mark
+        self.mark.setVisible(bool(mark))
+        self.mark.setToolTip(plain_tooltip(mark))
+        self.setAccessibleDescription(mark)
+        self._fit_mark()
+        self._label.setText(text)
+        self._label.updateGeometry()
+        self._button.text_to_copy = text
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow field leaves the room to its text."""
+        super().resizeEvent(event)
+        self._fit_mark()
+
+    def _fit_mark(self) -> None:
+        self.mark.setText(self._mark if self.width() >= MARK_FROM else "!")
+
+    def setFocus(self, *reason: Qt.FocusReason) -> None:
+        """Its button takes the keys."""
+        self._button.setFocus(*reason)
+
+    @Slot()
+    def copy(self) -> None:
+        """Copy as if the button were pressed."""
+        self._button.click()
+
+
+NOT_OPENED = "No program found to open folders. Copy the path instead."
+
+
+def open_folder(folder: Path) -> str | None:
+    """Open `folder`; returns why that is impossible."""
+    return None if QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))) else NOT_OPENED
+
+
+class FolderField(QWidget):
+    """Shows an error below if the system has no program to open the folder."""
+
+    def __init__(self, folder: Path, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._folder = folder
+        self.path = CopyField(str(folder), theme, self, what="path")
+        self.path.setAccessibleName("Data folder")
+        self.open_button = Button("Open", theme, self, icon="folder", name="Open data folder", run=self.open)
+        self.problem = label("", "error", self)
+        self.problem.hide()
+        row = hbox((self.path, 1), self.open_button, spacing=metrics.SPACE_2)
+        vbox(row, self.problem, inside=self, spacing=metrics.SPACE_1)
+
+    @Slot()
+    def open(self) -> None:
+        """Open the folder in the file manager."""
+        problem = open_folder(self._folder)
+        show_or_hide(self.problem, problem or "")
+        self.open_button.setAccessibleDescription(self.problem.text())

@@ -173,6 +173,20 @@ class ElidedLabel(QLabel):
         QGuiApplication.clipboard().setText(self.whole_text())
 
 
+class UrlLabel(ElidedLabel):
+    """Elided in the middle; a URL in its host, because its path is what tells it from others."""
+
+    def shown_text(self) -> str:
+        scheme, separator, rest = self.text().partition("://")
+        host, slash, path = rest.partition("/")
+        shown, room, fm = super().shown_text(), self.text_rect().width(), self.fontMetrics()
+        if not separator or shown == self.text():
+            return shown
+        origin, path = f"{scheme}{separator}{host}", f"{slash}{path}"
+        cut = fm.elidedText(origin, Qt.TextElideMode.ElideRight, max(0, room - fm.horizontalAdvance(path)))
+        return cut + path if cut else fm.elidedText(path, Qt.TextElideMode.ElideLeft, room)
+
+
 class FittingLabel(ElidedLabel):
     """`set_wordings` takes the texts from longest to shortest; the first one, or `meaning`, is the tooltip and the
     accessible name.

@@ -13,7 +13,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
-from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.buttons import CopyButton
 from tests.ui.desk import BASE, Desk, shown
 from tests.ui.tunnels import URL
 from tests.ui.waiting import settle, until

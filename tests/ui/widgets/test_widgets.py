@@ -19,13 +19,11 @@ from app.ui.dashboard_row import paint_sparkline
 from app.ui.messages import MessageAction
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets import copy_field
 from app.ui.widgets.badge import Meter, MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.copy_field import CopyField, UrlLabel
 from app.ui.widgets.dialog import Question, QuestionText, ask
-from app.ui.widgets.fields import ChoiceField, LabeledField, Switch
-from app.ui.widgets.labels import ElidedLabel, IconLabel, label, plain_tooltip
+from app.ui.widgets.fields import ChoiceField, CopyField, LabeledField, Switch
+from app.ui.widgets.labels import ElidedLabel, IconLabel, UrlLabel, label, plain_tooltip
 from app.ui.widgets.notices import Toast
 from app.ui.widgets.text_fields import NumberField
 from tests.ui.waiting import until, wait_for_widget
@@ -183,7 +181,7 @@ class TestCopyField:
     def test_it_copies_the_whole_text_and_says_so(
         self, theme: Theme, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(copy_field, "COPIED_MS", 50)
+        monkeypatch.setattr("app.ui.widgets.buttons.COPIED_MS", 50)
         url = "http://127.0.0.1:8787/catch/" + "x" * 60
         copy = CopyField(url, theme)
         qtbot.addWidget(copy)

@@ -23,7 +23,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.fields import CopyField
 from app.ui.widgets.labels import ElidedLabel, IconLabel, label
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.notices import NoticeText

@@ -33,9 +33,8 @@ from app.ui.tasks import Pause
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.card import EMPTY_WIDTH, LEAST, EmptyState
-from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel, label, plain_tooltip
 from app.ui.widgets.layout import Stretch, hbox, vbox
