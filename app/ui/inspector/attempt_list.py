@@ -147,6 +147,7 @@ BAR_MIN, BAR_MAX, BAR_SHARE, BAR_HEIGHT = 56, 260, 0.15, 8
 TIMED = 520
 """Narrower rows leave out the time; the tooltip and the pane below have it."""
 TICK_MS = 1_000
+RESPONDED = "The sender got this response."
 Attempts = Mapping[str, Sequence[Attempt]]
 """The attempts of deliveries, by their IDs."""
 
@@ -315,7 +316,7 @@ def _tooltip(row: Row) -> str:
     if row.target is not None and is_paused(delivery, row.target):
         lines.append(paused_text(row.target))
     if delivery.responded:
-        lines.append("The sender got this response.")
+        lines.append(RESPONDED)
     return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ from app.core.record import Headers
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
-from app.ui.inspector.attempt_list import TimingBar
+from app.ui.inspector.attempt_list import RESPONDED, TimingBar
 from app.ui.inspector.body.body_pane import BodyPane
 from app.ui.inspector.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain
 from app.ui.inspector.pairs_view import COPY_HEADER, PairsView
@@ -49,7 +49,6 @@ TEXT_MAX = 256 * 1024
 """Bytes of a body that are copied as text."""
 SHOWN_HEIGHT = 180
 """The least of a body, or of why there is none, in pixels: with less the tab scrolls."""
-RESPONDED = "The sender got this response."
 
 
 class AttemptPane(QWidget):

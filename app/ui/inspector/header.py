@@ -50,11 +50,6 @@ PADDING, BORDER = 4, 2
 """The same values as in the style sheet."""
 
 
-def response_tone(status: int) -> Tone:
-    """Of the response to the sender: only an error stands out, as success would look like the delivery's."""
-    return "neutral" if status < 400 else "warning" if status < 500 else "danger"
-
-
 class FactsRow(QWidget):
     """The facts, and buttons beside them: with labels in a wide row, the spare ones last. In a narrow one they make way
     for a menu at the end, the spare ones first, then the last added.
@@ -163,8 +158,11 @@ class RequestHeader(QFrame):
         self.target.updateGeometry()
         self._copy.text_to_copy = capture.target
         time = f" · {ms_text(capture.response_ms)}" if capture.response_ms is not None else ""
-        self.response.show_state(f"{capture.response_status}{time}", response_tone(capture.response_status))
-        meaning = f"The sender got a {capture.response_status} response"
+        status = capture.response_status
+        # Only an error stands out: success would look like the delivery's.
+        tone: Tone = "neutral" if status < 400 else "warning" if status < 500 else "danger"
+        self.response.show_state(f"{status}{time}", tone)
+        meaning = f"The sender got a {status} response"
         self.response.setToolTip(meaning)
         self.response.setAccessibleName(f"{meaning}{time}")
         self.cut.setVisible(not capture.complete)
@@ -257,7 +255,8 @@ class _NotePanel(QFrame):
         request."""
         self.author.setText(f"by {author}" if author else "")
         if capture_id != self._capture_id:
-            self._leave()
+            if self.writing:
+                self._save_if_changed()
             self._left_for = None
             self._capture_id = capture_id
             self._note = self._stored = note or ""
@@ -382,10 +381,6 @@ class _NotePanel(QFrame):
             return
         of, more = f"{length:,} of {NOTE_MAX:,}", f"{dropped:,} more did not fit"
         self.hint.set_wordings((f"{of} · {more}", more) if dropped else (f"{of} · Ctrl+Enter saves, Esc cancels", of))
-
-    def _leave(self) -> None:
-        if self.writing:
-            self._save_if_changed()
 
     def _save_if_changed(self) -> None:
         text = self.text.toPlainText().strip()

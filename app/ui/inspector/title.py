@@ -28,14 +28,9 @@ class Title(Record, frozen=True):
     is_event: bool = False
 
 
-def path_of(summary: Summary) -> str:
-    """The target below the slug."""
-    return escape(below_slug(summary.target[: TITLE_MAX + 100])[:TITLE_MAX])
-
-
 def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
     """`providers` has the providers' names by ID."""
-    path = path_of(summary)
+    path = escape(below_slug(summary.target[: TITLE_MAX + 100])[:TITLE_MAX])
     if path.startswith("/?") or path == "/":
         path = path[1:]  # nothing stands between the slug and the query
     sender = escape(providers.get(summary.provider, summary.provider)) if summary.provider else ""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QWidget
 from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.image import image_title, may_be_sent_as
-from app.core.bodies.formatter import Group, Line, View
+from app.core.bodies.formatter import Group, Line
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.search.body_search import pattern_of
 from app.core.text import size_text
@@ -299,7 +299,9 @@ class BodyPane(QWidget):
             page = self.hex
             self.hex.show_source(source)
         else:
-            self._show_first_lines(reader, reader.view, lines)
+            if lines and reader.continues:
+                lines[0] = lines[0]._replace(folded=True)
+            self.code.set_lines(lines, reader.first_line, folding=reader.view.group == "pretty")
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
         self.find_bar.view_changed(page, reader, source.content_type)
@@ -324,11 +326,6 @@ class BodyPane(QWidget):
         found = (_name(reader, source.content_type), size_text(source.size), *coded, *reader.codings, *auto)
         facts = source.facts or found
         self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
-
-    def _show_first_lines(self, reader: BodyReader, view: View, lines: list[Line]) -> None:
-        if lines and reader.continues:
-            lines[0] = lines[0]._replace(folded=True)
-        self.code.set_lines(lines, reader.first_line, folding=view.group == "pretty")
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:

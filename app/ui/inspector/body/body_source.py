@@ -133,15 +133,13 @@ def of_attempt(attempt: Attempt, deliveries: Deliveries) -> BodySource:
     return BodySource(attempt.response_size, headers, content_type_of(headers), name, read)
 
 
-def of_bytes(
-    data: bytes, name: str, *, headers: Headers = (), content_type: str = "", file_name: str | None = None
-) -> BodySource:
-    """A body that is in memory; its type is that of `headers` unless given."""
+def of_bytes(data: bytes, name: str, *, headers: Headers = ()) -> BodySource:
+    """A body that is in memory."""
 
     async def read(offset: int, length: int) -> bytes:
         return data[offset : offset + length]
 
-    return BodySource(len(data), headers, content_type or content_type_of(headers), name, read, file_name)
+    return BodySource(len(data), headers, content_type_of(headers), name, read)
 
 
 def _read_once(whole: Callable[[], Awaitable[bytes]]) -> Read:

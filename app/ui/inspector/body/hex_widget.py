@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from PySide6.QtCore import QRect, QSize, Qt, Slot
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -55,9 +55,8 @@ class HexWidget(QAbstractScrollArea):
         self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.verticalScrollBar().valueChanged.connect(self._repaint)
-        self.horizontalScrollBar().valueChanged.connect(self._repaint)
-        theme.changed.connect(self._repaint)
+        for signal in (self.verticalScrollBar().valueChanged, self.horizontalScrollBar().valueChanged, theme.changed):
+            signal.connect(self.viewport().update)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body from its beginning."""
@@ -238,8 +237,4 @@ class HexWidget(QAbstractScrollArea):
         self._ascent = fm.ascent()
         self.setFont(font)
         self._set_columns()
-        self.viewport().update()
-
-    @Slot()
-    def _repaint(self) -> None:
         self.viewport().update()

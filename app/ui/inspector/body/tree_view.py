@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from asyncio import Lock
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal, Slot
@@ -281,16 +282,6 @@ def mark(embedded: Embedded) -> str:
     return f"decoded from {embedded.source}{more}"
 
 
-def _decoded_tree(embedded: Embedded, whole: JsonTree) -> JsonTree:
-    """Plain text becomes a tree of one string."""
-    if embedded.is_json:
-        try:
-            return JsonTree(embedded.text, whole)
-        except TreeError:
-            pass  # Too large or too deep for a tree: shown as one string.
-    return JsonTree(json.dumps(embedded.text, ensure_ascii=False), whole)
-
-
 class TreeView(BodyTreePane):
     """Ctrl+C copies the value, Ctrl+Shift+C its path; * expands all below; Enter expands, collapses and decodes."""
 
@@ -416,9 +407,14 @@ class _Tree(BodyTree):
 
 
 def _decoded(text: str, whole: JsonTree) -> tuple[Embedded, JsonTree] | None:
-    """What a string of the tree `whole` contains, and as a tree to be added to it."""
+    """What a string of the tree `whole` contains, and as a tree to be added to it: plain text is one of one string."""
     found = decode(text)
-    return None if found is None else (found, _decoded_tree(found, whole))
+    if found is None:
+        return None
+    if found.is_json:
+        with suppress(TreeError):  # Too large or too deep for a tree: shown as one string.
+            return found, JsonTree(found.text, whole)
+    return found, JsonTree(json.dumps(found.text, ensure_ascii=False), whole)
 
 
 def _built(content_type: str, data: bytes) -> JsonTree | str:

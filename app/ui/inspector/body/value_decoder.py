@@ -14,7 +14,7 @@ from shiboken6 import isValid
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import json, text
 from app.core.bodies.formatter import Content, Line, written
-from app.core.bodies.values import DECODED_MAX, Embedded, Value, decode, may_decode, time_words, value_at
+from app.core.bodies.values import DECODED_MAX, Value, decode, may_decode, time_words, value_at
 from app.ui.commands.command import add_view_action
 from app.ui.inspector.body.code_view import CodeView
 from app.ui.tasks import Latest, Tasks, in_thread
@@ -135,11 +135,8 @@ def _decoded(value: Value) -> DecodedValue | None:
     if found is None:
         return None
     name = f"{escape(value.name[:200])}, decoded" if value.name else "Decoded"
-    return DecodedValue(f"{name} from {found.source}", found.note, found.text, _lines(found))
-
-
-def _lines(found: Embedded) -> list[Line]:
-    return written(json.write, Content(found.text)).take() if found.is_json else _text_lines(found.text)
+    lines = written(json.write, Content(found.text)).take() if found.is_json else _text_lines(found.text)
+    return DecodedValue(f"{name} from {found.source}", found.note, found.text, lines)
 
 
 def _text_lines(value: str) -> list[Line]:
