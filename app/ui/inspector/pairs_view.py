@@ -195,42 +195,41 @@ class PairsDelegate(QStyledItemDelegate):
     def font_of(self, column: int) -> QFont:
         return self._font if column else self.name_font
 
-    def heights(self, view: PairsView) -> Iterator[int]:
-        """The height of each row. Also records in `view.pairs.cut` which values show only some of their lines."""
-        widths = (max(40, view.columnWidth(at) - 2 * metrics.SPACE_3) for at in range(view.pairs.columnCount()))
+    def heights(self) -> Iterator[int]:
+        """The height of each row. Also records in the model's `cut` which values show only some of their lines."""
+        view, pairs = self._view, self._view.pairs
+        widths = (max(40, view.columnWidth(at) - 2 * metrics.SPACE_3) for at in range(pairs.columnCount()))
         columns = [(self._metrics_of(at), width) for at, width in enumerate(widths)]
         one_line = max(metrics.ROW_DENSE, *(fm.lineSpacing() + 2 * PADDING for fm, _ in columns))
         # Measuring a text is slow, and a table may have thousands of short ones.
         short = [width // (2 * fm.averageCharWidth()) for fm, width in columns]
-        for row in range(view.pairs.rowCount()):
-            texts = view.pairs.record(row)
+        for row in range(pairs.rowCount()):
+            texts = pairs.record(row)
             fitting = [
                 text.isascii() and text.isprintable() and len(text) <= most
                 for text, most in zip(texts, short, strict=True)
             ]
-            if all(fitting):
-                yield one_line
-            else:
-                yield self._height(view, row, columns)
+            yield one_line if all(fitting) else self._height(row, columns)
 
     def _metrics_of(self, column: int) -> QFontMetrics:
         return self._metrics if column else self._name_metrics
 
-    def _height(self, view: PairsView, row: int, columns: Sequence[tuple[QFontMetrics, int]]) -> int:
+    def _height(self, row: int, columns: Sequence[tuple[QFontMetrics, int]]) -> int:
+        view, pairs = self._view, self._view.pairs
         tallest, cut, lines_max = metrics.ROW_DENSE, set(), view.lines_shown()
         for column, (fm, width) in enumerate(columns):
-            text = view.pairs.record(row)[column]
+            text = pairs.record(row)[column]
             lines, link = self._lines(text, fm, width, lines_max), 0
             if lines > lines_max + 1:
                 cut.add(column)
                 link = LINK_HEIGHT
                 # An estimate is enough: if it is too low, the value scrolls.
                 lines_in_full = len(escape(text)) * fm.averageCharWidth() // width + 1
-                opened = view.is_open(view.pairs.index(row, column))
+                opened = view.is_open(pairs.index(row, column))
                 lines = min(FULL_LINES_MAX, max(lines, lines_in_full)) if opened else lines_max
             tallest = max(tallest, lines * fm.lineSpacing() + link + 2 * PADDING)
         if cut:
-            view.pairs.cut[row] = frozenset(cut)
+            pairs.cut[row] = frozenset(cut)
         return tallest
 
     def _lines(self, text: str, fm: QFontMetrics, width: int, lines_max: int) -> int:
@@ -245,9 +244,9 @@ class PairsDelegate(QStyledItemDelegate):
         """Characters that fill a few more lines than are shown."""
         return (width // max(1, fm.averageCharWidth()) + 1) * (lines_max + 3)
 
-    def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
+    def link_rect(self, cell: QRect, index: Index) -> QRect:
         """The rectangle of the link in a cell that is cut."""
-        top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
+        top = cell.top() + PADDING + self._view.lines_shown() * self._metrics.lineSpacing()
         width = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
         left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
         return QRect(left, top, min(width + 2, cell.right() - left), LINK_HEIGHT)
@@ -266,7 +265,7 @@ class PairsDelegate(QStyledItemDelegate):
         inner = rect.adjusted(metrics.SPACE_3 + (metrics.SPACE_1 if first else 0), PADDING, -metrics.SPACE_3, -PADDING)
         text, fm = str(index.data(RAW)), self._metrics_of(index.column())
         if index.column() in view.pairs.cut.get(index.row(), ()):
-            link = self.link_rect(view, rect, index)
+            link = self.link_rect(rect, index)
             painter.setFont(self._link_font)
             painter.setPen(QColor(tokens.accent_text))
             painter.drawText(link, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), _link_text(text))
@@ -461,7 +460,7 @@ class PairsView(RowsView):
         index = self.indexAt(event.position().toPoint())
         if not index.isValid() or index.column() not in self.pairs.cut.get(index.row(), ()) or self.is_open(index):
             return None
-        link = self._delegate.link_rect(self, self.visualRect(index), index)
+        link = self._delegate.link_rect(self.visualRect(index), index)
         return index.row() if link.contains(event.position().toPoint()) else None
 
     @Slot()
@@ -508,7 +507,7 @@ class PairsView(RowsView):
     def _fit_rows(self) -> None:
         """Row heights by the wrapped texts, within bounds."""
         self.pairs.cut.clear()
-        for row, height in enumerate(self._delegate.heights(self)):
+        for row, height in enumerate(self._delegate.heights()):
             if self.rowHeight(row) != height:
                 self.setRowHeight(row, height)
         self._name_action()

@@ -38,7 +38,7 @@ async def open_headers(shown: PageDesk, *headers: tuple[str, str], **fields: Any
 
 def link_of(table: PairsView, row: int, column: int = 1) -> QPoint:
     index = table.pairs.index(row, column)
-    return table._delegate.link_rect(table, table.visualRect(index), index).center()
+    return table._delegate.link_rect(table.visualRect(index), index).center()
 
 
 def field_of(table: PairsView, row: int, column: int = 1) -> ValueField:
