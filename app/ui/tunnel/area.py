@@ -165,7 +165,7 @@ class TunnelActions(Commands):
         return None if self._tunnels.tunnel.state in RUNNING else "The tunnel is not running."
 
     def _cannot_check(self) -> str | None:
-        return None if self._tunnels.tunnel.state in CONNECTED else "The tunnel has no URL."
+        return None if self._tunnels.tunnel.state in CONNECTED else NOT_UP
 
 
 def title_text(count: int, *, up: bool) -> str:
@@ -201,8 +201,10 @@ class OutdatedRow(QWidget):
             self.facts.setText(text)
 
 
-class OutdatedRows(QWidget):
-    """At most `most` rows, None for all. `count` is the number of all."""
+class _OutdatedBox(QFrame):
+    """The outdated URLs as the bar and the card have them: at most `most` rows, None for all. `count` is the number of
+    all. Hidden while there are none.
+    """
 
     def __init__(
         self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget, *, most: int | None = None
@@ -212,26 +214,34 @@ class OutdatedRows(QWidget):
         self._shown: tuple[object, ...] | None = None
         self.count = 0
         self.rows: list[OutdatedRow] = []
-        self._column = vbox(inside=self, spacing=0)
+        self._icon = IconLabel(18, theme, self, "warning", "warning")
+        self.title = ElidedLabel("", "strong", self)
+        self.advice = ElidedLabel("", "muted", self)
+        self._list = QWidget(self)
+        self._column = vbox(inside=self._list, spacing=0)
         WhileShown(TICK_MS, self, self._show_ages)
+        self.hide()
+
+    def show_tunnel(self, tunnel: Tunnel) -> None:
+        """Show the outdated URLs of endpoints that still exist."""
+        known = [(one, self._services.store.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
+        there = [(url, endpoint) for url, endpoint in known if endpoint is not None]
+        up = tunnel.state in CONNECTED
+        shown = (up, *((url, endpoint.name) for url, endpoint in there))
+        if shown == self._shown:
+            return
+        self._shown, self.count = shown, len(there)
+        self._rebuild(there[: self._most], up=up)
+        self.title.setText(title_text(self.count, up=up))
+        self.advice.setText(ADVICE if up else LATER_ADVICE)
+        self.setAccessibleName(f"{self.title.text()}. {self.advice.text()}")
+        self._fit(tunnel)
 
     @Slot()
     def _show_ages(self) -> None:
         now = now_us()
         for row in self.rows:
             row.show_age(now)
-
-    def show_tunnel(self, tunnel: Tunnel) -> bool:
-        """Show the outdated URLs of endpoints that still exist; whether anything changed."""
-        known = [(one, self._services.store.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
-        there = [(url, endpoint) for url, endpoint in known if endpoint is not None]
-        shown = (tunnel.state in CONNECTED, *((url, endpoint.name) for url, endpoint in there))
-        if shown == self._shown:
-            return False
-        self._shown = shown
-        self.count = len(there)
-        self._rebuild(there[: self._most], up=tunnel.state in CONNECTED)
-        return True
 
     def _rebuild(self, there: Sequence[tuple[OutdatedUrl, Endpoint]], *, up: bool) -> None:
         focus = self.window().focusWidget()
@@ -241,35 +251,13 @@ class OutdatedRows(QWidget):
             row.deleteLater()
         self.rows = []
         for url, endpoint in there:
-            row = OutdatedRow(endpoint, url, self._actions, self._theme, self)
+            row = OutdatedRow(endpoint, url, self._actions, self._theme, self._list)
             row.copy.set_refusal(None if up else NOT_UP)
             self._column.addWidget(row)
             self.rows.append(row)
         if focused is not None and self.rows:
             self.rows[min(focused, len(self.rows) - 1)].done.setFocus()
-        self.updateGeometry()
-
-
-class _OutdatedBox(QFrame):
-    """What the bar and the card have; hidden while there are none."""
-
-    def __init__(
-        self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget, *, most: int | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._icon = IconLabel(18, theme, self, "warning", "warning")
-        self.title = ElidedLabel("", "strong", self)
-        self.advice = ElidedLabel("", "muted", self)
-        self.rows = OutdatedRows(services, actions, theme, self, most=most)
-        self.hide()
-
-    def show_tunnel(self, tunnel: Tunnel) -> None:
-        if self.rows.show_tunnel(tunnel):
-            up = tunnel.state in CONNECTED
-            self.title.setText(title_text(self.rows.count, up=up))
-            self.advice.setText(ADVICE if up else LATER_ADVICE)
-            self.setAccessibleName(f"{self.title.text()}. {self.advice.text()}")
-            self._fit(tunnel)
+        self._list.updateGeometry()
 
     def _fit(self, tunnel: Tunnel) -> None:
         """The rows have changed."""
@@ -282,13 +270,13 @@ class OutdatedCard(_OutdatedBox):
     def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
         super().__init__(services, actions, theme, parent)
         self.setProperty("part", "card")
-        self._area = Scrolling(self.rows, QSize(0, ROW), self)
+        self._area = Scrolling(self._list, QSize(0, ROW), self)
         top = hbox(self._icon, (self.title, 1), spacing=metrics.SPACE_2)
         vbox(top, self.advice, self._area, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_4)
 
     def _fit(self, tunnel: Tunnel) -> None:
-        self._area.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self.rows.rows))))
-        self.setVisible(bool(self.rows.count))
+        self._area.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self.rows))))
+        self.setVisible(bool(self.count))
 
 
 class OutdatedBar(_OutdatedBox):
@@ -300,7 +288,7 @@ class OutdatedBar(_OutdatedBox):
         super().__init__(services, actions, theme, parent, most=BAR_ROWS)
         self._dismissed: frozenset[OutdatedUrl] = frozenset()
         self._outdated: frozenset[OutdatedUrl] = frozenset()
-        self._beside_page = False
+        self.beside_page = False
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
         self.more = Button("", theme, self, kind="link")
@@ -309,7 +297,7 @@ class OutdatedBar(_OutdatedBox):
         words = vbox(self.title, self.advice, spacing=2)
         top = hbox(self._icon, (words, 1), (self.dismiss, 0, Qt.AlignmentFlag.AlignTop), spacing=metrics.SPACE_3)
         below = vbox(
-            self.rows,
+            self._list,
             (self.more, 0, Qt.AlignmentFlag.AlignLeft),
             spacing=0,
             margins=(18 + metrics.SPACE_3, 0, 28 + metrics.SPACE_3, 0),
@@ -325,12 +313,12 @@ class OutdatedBar(_OutdatedBox):
 
     def set_beside_page(self, beside: bool) -> None:
         """Whether the tunnel's page, which has all of them, is shown."""
-        self._beside_page = beside
+        self.beside_page = beside
         self._follow()
 
     def _fit(self, tunnel: Tunnel) -> None:
         self._outdated = frozenset(tunnel.outdated)
-        more = self.rows.count - len(self.rows.rows)
+        more = self.count - len(self.rows)
         self.more.setText(f"Show {count_of(more, 'other')}")
         self.more.setVisible(more > 0)
         self._follow()
@@ -342,7 +330,7 @@ class OutdatedBar(_OutdatedBox):
 
     def _follow(self) -> None:
         new = self._outdated - self._dismissed
-        self.setVisible(bool(self.rows.count and new) and not self._beside_page)
+        self.setVisible(bool(self.count and new) and not self.beside_page)
         restyle(self)
 
 
@@ -357,7 +345,6 @@ class TunnelArea(QObject):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._messages, self._window = services, tasks.messages, window
-        self._beside_page = False
         self._last_url: str | None = services.tunnels.tunnel.url
         self._interrupted = False
         """It ended by itself since it was last up."""
@@ -372,7 +359,6 @@ class TunnelArea(QObject):
 
     def set_beside_page(self, beside: bool) -> None:
         """Whether the window shows the tunnel's page."""
-        self._beside_page = beside
         self.bar.set_beside_page(beside)
         if beside:
             self._messages.withdraw(KEY)
@@ -435,7 +421,7 @@ class TunnelArea(QObject):
             )
 
     def _post(self, text: str, advice: str | None, tone: MessageTone, *actions: MessageAction) -> None:
-        if self._beside_page and self._window.isVisible():
+        if self.bar.beside_page and self._window.isVisible():
             self._messages.withdraw(KEY)
             return
         show = MessageAction("Show tunnel", self.page_requested.emit)

@@ -88,7 +88,8 @@ class StatusCard(Card):
         title = title_of(tunnel, name, now_us)
         short = title.removeprefix("The tunnel is ")
         self.title.set_wordings((title, short[:1].upper() + short[1:]))
-        facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
+        reached = f"Capture URLs begin with {self._services.about.base_url}"
+        facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else reached
         show_or_hide(self.facts, facts)
         connected = state in CONNECTED
         since = f"\nUp since {exact_time(tunnel.up_since)}" if tunnel.up_since is not None else ""
@@ -137,10 +138,6 @@ class StatusCard(Card):
         text = f"With this program: {names.get(program, program)}." if program else _NO_PROGRAM
         self.autostart_text.setText(text)
         self.autostart.setAccessibleDescription(text)
-
-    def _reach(self) -> str:
-        """Where the endpoints are reached without a tunnel."""
-        return f"Capture URLs begin with {self._services.about.base_url}"
 
     def _hint(self, tunnel: Tunnel) -> str:
         if tunnel.state not in CONNECTED:
@@ -296,7 +293,6 @@ class TunnelPage(Page):
         super().__init__("Tunnel", SUBTITLE, parent)
         self._tunnels, self._tasks = services.tunnels, tasks
         self._found: Sequence[FoundProgram] = ()
-        self._urls: Sequence[TunnelUrl] = ()
         self._state = services.tunnels.tunnel.state
         self._focuses_first = False
         self.status = StatusCard(services, actions, theme, self)
@@ -369,7 +365,7 @@ class TunnelPage(Page):
     async def _load(self, saved: str | None = None) -> None:
         found = await self._tunnels.programs()
         urls = await self._tunnels.history()
-        self._found, self._urls = found, urls
+        self._found = found
         self.programs.show_programs(found, saved)
         if self._focuses_first and self.window().focusWidget() is self.programs.list:
             self.take_focus()

@@ -130,15 +130,15 @@ class TestOutdatedUrls:
             desk.tunnels.outdate(first.id, second.id)
             assert bar.isVisible()
             assert bar.title.text() == "The tunnel’s URL changed: 2 URLs that you copied no longer work"
-            assert [row.name.text() for row in bar.rows.rows] == [first.name, second.name]
-            bar.rows.rows[1].copy.click()
+            assert [row.name.text() for row in bar.rows] == [first.name, second.name]
+            bar.rows[1].copy.click()
             assert QGuiApplication.clipboard().text() == f"{URL}/catch/{second.slug}"
             await until(lambda: desk.tunnels.called("copied") == [(second.id,)])
-            bar.rows.rows[1].done.setFocus()
-            bar.rows.rows[1].done.click()
-            await until(lambda: len(bar.rows.rows) == 1)
-            assert bar.rows.rows[0].done.hasFocus()
-            bar.rows.rows[0].done.click()
+            bar.rows[1].done.setFocus()
+            bar.rows[1].done.click()
+            await until(lambda: len(bar.rows) == 1)
+            assert bar.rows[0].done.hasFocus()
+            bar.rows[0].done.click()
             await until(lambda: not bar.isVisible())
             assert desk.tunnels.called("updated") == [(second.id,), (first.id,)]
 
@@ -150,11 +150,11 @@ class TestOutdatedUrls:
             desk.tunnels.come_up(outdated=(copied,))
             for one, page in ((bar, DASHBOARD), (card, TUNNEL)):
                 window.show_page(page)
-                clocks = [part.rows.findChildren(QTimer)[0].isActive() for part in (bar, card)]
+                clocks = [part.findChildren(QTimer)[0].isActive() for part in (bar, card)]
                 assert clocks == [one is bar, one is card]
-                first = one.rows.rows[0].facts.text()
-                await until(lambda shown=one, first=first: shown.rows.rows[0].facts.text() != first)
-                assert one.rows.rows[0].facts.text().endswith(" s ago as https://old.example/catch/a")
+                first = one.rows[0].facts.text()
+                await until(lambda shown=one, first=first: shown.rows[0].facts.text() != first)
+                assert one.rows[0].facts.text().endswith(" s ago as https://old.example/catch/a")
 
     async def test_without_a_tunnel_there_is_no_new_url_to_give(self, tmp_path: Path) -> None:
         """So it is after a restart of Hookline without autostart."""
@@ -175,11 +175,11 @@ class TestOutdatedUrls:
         async with shown(tmp_path, endpoints=7) as (desk, window):
             bar, page = window.tunnel.bar, window.tunnel_page
             desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
-            assert len(bar.rows.rows) == 3
+            assert len(bar.rows) == 3
             assert bar.more.text() == "Show 4 others"
             bar.more.click()
             assert page.isVisible()
-            assert len(page.outdated.rows.rows) == 7
+            assert len(page.outdated.rows) == 7
             assert not bar.isVisible(), "said twice"
             window.show_page(DASHBOARD)
             assert bar.isVisible()
@@ -202,12 +202,12 @@ class TestOutdatedUrls:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             first, second = (endpoint.id for endpoint in desk.store.endpoints.all())
             window.show_page(page)
-            rows = window.tunnel_page.outdated.rows if page == TUNNEL else window.tunnel.bar.rows
+            box = window.tunnel_page.outdated if page == TUNNEL else window.tunnel.bar
             desk.tunnels.outdate(first)
             await settle()
-            rows.rows[0].done.setFocus()
+            box.rows[0].done.setFocus()
             desk.tunnels.outdate(first, second)
-            await until(rows.rows[0].done.hasFocus)
+            await until(box.rows[0].done.hasFocus)
             row = window.sidebar.row(first)
             row.setFocus()
             desk.tunnels.outdate(second)
@@ -217,10 +217,10 @@ class TestOutdatedUrls:
     async def test_without_a_tunnel_there_is_no_new_url_to_copy(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
-            assert window.tunnel.bar.rows.rows[0].copy.isEnabled()
+            assert window.tunnel.bar.rows[0].copy.isEnabled()
             fails(desk)
-            assert not window.tunnel.bar.rows.rows[0].copy.isEnabled()
-            assert window.tunnel.bar.rows.rows[0].done.isEnabled()
+            assert not window.tunnel.bar.rows[0].copy.isEnabled()
+            assert window.tunnel.bar.rows[0].done.isEnabled()
 
     async def test_a_deleted_endpoint_is_forgotten(self, tmp_path: Path, no_time_to_undo: None) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
