@@ -313,7 +313,7 @@ class ReplayBar(QFrame):
         super().__init__(parent)
         self._tracker = commands.tracker
         self._announced: tuple[str, ReplayState] | None = None
-        self._beside_page = False
+        self.beside_page = False
         self.setProperty("part", "undo")
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName("Replay")
@@ -345,19 +345,21 @@ class ReplayBar(QFrame):
 
     def set_beside_page(self, beside: bool) -> None:
         """Beside the page of replays, which says the same, there is no bar."""
-        self._beside_page = beside
+        self.beside_page = beside
         self._follow()
 
     @Slot()
     def _follow(self) -> None:
         replay = self._tracker.shown
-        self.setVisible(replay is not None and not self._beside_page)
+        self.setVisible(replay is not None and not self.beside_page)
         if replay is None:
             self._announced = None
             return
         over = replay.ended or replay.state is ReplayState.INTERRUPTED
         self.title.setText(title_text(replay))
-        self.facts.set_wordings(wordings(self._facts(replay)))
+        waiting = f"{self._tracker.waiting} more waiting" if self._tracker.waiting else ""
+        facts = failed_text(replay.progress), to_text(replay), waiting, replay.problem
+        self.facts.set_wordings(wordings([fact for fact in facts if fact]))
         self.pause.setVisible(not replay.ended)
         resumable = replay.state in RESUMABLE
         self.pause.setText("Resume" if resumable else "Pause")
@@ -365,10 +367,6 @@ class ReplayBar(QFrame):
         self.cancel.setVisible(not over)
         self.dismiss.setVisible(over)
         self._announce(replay)
-
-    def _facts(self, replay: Replay) -> list[str]:
-        waiting = f"{self._tracker.waiting} more waiting" if self._tracker.waiting else ""
-        return [part for part in (failed_text(replay.progress), to_text(replay), waiting, replay.problem) if part]
 
     def _announce(self, replay: Replay) -> None:
         """Tell screen readers that it started, paused or ended; not each count."""
@@ -397,7 +395,6 @@ class ReplayArea(QObject):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
-        self._beside_page = False
         self.tracker = ReplayTracker(services, tasks, self)
         self.commands = ReplayCommands(self.tracker, services, theme, tasks, window)
         self.bar = ReplayBar(self.commands, theme, window)
@@ -415,15 +412,14 @@ class ReplayArea(QObject):
     def set_selected(self, selected: Callable[[], Replay | None] | None) -> None:
         """Which replay the commands are about: what the page that is shown returns, or (None) the one in the bar, which
         is hidden beside the page."""
-        self._beside_page = selected is not None
         self.commands.selected = selected or (lambda: self.tracker.shown)
-        self.bar.set_beside_page(self._beside_page)
+        self.bar.set_beside_page(selected is not None)
         self.commands.refresh()
 
     @Slot(object)
     def _started(self, replay: Replay) -> None:
         """One that the user began from the page is what they want to see there."""
-        if self._beside_page:
+        if self.bar.beside_page:
             self.page_requested.emit(replay.id)
         else:
             self.commands.announced.emit("Repeating. The page “Replays” shows how far it is.")

@@ -69,7 +69,9 @@ class ReplayManyDialog(SubmitDialog):
         self.start = self.make_submit_button("Replay", "send")
         self._delay = QTimer(self, singleShot=True, interval=COUNT_AFTER_MS)
         self._lay_out()
-        self._connect()
+        self._delay.timeout.connect(self._recount)
+        self.form.changed.connect(self._edited)
+        self.finished.connect(self._counting.stop)
         self._recount()
         order_tabs(self)
         self.resize(self.sizeHint())
@@ -120,11 +122,6 @@ class ReplayManyDialog(SubmitDialog):
         column.insertLayout(column.count() - 1, inset)
         fill(self.footer, (self.problem, 1), Stretch(0), self.cancel, self.start)
         self.problem.hide()
-
-    def _connect(self) -> None:
-        self._delay.timeout.connect(self._recount)
-        self.form.changed.connect(self._edited)
-        self.finished.connect(self._counting.stop)
 
     @Slot(str)
     def _edited(self, path: str) -> None:

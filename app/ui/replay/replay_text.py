@@ -15,6 +15,7 @@ from app.core.replay import (
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
+    Pace,
     Replay,
     ReplayProgress,
     ReplaySource,
@@ -136,7 +137,8 @@ def plan_text(spec: ReplaySpec, requests: str, count: int | None, targets: str) 
     sentences = [f"Sends {many} {requests}{order}, to {destination_words(spec, targets)}."]
     if not spec.incomplete:
         sentences.append(INCOMPLETE_LEFT_OUT)
-    sentences.append(f"{_pace_words(spec)}, {_parallel_words(spec.concurrency)}.")
+    parallel = "one at a time" if spec.concurrency == 1 else f"at most {spec.concurrency} at once"
+    sentences.append(f"{_pace_words(spec.pace)}, {parallel}.")
     if spec.times > 1:
         total = f": {count * spec.times:,} in all" if count is not None else ""
         sentences.append(f"Each is sent {spec.times:,} times{total}.")
@@ -176,8 +178,7 @@ def _far(replay: Replay) -> str:
     return f"{done:,} of {total:,}"
 
 
-def _pace_words(spec: ReplaySpec) -> str:
-    pace = spec.pace
+def _pace_words(pace: Pace) -> str:
     if isinstance(pace, FixedRate):
         return f"{pace.per_second:,g} per second"
     if not isinstance(pace, OriginalGaps):
@@ -185,7 +186,3 @@ def _pace_words(spec: ReplaySpec) -> str:
     speed = "" if pace.scale == 1 else f", {1 / pace.scale:,.4g} times as fast"
     longest = "" if pace.longest_gap_ms is None else f", no gap longer than {ms_text(pace.longest_gap_ms)}"
     return f"With the gaps they were received with{speed}{longest}"
-
-
-def _parallel_words(concurrency: int) -> str:
-    return "one at a time" if concurrency == 1 else f"at most {concurrency} at once"
