@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.response_comparison import AlignedRow, ComparedResponse, ResponsePair, RowKind, SideBySide
 from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
+from app.ui.commands.command import menu_of, menu_text
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
 from app.ui.inspector.title import title_of
 from app.ui.theme import metrics
@@ -126,9 +127,8 @@ class HeadersTable(RowsView):
         aligned = self.rows.record(row)
         if not aligned.kind.differs:
             return None
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        action = menu.addAction(f"Ignore this field: {escape(aligned.field[:60])}".replace("&", "&&"))
+        menu = menu_of(self)
+        action = menu.addAction(menu_text(f"Ignore this field: {aligned.field[:60]}"))
         action.triggered.connect(partial(self.ignore_requested.emit, aligned.field))
         return menu
 
@@ -304,7 +304,7 @@ def add_ignore_actions(menu: QMenu, path: str, ignore: Callable[[str], object]) 
     for one in dict.fromkeys(paths):
         shown = one if len(one) <= _SHOWN_MAX else f"{one[:_SHOWN_MAX]}…"
         where = " anywhere" if one.startswith("$..") else ""
-        action = menu.addAction(f"Ignore this field{where}: {escape(shown)}".replace("&", "&&"))
+        action = menu.addAction(menu_text(f"Ignore this field{where}: {shown}"))
         action.triggered.connect(partial(ignore, one))
 
 

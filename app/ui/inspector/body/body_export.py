@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import body_text
 from app.core.bodies.formats.text import is_binary
@@ -22,6 +22,7 @@ from app.core.errors import HooklineError
 from app.core.file_names import kind_unless_file
 from app.core.model import PART_SIZE
 from app.core.text import dimensions_text
+from app.ui.commands.command import menu_of
 from app.ui.inspector.body.body_source import BodySource, read_plain
 from app.ui.inspector.body.pictures import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
@@ -156,9 +157,8 @@ class BodyExport(QObject):
 
     def _offer(self, source: BodySource) -> None:
         """The body is binary and cannot be copied as text."""
-        menu = QMenu(self._button)
+        menu = menu_of(self._button)
         menu.setAccessibleName(f"This {self._what} is binary")
-        menu.aboutToHide.connect(menu.deleteLater)
         menu.addAction(f"This {self._what} is binary").setEnabled(False)
         menu.addSeparator()
         for text, form in (("Copy as Base64", _base64), ("Copy as hex", bytes.hex)):

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from app.core.bodies.escape import escape
-from app.ui.commands.command import menu_text
+from app.ui.commands.command import menu_of, menu_text
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import Dialog, result_of
@@ -69,8 +69,7 @@ class SavedButton(IconButton):
 
     def menu_now(self) -> QMenu:
         """The menu's current contents."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu = menu_of(self)
         filters = self.filters.all()
         for one in filters:
             action = menu.addAction(menu_text(one.name), partial(self.filter_selected.emit, one.text))
