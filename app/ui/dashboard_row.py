@@ -255,7 +255,7 @@ class DashboardRow(PaintedButton):
             control.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
             control.installEventFilter(self)
         self._show(contents)
-        self.switch.set_now(contents.endpoint.active)
+        self.switch.set_value(contents.endpoint.active)
 
     def show_contents(self, contents: RowContents) -> None:
         """Repaint if they changed."""

@@ -203,8 +203,7 @@ class EndpointRow(SidebarRow):
         self._show_tooltip()
         self.setAccessibleName(endpoint.name)
         self._switch.setAccessibleName(f"{endpoint.name} active")
-        if self._switch.isChecked() != endpoint.active:
-            self._switch.setChecked(endpoint.active) if self.isVisible() else self._switch.set_now(endpoint.active)
+        self._switch.setChecked(endpoint.active)
         self.update()
 
     def set_count(self, count: int, what: str, state: State = State.NONE) -> None:

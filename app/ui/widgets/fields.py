@@ -234,14 +234,11 @@ class Switch(CheckField):
         self.toggled.connect(self._start_glide)
         theme.changed.connect(self.update)
 
-    def set_now(self, on: bool) -> None:
-        """Set the state without animation, and without a click."""
-        self.setChecked(on)
-        self._glide.stop()
-        self._set_place(float(on))
-
     def set_value(self, value: bool) -> None:
-        self.set_now(value)
+        """Without animation, and without a click."""
+        self.setChecked(value)
+        self._glide.stop()
+        self._set_place(float(value))
 
     def sizeHint(self) -> QSize:
         """The size of the track and the focus ring."""

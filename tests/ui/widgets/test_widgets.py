@@ -122,7 +122,7 @@ class TestSwitch:
         qtbot.addWidget(switch)
         switch.show()
         with qtbot.assertNotEmitted(switch.clicked):
-            switch.set_now(True)
+            switch.set_value(True)
         assert switch.isChecked()
         assert switch.place == 1.0
 
