@@ -198,18 +198,20 @@ class _HeaderRows(Rows[tuple[str, str]]):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         record, removes = self.record(index.row()), index.column() == REMOVE
+        empty = record == _EMPTY
         if role == Qt.ItemDataRole.EditRole and not removes:
             return record[index.column()]
-        if role == Qt.ItemDataRole.ToolTipRole and (fault := self.fault(index)):
-            return plain_tooltip(fault)
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:
             return self.fault(index)
-        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            if removes and role == Qt.ItemDataRole.ToolTipRole:
-                return "Remove" if record != _EMPTY else None
+        if role == Qt.ItemDataRole.ToolTipRole:
             if removes:
-                return f"Remove {record[NAME] or 'header'}" if record != _EMPTY else "Nothing to remove"
-            if role == Qt.ItemDataRole.AccessibleTextRole and record == _EMPTY:
+                return None if empty else "Remove"
+            if fault := self.fault(index):
+                return plain_tooltip(fault)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            if removes:
+                return "Nothing to remove" if empty else f"Remove {record[NAME] or 'header'}"
+            if empty:
                 return f"{NEW}: {self.columns[index.column()].title.lower()}"
         return super().data(index, role)
 
