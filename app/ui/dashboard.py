@@ -154,7 +154,7 @@ class DashboardPage(Page):
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
         self.filter = SearchField("Filter endpoints", self)
         self._lay_out()
-        WhileShown(CLOCK_MS, self, self._refresh_counts)
+        WhileShown(self, self._refresh_counts, CLOCK_MS)
         self._measure = Throttle(MEASURE_MS, self, self._start_measuring)
         self._connect()
         self.refresh()

@@ -228,6 +228,8 @@ async def in_thread(function: Callable[P, T], *arguments: P.args, **named: P.kwa
     return future.result()
 
 
+TICK_MS = 1_000
+"""Shown times are given in seconds."""
 REST = 20
 """How many times as long as something took is waited before it is done again: others need the database, too."""
 
@@ -280,10 +282,10 @@ class Throttle(QObject):
 
 
 class WhileShown(QTimer):
-    """Calls `run` when `widget` is shown, and then after each interval until it is hidden."""
+    """Calls `run` when `widget` is shown, and then each second, or after each interval, until it is hidden."""
 
-    def __init__(self, interval_ms: int, widget: QWidget, run: Callable[[], object]) -> None:
-        super().__init__(widget, interval=interval_ms)
+    def __init__(self, widget: QWidget, run: Callable[[], object], interval_ms: int | None = None) -> None:
+        super().__init__(widget, interval=TICK_MS if interval_ms is None else interval_ms)
         self.timeout.connect(run)
         widget.installEventFilter(self)
 

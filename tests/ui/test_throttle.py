@@ -45,7 +45,7 @@ def test_done_at_once_when_shown_and_not_while_hidden(qtbot: QtBot) -> None:
     widget = QWidget()
     qtbot.addWidget(widget)
     done: list[int] = []
-    WhileShown(20, widget, lambda: done.append(1))
+    WhileShown(widget, lambda: done.append(1), 20)
     qtbot.wait(60)
     assert not done
     for _ in range(2):

@@ -50,7 +50,6 @@ from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 from app.ui.window_file import WindowFile
 
 ROW = 52
-TICK_MS = 1_000
 MARGIN, MARK_WIDTH, TIME_WIDTH = 12, 24, 44
 
 MARKS: dict[ComparisonResult, tuple[str, Tone, str]] = {
@@ -153,7 +152,7 @@ def _tooltip(one: ComparedRequest) -> str:
 class ComparedList(RowsList[ComparedRequest]):
     def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
         super().__init__("Compared requests", model, ROW, theme, parent)
-        WhileShown(TICK_MS, self, self.viewport().update)  # the ages go on
+        WhileShown(self, self.viewport().update)  # the ages go on
 
 
 WIDTH, HEIGHT = 1240, 760

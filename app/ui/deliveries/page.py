@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 NEAR_END = 40 * ROW
 """Pixels before the end of the list at which the next page is read."""
-TICK_MS = 1_000
 NOTHING_YET = (
     "Requests are delivered to the targets of their endpoint. Edit an endpoint and set a forward URL to send its"
     " requests to your code."
@@ -85,7 +84,7 @@ class DeliveriesPage(Page):
         self.filters.changed.connect(self._filter)
         self.empty.action.connect(self.filters.clear)
         qt_events.endpoints_changed.connect(self.filters.refresh)
-        WhileShown(TICK_MS, self, self._count_down)
+        WhileShown(self, self._count_down)
         self._loaded()
 
     def take_focus(self) -> None:

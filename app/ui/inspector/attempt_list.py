@@ -146,7 +146,6 @@ NUMBER_WIDTH, MS_WIDTH, TIME_WIDTH = 26, 60, 66
 BAR_MIN, BAR_MAX, BAR_SHARE, BAR_HEIGHT = 56, 260, 0.15, 8
 TIMED = 520
 """Narrower rows leave out the time; the tooltip and the pane below have it."""
-TICK_MS = 1_000
 RESPONDED = "The sender got this response."
 Attempts = Mapping[str, Sequence[Attempt]]
 """The attempts of deliveries, by their IDs."""
@@ -331,7 +330,7 @@ class AttemptList(RowsList[Row]):
         super().__init__("Attempts", self.attempts, _height, theme, parent)
         self._by_user = False
         self._updating = False
-        WhileShown(TICK_MS, self, self._count_down)
+        WhileShown(self, self._count_down)
         self.selectionModel().currentChanged.connect(self._changed)
 
     def forget(self) -> None:

@@ -41,7 +41,6 @@ from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, style
 from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.text_fields import WrappedEdit
 
-DAY_CHECK_MS = 1_000
 FACTS_WIDTH = 84
 """Pixels kept for the facts, a time to the millisecond at least, while there are spare buttons."""
 LINES = 5
@@ -133,7 +132,7 @@ class RequestHeader(QFrame):
         self._theme = theme
         self._capture: Capture | None = None
         self._lines: tuple[str, ...] = ()
-        self._clock = WhileShown(DAY_CHECK_MS, self, self._show_facts)
+        self._clock = WhileShown(self, self._show_facts)
         self._below = FactsRow(self.facts, theme, self)
         vbox(
             top,

@@ -45,7 +45,6 @@ BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
 LATER_ADVICE = "Once the tunnel has a URL, give each provider the new URL. Until then its requests do not arrive."
 NOT_UP = "The tunnel has no URL."
-TICK_MS = 1_000
 
 
 class TunnelActions(Commands):
@@ -219,7 +218,7 @@ class _OutdatedBox(QFrame):
         self.advice = ElidedLabel("", "muted", self)
         self._list = QWidget(self)
         self._column = vbox(inside=self._list, spacing=0)
-        WhileShown(TICK_MS, self, self._show_ages)
+        WhileShown(self, self._show_ages)
         self.hide()
 
     def show_tunnel(self, tunnel: Tunnel) -> None:

@@ -167,7 +167,6 @@ class StatusCard(Card):
         fill(self.body, self.progress, self.url, below, self.problem, self.warning, line(self), bottom)
 
 
-TICK_MS = 1_000
 TABS_HEIGHT = 256
 """The least height of programs, output and history; with less the page scrolls."""
 LEAST = QSize(600, 200)
@@ -302,7 +301,7 @@ class TunnelPage(Page):
         self.output = OutputView(theme, self.tabs)
         self.history = HistoryView(theme, self.tabs)
         self._lay_out()
-        WhileShown(TICK_MS, self, self.refresh)
+        WhileShown(self, self.refresh)
         self.status.output.clicked.connect(self._show_output)
         self.status.focus_left.connect(self.programs.list.setFocus)
         self.programs.search_requested.connect(self._read)

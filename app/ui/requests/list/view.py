@@ -161,7 +161,6 @@ class ClickScroll(QObject):
             self._view.scrollTo(self._row)
 
 
-TICK_MS = 1_000
 NEAR_ROWS = 40
 """Pages are loaded when this few rows are left."""
 _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
@@ -216,7 +215,7 @@ class RequestList(QListView):
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.shown_times: dict[str, str] = {}
         """The relative times of the rows in view, by request ID."""
-        WhileShown(TICK_MS, self, self.tick)
+        WhileShown(self, self.tick)
 
     @Slot()
     def tick(self) -> None:
