@@ -89,7 +89,7 @@ class ComparedModel(Rows[ComparedRequest]):
 
     def show_only_different(self, only: bool) -> None:
         self.only_different = only
-        self.set_records(sorted((one for one in self._all.values() if self._listed(one)), key=_key))
+        self.set_records(sorted((one for one in self._all.values() if self._listed(one)), key=_newest_first))
 
     def add(self, found: Sequence[ComparedRequest]) -> None:
         """Add these, or replace those that are known."""
@@ -99,7 +99,7 @@ class ComparedModel(Rows[ComparedRequest]):
                 self.counts[known.result] -= 1
             self.counts[one.result] += 1
             self._all[one.request.id] = one
-            row = bisect_left(self._rows, _key(one), key=_key)
+            row = bisect_left(self._rows, _newest_first(one), key=_newest_first)
             if row < len(self._rows) and self._rows[row].request.id == one.request.id:
                 self.replace_record(row, one)
             elif self._listed(one):
@@ -139,7 +139,7 @@ class ComparedModel(Rows[ComparedRequest]):
         paint_line(painter, below, what_differs(one), self._small, colour)
 
 
-def _key(one: ComparedRequest) -> tuple[int, int]:
+def _newest_first(one: ComparedRequest) -> tuple[int, int]:
     """Ascending from the newest on: ids of the same time in reverse."""
     return -one.request.received_at, -int(one.request.id.replace("-", ""), 16)
 

@@ -199,8 +199,7 @@ class ComparisonRunner(QObject):
         """What both targets responded to a request; None if that is no longer stored."""
         page = await self._pairs.page(self._endpoint_id, choice.first, choice.second, capture_ids=[capture_id])
         for pair in page.pairs:
-            work = partial(side_by_side, pair.first, pair.second, choice.ignored)
-            return pair, await in_thread(work)
+            return pair, await in_thread(side_by_side, pair.first, pair.second, choice.ignored)
         return None
 
     async def _run(self, choice: ComparisonChoice) -> None:
