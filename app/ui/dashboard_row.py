@@ -240,7 +240,7 @@ class DashboardRow(PaintedButton):
     switched = Signal(object, bool)
     url_copied = Signal(object)
 
-    def __init__(self, contents: RowContents, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, contents: RowContents, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
         self.contents = contents
         self.setCursor(Qt.CursorShape.PointingHandCursor)

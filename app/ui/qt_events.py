@@ -168,9 +168,7 @@ class QtEvents(QObject):
     capture_urls_changed = Signal()
     """The tunnel's URL, the settings or what other nodes capture changed."""
 
-    def __init__(
-        self, bus: Bus, messages: Messages, parent: QObject | None = None, *, storage_advice: str = STORAGE_ADVICE
-    ) -> None:
+    def __init__(self, bus: Bus, messages: Messages, parent: QObject, *, storage_advice: str) -> None:
         super().__init__(parent)
         self._storage_advice = storage_advice
         self.storage_trouble: str | None = None

@@ -31,7 +31,7 @@ class RetentionControl(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.slider = _Slider(self)
         self.slider.setRange(*_RETENTION.bounds)
@@ -149,7 +149,7 @@ FROM_TARGET = (
 class EndpointForm(Form):
     """`with_slug`: of a new endpoint. Of one that exists, `targets` opens the dialog of all its targets."""
 
-    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget | None = None, *, with_slug: bool) -> None:
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, *, with_slug: bool) -> None:
         super().__init__(EndpointDraft, parent)
         column = vbox(
             inside=self,

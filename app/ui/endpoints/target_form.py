@@ -183,7 +183,7 @@ class TargetState(QWidget):
 class TargetForm(Form):
     """A target's fields, with its state above them and, in words, what they do."""
 
-    def __init__(self, slug: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, slug: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(TargetDraft, parent)
         self._slug = slug
         self.state = TargetState(theme, self)

@@ -136,7 +136,7 @@ class ActivityChart(QWidget):
 
     range_selected = Signal(object)
 
-    def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._source, self._theme = source, theme
         self._times: TimeRange | None = None

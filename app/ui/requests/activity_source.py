@@ -41,7 +41,7 @@ class ActivitySource(QObject):
 
     changed = Signal()
 
-    def __init__(self, activity: Activity, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, activity: Activity, bus: Bus, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self.endpoint_id: int | None = None
         self.span = Span.HOUR

@@ -91,7 +91,7 @@ class BatchJob(QObject):
 
     changed = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.verb = ""
         self.done = self.total = 0

@@ -103,7 +103,7 @@ class Sidebar(QFrame):
         *,
         actions: EndpointActions,
         stores: StoreCommands,
-        parent: QWidget | None = None,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._actions = services, theme, actions
@@ -360,7 +360,7 @@ class StatusDot(Painted):
 
     accessible_role = QAccessible.Role.Graphic
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(QSize(8, 8), theme, parent)
         self._on = False
 

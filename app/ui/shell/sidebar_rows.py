@@ -53,7 +53,7 @@ class SidebarRow(PaintedButton):
     text_left = PAD + 26
     badge_tone: Tone = "neutral"
 
-    def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
         self.count = 0
         """The number in the badge; 0 shows none."""
@@ -159,7 +159,7 @@ class SidebarRow(PaintedButton):
 class NavRow(SidebarRow):
     """A page of the window."""
 
-    def __init__(self, icon: str, text: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, icon: str, text: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(text, theme, parent)
         self._icon_name = icon
 
@@ -187,7 +187,7 @@ class EndpointRow(SidebarRow):
     text_left = PAD + 32
     badge_tone: Tone = "accent"
 
-    def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget) -> None:
         super().__init__("", theme, parent)
         self._pressed_at: QPoint | None = None
         self._dragging = False

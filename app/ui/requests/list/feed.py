@@ -95,7 +95,7 @@ class RequestFeed(QObject):
     relisted = Signal()
     """Other requests are about to be listed: another endpoint, filter or time range."""
 
-    def __init__(self, store: Store, bus: Bus, tasks: Tasks, pause: Pause, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, bus: Bus, tasks: Tasks, pause: Pause, parent: QObject) -> None:
         super().__init__(parent)
         self._pause = pause
         self.model = RequestModel(self)

@@ -118,7 +118,7 @@ class RequestModel(QAbstractListModel):
     kept_changed = Signal()
     """A request of `kept` was marked, or deleted."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         # Oldest first, so that new requests are appended: row r is the item at len - 1 - r.
         self._items: list[Summary] = []

@@ -78,7 +78,7 @@ class Pager(QObject):
     reached_newest = Signal()
     """Paging upwards reached the newest request."""
 
-    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self.scope = ListScope()
         self.jumping = self.failed = False
@@ -259,7 +259,7 @@ class SearchPager(Pager):
     arrived = Signal(object)
     """Newer requests that match, newest first; empty if nothing new does."""
 
-    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, model: RequestModel, captures: Captures, tasks: Tasks, parent: QObject) -> None:
         super().__init__(model, captures, tasks, parent)
         self.searched = self.unexamined = 0
         """How many of the newest requests have been searched, as far as is known, and how many others may match and are
