@@ -209,12 +209,9 @@ def schema_problem(connection: sqlite3.Connection) -> str | None:
 @cache
 def _expected() -> _Objects:
     database = SqliteDatabase(":memory:")
-    database.connect()
-    try:
+    with database.connection_context():
         _create_schema(database)
         return _objects(raw(database))
-    finally:
-        database.close()
 
 
 def _objects(connection: sqlite3.Connection) -> _Objects:
