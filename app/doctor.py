@@ -19,7 +19,7 @@ from sqlite3 import sqlite_version
 from urllib.parse import urlsplit
 
 from app import __version__
-from app.cli.connect import responds, running_api
+from app.cli.client import responds, running_api
 from app.core import files
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning

@@ -9,9 +9,8 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 
-from app.cli.client import ApiClient
+from app.cli.client import ApiClient, RunningProgram, responding_api
 from app.cli.commands.tail import Follower
-from app.cli.connect import RunningProgram, responding_api
 from app.cli.errors import CliError, Exit
 from app.cli.forwarding import Forwarding, forwarding_endpoint
 from app.cli.options import NAMES, ListenToOptions

@@ -1,23 +1,17 @@
-"""The call that a command gets, and what the command line needs of the rest of the program."""
+"""The call that a command gets: its options, where it prints, and the API; and what it prints of the API's answers."""
 
 from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import with_short_ids
-from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
+from app.cli.options import CliServices
 from app.cli.output import Column, JsonList, Output, ProgressLine, Table
-from app.core.backup import BackupContents, CopiedStore, Report
-from app.core.doctor import Finding
-from app.core.record import Record
-from app.core.team import Role
-from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
     from app.cli.client import Answer, ApiClient
@@ -27,35 +21,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FIRST_POLL_S, POLL_S = 0.02, 0.25
-
-
-class CliServices(Record, frozen=True):
-    """`serve`, `listen`, `window` and `selftest` run until they end and return the exit code.
-
-    `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
-    that folder open. `names_team_store` says whether a folder's settings, or the environment, name a team's store in
-    place of a file; `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
-    backup in the place of a folder's database, once the last of its arguments has accepted what it holds; it returns
-    where the old one is, None without one. `copy_store` copies the first store to the second, each a data folder or the
-    address of a team's store. `doctor` checks a folder and the system, the whole database if the second argument says
-    so. `init_team` makes the store at an address, and returns the names of its roles. `portable_folder` is the data
-    folder of a portable program, None for any other. `is_bundle` says whether this is the packaged program, which
-    nothing can be installed into.
-    """
-
-    serve: Callable[[ServeOptions], int]
-    listen: Callable[[ListenToOptions], int]
-    window: Callable[[WindowOptions], int]
-    open_api: Callable[[Path], AbstractContextManager[ApiAddress]]
-    selftest: Callable[[SelftestOptions], int]
-    names_team_store: Callable[[Path], bool]
-    require_database: Callable[[Path], None]
-    restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None]
-    copy_store: Callable[[str | Path, str | Path, Report], CopiedStore]
-    doctor: Callable[[Path, bool], Iterable[Finding]]
-    init_team: Callable[[str], Mapping[Role, str]]
-    portable_folder: Path | None = None
-    is_bundle: bool = False
 
 
 class Call(NamedTuple):

@@ -9,10 +9,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app.cli.call import Call, CliServices, LocalCall
+from app.cli.call import Call, LocalCall
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import all_as_typed
-from app.cli.options import absolute_path, default_folder
+from app.cli.options import CliServices, absolute_path, default_folder
 from app.cli.output import Output
 from app.cli.parser import parse
 from app.core.errors import DamagedDatabaseError, HooklineError
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
     if not hasattr(options, "run"):
         code = options.run_local(LocalCall(options, out, folder, services))
         return code
-    from app.cli.connect import connect  # start-up time: `hookline version` needs no HTTP
+    from app.cli.client import connect  # start-up time: `hookline version` needs no HTTP
 
     create, without_data = getattr(options, "creates", False), getattr(options, "without_data", False)
     with connect(folder, services, create=create, without_data=without_data) as api:

@@ -1,14 +1,15 @@
-"""The options of `serve`, the window and the selftest: their arguments and the records made of them; the data
-folder."""
+"""The options of `serve`, the window and the selftest: their arguments and the records made of them; what is done with
+these, and what else the command line needs of the rest of the program; the data folder."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.command import USUAL, Commands, whole_number
 from app.cli.errors import CliError, Exit
@@ -19,7 +20,12 @@ from app.core.links import BrokenLink, LaunchAction, Link, LinkError, parse_link
 from app.core.record import Record
 from app.core.rules import name_error
 from app.core.settings import Settings, check
-from hookline.running import FOLDER_VARIABLE, usual_folder
+from hookline.running import FOLDER_VARIABLE, ApiAddress, usual_folder
+
+if TYPE_CHECKING:
+    from app.core.backup import BackupContents, CopiedStore, Report
+    from app.core.doctor import Finding
+    from app.core.team import Role
 
 
 def default_folder(portable: Path | None = None) -> Path:
@@ -119,6 +125,35 @@ class SelftestOptions(Record, frozen=True):
     on_screen: bool = False
     headless: bool = False
     time_limit_s: float = 30.0
+
+
+class CliServices(Record, frozen=True):
+    """`serve`, `listen`, `window` and `selftest` run until they end and return the exit code.
+
+    `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
+    that folder open. `names_team_store` says whether a folder's settings, or the environment, name a team's store in
+    place of a file; `require_database` raises HooklineError for a folder whose database is missing. `restore` puts a
+    backup in the place of a folder's database, once the last of its arguments has accepted what it holds; it returns
+    where the old one is, None without one. `copy_store` copies the first store to the second, each a data folder or the
+    address of a team's store. `doctor` checks a folder and the system, the whole database if the second argument says
+    so. `init_team` makes the store at an address, and returns the names of its roles. `portable_folder` is the data
+    folder of a portable program, None for any other. `is_bundle` says whether this is the packaged program, which
+    nothing can be installed into.
+    """
+
+    serve: Callable[[ServeOptions], int]
+    listen: Callable[[ListenToOptions], int]
+    window: Callable[[WindowOptions], int]
+    open_api: Callable[[Path], AbstractContextManager[ApiAddress]]
+    selftest: Callable[[SelftestOptions], int]
+    names_team_store: Callable[[Path], bool]
+    require_database: Callable[[Path], None]
+    restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None]
+    copy_store: Callable[[str | Path, str | Path, Report], CopiedStore]
+    doctor: Callable[[Path, bool], Iterable[Finding]]
+    init_team: Callable[[str], Mapping[Role, str]]
+    portable_folder: Path | None = None
+    is_bundle: bool = False
 
 
 NAMES = tuple(name for name in ListenOptions.__struct_fields__ if name != "data_dir")

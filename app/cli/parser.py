@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__
-from app.cli.call import CliServices, LocalCall
+from app.cli.call import LocalCall
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import names_of
 from app.cli.options import (
     NAMES,
     START_NAMES,
+    CliServices,
     add_listen,
     add_serve,
     listen_parser,

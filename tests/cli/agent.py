@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.connect import connect
+from app.cli.client import connect
 from tests.cli.conftest import ROOT, services
 
 if TYPE_CHECKING:

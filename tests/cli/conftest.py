@@ -21,7 +21,7 @@ import pytest
 
 from app.__main__ import main
 from app.cli import parser
-from app.cli.call import CliServices
+from app.cli.options import CliServices
 from app.db.sqlite.store import Store
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.application import Application
-from app.cli.call import CliServices
-from app.cli.connect import connect
+from app.cli.client import connect
+from app.cli.options import CliServices
 
 
 def _unused(*_: object) -> object:

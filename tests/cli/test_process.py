@@ -138,7 +138,7 @@ def test_a_note_that_cannot_be_read_is_no_hindrance(run: Run, folder: Path, text
 def test_a_folder_held_by_a_program_that_tells_no_address_ends_with_3(
     serve: Callable[..., Program], run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.cli.connect.PATIENCE_S", 0.2)  # it would wait for an address that never comes
+    monkeypatch.setattr("app.cli.client.PATIENCE_S", 0.2)  # it would wait for an address that never comes
     serve()
     (folder / "runtime.json").unlink()
     done = run("endpoint", "list")

@@ -147,7 +147,7 @@ async def test_wait_gives_up_while_the_program_is_gone(tmp_path: Path) -> None:
 async def test_tail_says_what_was_paused_while_it_did_not_follow(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.cli.connect.RETRY_S", 0.01)
+    monkeypatch.setattr("app.cli.client.RETRY_S", 0.01)
     application = await opened(tmp_path)
     endpoint = await application.store.endpoints.create(draft(slug="orders", forward_url="http://127.0.0.1:9/"))
     options = Namespace(slug=None, query="", count=0, deliveries=True)

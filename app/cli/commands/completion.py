@@ -15,11 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.cli.call import CliServices
 from app.cli.command import Commands
 from app.cli.errors import Exit
 from app.cli.identifiers import LAST
-from app.cli.options import absolute_path, default_folder
+from app.cli.options import CliServices, absolute_path, default_folder
 from app.cli.output import Output, visible
 from app.cli.parser import COMMANDS, build_parser
 from app.core.errors import HooklineError

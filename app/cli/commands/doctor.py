@@ -10,10 +10,10 @@ import time
 from collections import deque
 from pathlib import Path
 
-from app.cli.call import CliServices, LocalCall
+from app.cli.call import LocalCall
 from app.cli.command import Commands, add_count, seconds
 from app.cli.errors import CliError, Exit
-from app.cli.options import SelftestOptions
+from app.cli.options import CliServices, SelftestOptions
 from app.cli.output import DIM, GREEN, RED, YELLOW, Output, terminal_cells, visible, when_closed
 from app.core.doctor import Finding, FindingState
 from app.core.files import LOG_NAME, OLD_LOGS

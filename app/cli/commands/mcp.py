@@ -51,7 +51,7 @@ def serve(call: LocalCall) -> int:
         raise CliError(_PACKAGED if call.services.is_bundle else _NOT_INSTALLED, Exit.ENVIRONMENT)
     import asyncio  # start-up time, as below
 
-    from app.cli.connect import connect  # it imports much
+    from app.cli.client import connect  # it imports much
     from app.cli.mcp_server import build_server  # as above
 
     options = call.options

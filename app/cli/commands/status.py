@@ -59,7 +59,7 @@ def add_parser(commands: Commands) -> None:
 
 def status(call: LocalCall) -> int:
     """While it waits it opens nothing: what is being started needs the data folder for itself."""
-    from app.cli.connect import RunningProgram, connect  # start-up time: completions load this module
+    from app.cli.client import RunningProgram, connect  # start-up time: completions load this module
 
     wait, program = call.options.wait, RunningProgram(call.folder, call.out)
     if wait is not None and not program.captures(time.monotonic() + wait):

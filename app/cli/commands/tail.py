@@ -38,8 +38,7 @@ from app.core.target_text import paused_text, resume_advice
 from app.core.text import ms_text
 
 if TYPE_CHECKING:
-    from app.cli.client import Answer
-    from app.cli.connect import RunningProgram
+    from app.cli.client import Answer, RunningProgram
     from hookline.records import DeliverySummary, Endpoint, Summary
 
 HELP = "print requests and deliveries as they come"
@@ -102,7 +101,7 @@ def add_parser(commands: Commands) -> None:
 
 def tail(call: LocalCall) -> int:
     """Print until Ctrl-C, or until nobody reads it."""
-    from app.cli.connect import RunningProgram  # start-up time: completions load this module
+    from app.cli.client import RunningProgram  # start-up time: completions load this module
 
     options = call.options
     follower = Follower(call.out, options.slug, checked_query(options.query), deliveries=options.deliveries)
@@ -300,7 +299,7 @@ def delivery_line(out: Output, delivery: DeliverySummary, width: int | None = No
 
 
 def wait(call: LocalCall) -> int:
-    from app.cli.connect import RunningProgram  # start-up time: completions load this module
+    from app.cli.client import RunningProgram  # start-up time: completions load this module
     from hookline.client.requests import wait_call  # as above
 
     options, query = call.options, checked_query(call.options.query)
