@@ -54,13 +54,9 @@ def quoted(word: str) -> str:
         terms = parse(word).terms
     except QueryError:
         terms = ()
-    if len(terms) == 1 and isinstance(terms[0], Word) and terms[0].text == word and QUOTE not in word:
-        plain = not any(sign in word for sign in "()")
-        return word if plain else _in_quotes(word)
-    return _in_quotes(word)
-
-
-def _in_quotes(word: str) -> str:
+    is_word = len(terms) == 1 and isinstance(terms[0], Word) and terms[0].text == word
+    if is_word and not any(sign in word for sign in (QUOTE, "(", ")")):
+        return word
     return QUOTE + word.replace("\\", "\\\\").replace(QUOTE, "\\" + QUOTE) + QUOTE
 
 

@@ -91,46 +91,43 @@ class Network(Record, frozen=True):
 Condition = Choice | Contains | Range | HeaderTest | JsonTest | TimePoint | Network
 
 
-class Word(Record, frozen=True):
-    """Text that must occur anywhere in a request, ignoring case."""
+class Placed(Record, frozen=True):
+    """What is from `start` to `end` in a search text."""
 
-    text: str
     start: int
     end: int
 
 
-class Filter(Record, frozen=True):
+class Word(Placed, frozen=True):
+    """Text that must occur anywhere in a request, ignoring case."""
+
+    text: str
+
+
+class Filter(Placed, frozen=True):
     """`name:source` as written, and its condition."""
 
     name: str
     source: str
     condition: Condition
-    start: int
-    end: int
 
 
-class Not(Record, frozen=True):
+class Not(Placed, frozen=True):
     """The term must not match."""
 
     term: Term
-    start: int
-    end: int
 
 
-class All(Record, frozen=True):
+class All(Placed, frozen=True):
     """All terms must match."""
 
     terms: tuple[Term, ...]
-    start: int
-    end: int
 
 
-class Either(Record, frozen=True):
+class Either(Placed, frozen=True):
     """At least one term must match."""
 
     terms: tuple[Term, ...]
-    start: int
-    end: int
 
 
 Term = Word | Filter | Not | All | Either
