@@ -118,7 +118,7 @@ async def test_wait_goes_on_after_a_restart(tmp_path: Path, capsys: pytest.Captu
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     options = Namespace(slug="orders", query="", timeout=60.0, after=None)
     waiting = asyncio.create_task(asyncio.to_thread(wait, LocalCall(options, Output(True), tmp_path, services())))
-    await until(lambda: application._events._followers)
+    await until(lambda: application._events.followers)
     await application.close()
     application = await opened(tmp_path)
     made = capture(b"{}", endpoint_id=endpoint.id)
@@ -137,7 +137,7 @@ async def test_wait_gives_up_while_the_program_is_gone(tmp_path: Path) -> None:
     application = await opened(tmp_path)
     options = Namespace(slug=None, query="", timeout=2.0, after=None)
     waiting = asyncio.create_task(asyncio.to_thread(wait, LocalCall(options, Output(), tmp_path, services())))
-    await until(lambda: application._events._followers)
+    await until(lambda: application._events.followers)
     await application.close()
     with pytest.raises(CliError, match="No request came within 2 seconds") as told:
         await waiting
@@ -153,7 +153,7 @@ async def test_tail_says_what_was_paused_while_it_did_not_follow(
     options = Namespace(slug=None, query="", count=0, deliveries=True)
     call = LocalCall(options, Output(), tmp_path, services())
     threading.Thread(target=tail, args=(call,), daemon=True).start()  # which goes on until the process ends
-    await until(lambda: application._events._followers)
+    await until(lambda: application._events.followers)
     await application.close()
     application = Application(tmp_path, {"port": 0, "api_port": 0})
     await application.open()

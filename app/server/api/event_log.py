@@ -98,7 +98,8 @@ class EventLog:
         self._bytes = self._last = self._newest_capture = 0
         self.shown = 0
         """The number of the newest event that is shown."""
-        self._followers: set[asyncio.Event] = set()
+        self.followers: set[asyncio.Event] = set()
+        """Set whenever there are new events."""
         self._timer: asyncio.TimerHandle | None = None
         self._run = ""
         self.on_recorded: Callable[[Sequence[LoggedEvent]], None] | None = None
@@ -128,13 +129,6 @@ class EventLog:
         first = len(self._events) - (self._last - number)
         until = len(self._events) - (self._last - self.shown if shown else 0)
         return [self._events[at] for at in range(first, min(first + limit, until))]
-
-    def follow(self, follower: asyncio.Event) -> None:
-        """Set `follower` whenever there are new events, until `unfollow`."""
-        self._followers.add(follower)
-
-    def unfollow(self, follower: asyncio.Event) -> None:
-        self._followers.discard(follower)
 
     def close(self) -> None:
         """Record no more."""
@@ -191,6 +185,6 @@ class EventLog:
             return
         interval_s = MERGE_S if self._last - self.shown < BUSY else BUSY_MERGE_S
         self.shown = self._last
-        for follower in self._followers:
+        for follower in self.followers:
             follower.set()
         self._timer = asyncio.get_running_loop().call_later(interval_s, self._show)

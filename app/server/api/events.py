@@ -143,11 +143,11 @@ class Followers:
         if request.transport is None:  # it left before
             follower.leave()
         self._followers.add(follower)
-        self._log.follow(follower.wake)
+        self._log.followers.add(follower.wake)
         try:
             yield follower
         finally:
-            self._log.unfollow(follower.wake)
+            self._log.followers.discard(follower.wake)
             self._followers.discard(follower)
             protocol.on_lost = None
 

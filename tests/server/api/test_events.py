@@ -261,7 +261,7 @@ def raw_reader(desk: Desk) -> socket.socket:
 
 
 def followers_of(desk: Desk) -> int:
-    return len(desk.events._followers)
+    return len(desk.events.followers)
 
 
 async def test_a_reader_that_leaves_is_forgotten_at_once(desk: Desk) -> None:
