@@ -193,7 +193,7 @@ def _join_options(parts: list[str]) -> str:
     """One option per line."""
     text = ""
     for part in parts:
-        opens = part.startswith("-") and part not in ("-",)
+        opens = part.startswith("-") and part != "-"
         text += (" \\\n  " if opens and text else " " if text else "") + part
     return text
 

@@ -289,7 +289,7 @@ def header_rows(first: Headers, second: Headers, ignored: IgnoredFields) -> tupl
             kind = _kind(old, new)
             if name in skipped and kind.differs:
                 kind = RowKind.IGNORED
-            rows.append(AlignedRow(kind=kind, first=_shown(old), second=_shown(new), field=names[name]))
+            rows.append(_row(old, new, kind, names[name]))
     return tuple(rows)
 
 
@@ -297,12 +297,6 @@ def _kind(first: str | None, second: str | None) -> RowKind:
     if first is None or second is None:
         return RowKind.SECOND if first is None else RowKind.FIRST
     return RowKind.SAME if first == second else RowKind.CHANGED
-
-
-def _shown(text: str | None) -> str | None:
-    if text is None:
-        return None
-    return escape_beginning(text, WIDTH_MAX)
 
 
 def _all_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> list[AlignedRow]:
@@ -345,7 +339,8 @@ def _text_rows(first: list[str], second: list[str]) -> Iterator[AlignedRow]:
 
 
 def _row(first: str | None, second: str | None, kind: RowKind | None = None, field: str = "") -> AlignedRow:
-    return AlignedRow(kind=kind or _kind(first, second), first=_shown(first), second=_shown(second), field=field)
+    old, new = (text and escape_beginning(text, WIDTH_MAX) for text in (first, second))
+    return AlignedRow(kind=kind or _kind(first, second), first=old, second=new, field=field)
 
 
 def _json_rows(
