@@ -9,10 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from app.core.bodies.charset import detect, in_single_bytes
+from app.core.bodies.charset import CONTROL, detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.text import CONTROL
 from app.core.bodies.media_types import content_type_of, is_json, media_type
 from app.core.json_path import Key, PathMatcher, path_text
 from app.core.record import Headers, Record

@@ -18,7 +18,8 @@ _BYTE_ORDER_MARKS = (
 # Python's codecs that are not charsets: they interpret the text, or turn bytes into other bytes.
 _NO_CHARSET = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7"}
 
-
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""Found in binary data, and in few texts whose characters have single bytes."""
 _LOW_FIRST = re.compile(rb'[<{\["]\x00[^\x00]\x00')
 _HIGH_FIRST = re.compile(rb'\x00[<{\["]\x00[^\x00]')
 _IN_XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")

@@ -9,8 +9,8 @@ from functools import partial
 from html import escape, unescape
 from typing import NamedTuple
 
+from app.core.bodies.charset import CONTROL
 from app.core.bodies.formats.multipart import HEAD_MAX, boundary_of, decode, part_of
-from app.core.bodies.formats.text import CONTROL
 from app.core.bodies.media_types import FORM, is_json, is_xml, media_type, text_language
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_text import PACKED, form_secrets, holds_secrets, is_plain, text_secrets

@@ -54,8 +54,6 @@ def is_binary(text: str) -> bool:
     return "\0" in text or sum(map(text.count, _CONTROLS)) * 20 > len(text)
 
 
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""Found in binary data, and in few texts."""
 _BINARY = tuple(bytes([code]) for code in range(32) if code not in b"\t\n\r\f\x1b")
 _CONTROLS = tuple(byte.decode("ascii") for byte in _BINARY)
 
