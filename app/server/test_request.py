@@ -34,7 +34,6 @@ TIMEOUT_MS = 10_000
 """For request and response; an endpoint's own delay is added."""
 CONNECT_S = 2.0
 HEADER = "X-Hookline-Test"
-PROBE_S = 10.0
 PROBE_BODY_MAX = 64 * 1024
 _SIGN_IN = (401, 403, 407, 511)
 
@@ -96,7 +95,7 @@ class ProbeResult(NamedTuple):
     unresolved: bool = False
 
 
-async def probe(base: str, key: ProbeKey, headers: Headers, timeout_s: float = PROBE_S) -> ProbeResult:
+async def probe(base: str, key: ProbeKey, headers: Headers, timeout_s: float) -> ProbeResult:
     """Request a target of this run below `base`. Only this Hookline's own response is a success."""
     target = key.new_target()
     url, at, began = f"{base}{target}", now_us(), time.perf_counter()

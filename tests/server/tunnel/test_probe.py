@@ -83,7 +83,7 @@ def http(status: str, body: bytes = b"", *headers: str) -> bytes:
 )
 async def test_what_is_not_this_hookline_is_no_success(response: bytes, told: str) -> None:
     async with responding(response) as base:
-        result = await probe(base, ProbeKey(), ())
+        result = await probe(base, ProbeKey(), (), timeout_s=10)
     assert result.probe.ms is None
     assert (result.probe.problem or "").startswith(told)
     assert not result.unresolved
@@ -92,14 +92,14 @@ async def test_what_is_not_this_hookline_is_no_success(response: bytes, told: st
 async def test_a_url_that_nobody_serves_or_that_has_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     async with responding(b"") as base:
         pass
-    refused = await probe(base, ProbeKey(), ())
+    refused = await probe(base, ProbeKey(), (), timeout_s=10)
     assert "Nothing is listening" in (refused.probe.problem or "")
 
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    lost = await probe("http://no-such-host.invalid", ProbeKey(), ())
+    lost = await probe("http://no-such-host.invalid", ProbeKey(), (), timeout_s=10)
     assert "could not be found" in (lost.probe.problem or "")
     assert lost.unresolved
 
