@@ -77,11 +77,6 @@ class RequestParser:
         """Bytes of a head that was received in part."""
         return len(self._reader.head)
 
-    def check(self, method: str) -> None:
-        """Raise why the current request, of that method, is none."""
-        if method == ERROR.method and self.refusal is not None:
-            raise self.refusal
-
     def feed_data(self, data: bytes) -> tuple[list[Message], bool, bytes]:
         """The requests whose heads `data` completes. None is ever upgraded to another protocol."""
         messages: list[Message] = []
@@ -264,7 +259,8 @@ class ApiProtocol(web.RequestHandler):
 
     def check_head(self, request: web.BaseRequest) -> None:
         """Raise why what was received is no request."""
-        self._requests.check(request.method)
+        if request.method == ERROR.method and self._requests.refusal is not None:
+            raise self._requests.refusal
 
     def authorized(self) -> None:
         """The caller of the current request knows the token."""
