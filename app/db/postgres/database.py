@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from peewee import PeeweeException, PostgresqlDatabase, Psycopg3Adapter
@@ -195,6 +195,14 @@ class PostgresDatabase(PostgresqlDatabase):
                 socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as its,
             ):
                 its.shutdown(socket.SHUT_RDWR)
+
+    def connection(self) -> psycopg.Connection[Any]:
+        """The calling thread's own. Where there is none, peewee's method would make one, without what its owner does
+        with each new one."""
+        if self.is_closed():
+            raise psycopg.InterfaceError("There is no connection.")
+        own: psycopg.Connection[Any] = cast(Any, super()).connection()
+        return own
 
     def _connect(self) -> psycopg.Connection[Any]:
         if self._is_closing:

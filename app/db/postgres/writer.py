@@ -326,6 +326,7 @@ class Writer(WriterThread):
             self._untold, self._told_at = False, time.monotonic()
             self._begin([], [])
             with contextlib.suppress(Exception):  # they look anyway, a little later
+                self._connect()
                 raw(self._database).execute(f"NOTIFY {CHANNEL}, '{self._follower.number}'")
             self._current = None
 

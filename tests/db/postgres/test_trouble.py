@@ -31,7 +31,7 @@ from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from tests import factories
 from tests.db.conftest import OpenStore
-from tests.db.helpers import Place, add_many, of_kind, recount
+from tests.db.helpers import Place, add_many, of_kind, query, recount
 from tests.db.postgres.cut_line import CutLine
 from tests.deliveries import URL, fail, queued
 from tests.postgres import PostgresServer
@@ -128,6 +128,22 @@ async def test_an_undo_of_which_nobody_knows_whether_it_has_begun_is_finished(
     assert of_kind(events, DeletionUndone)[-1].endpoint_ids == {endpoint.id}
     assert cut_off.captures.counts(endpoint.id) == recount(place)[endpoint.id]
     assert cut_off.captures.counts(endpoint.id).total == 1_200
+
+
+async def test_what_is_stored_after_the_connection_was_lost_at_a_commit_is_this_nodes(
+    cut_off: Store, line: CutLine, place: Place
+) -> None:
+    """What is nobody's would be restored by nobody, once this node has died. The first to need another connection is
+    who tells the other nodes to look."""
+    endpoint = await cut_off.endpoints.create(factories.draft())
+    await add(cut_off, endpoint)
+    line.cut_at_commit("COPY", stored=False)
+    with pytest.raises(StorageUnavailableError):
+        await add(cut_off, endpoint)
+    assert line.cuts == 1
+    await asyncio.sleep(4 * writer.NOTIFY_S)
+    await cut_off.trash.clear(endpoint.id)
+    assert query(place, "SELECT node FROM trash") == [(cut_off.nodes.number,)]
 
 
 @pytest.mark.parametrize("stored", [True, False])
