@@ -458,10 +458,11 @@ async def test_the_log_names_a_missing_table_once_for_which_work_is_given_up_and
         connection.execute("ALTER TABLE hookline.attempt RENAME TO gone")
         with pytest.raises(NotAllowedError):
             await member.deliveries.finish(factories.after(delivery, made, DeliveryState.FAILED), [(made, b"")])
-        await until(lambda: len(tries) > 3, 5)
+        await until(lambda: len(tries) > 4, 5)
         connection.execute("ALTER TABLE hookline.gone RENAME TO attempt")
     await until(lambda: tries[-1].done() and not tries[-1].exception(), 5)
-    assert [isinstance(one.exception(), NotAllowedError) for one in tries][:3] == [True] * 3
+    failed = [one for one in tries if one.done() and isinstance(one.exception(), NotAllowedError)]
+    assert len(failed) > 1
     assert caplog.text.count('relation "attempt" does not exist') == 1
 
 
