@@ -29,6 +29,7 @@ from app.core.providers import Identify
 from app.core.team import Role
 from app.db.counts import SIZE, RequestCounts
 from app.db.deleting import LIMITS, Cleanup, Purging, count_expired
+from app.db.models import KEYS_PER_BODY
 from app.db.part import EndpointDirectory, Shared
 from app.db.postgres.database import SCHEMA, PostgresDatabase, is_lost, shown, trouble
 from app.db.postgres.follow import NOTICES_S, SHARED_EVENTS, Changes, Follower, Listener, write_notice
@@ -170,16 +171,20 @@ class Store(AnyStore):
 
     def _trouble_changed(self, reason: str | None) -> None:
         self._publish(StorageTrouble(reason=reason))
-        if reason is None and self.role is Role.MEMBER:
+        if reason is None and self.role is not Role.READER:
             self._looking_again = asyncio.get_running_loop().create_task(self._look_again(), name="hookline-look-again")
 
     async def _look_again(self) -> None:
-        """Something may have been queued, or a target removed, by a commit of which nobody knew that it was made."""
+        """A part of a body may have been stored, something queued, or a target removed, by a commit of which nobody
+        knew that it was made."""
         with contextlib.suppress(StorageUnavailableError):
             await self.nodes.catch_up()
+            for body_key in await self._writer.run(_arriving):
+                if not self.limits.arriving(body_key):
+                    await self.captures.drop_parts(body_key)
             if self.works:
                 await self._removed_targets.load()
-            if targets := await self.deliveries.targets_with_queued():
+            if self.role is Role.MEMBER and (targets := await self.deliveries.targets_with_queued()):
                 self._tell(DeliveriesQueued(target_ids=tuple(targets), shown={}))
 
     # -- what other nodes did ------------------------------------------------------------------------------------
@@ -261,6 +266,12 @@ class Store(AnyStore):
         self._request_counts.forget(endpoint.id)
         self.limits.forget(endpoint.id)
         self._publish(EndpointRemoved(endpoint=endpoint))
+
+
+def _arriving(database: Database) -> list[int]:
+    """The keys of bodies that this node receives."""
+    query = f"SELECT -number * {KEYS_PER_BODY} FROM loose_body WHERE dropped = 0 AND node = this_node()"
+    return [key for (key,) in execute(database, query).fetchall()]
 
 
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

@@ -23,7 +23,7 @@ from app.core.events import (
     RequestsUpdated,
     StorageTrouble,
 )
-from app.core.model import DeliveryState, Endpoint
+from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
 from app.db.postgres.schema import PARTITION, WRITE_LOCK
@@ -31,7 +31,7 @@ from app.db.postgres.store import Store
 from app.db.raw_sql import execute
 from tests import factories
 from tests.db.conftest import OpenStore
-from tests.db.helpers import Place, add_many, of_kind, query, recount
+from tests.db.helpers import Place, add_many, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.db.postgres.cut_line import CutLine
 from tests.deliveries import URL, fail, queued
 from tests.postgres import PostgresServer
@@ -176,6 +176,23 @@ async def test_what_was_queued_for_a_target_ends_if_nobody_knew_that_it_was_remo
     assert line.cuts == 1
     (ended,) = await cut_off.deliveries.of_capture(delivery.capture_id)
     assert ended.state is DeliveryState.NOT_SENT
+
+
+async def test_parts_of_a_body_that_nobody_knew_were_stored_go(cut_off: Store, line: CutLine, place: Place) -> None:
+    """They would take room until this node ends, and be taken for what is just being deleted. What arrives stays."""
+    endpoint = await cut_off.endpoints.create(factories.draft())
+    body = bytes(PART_SIZE + 5)
+    key = await cut_off.captures.add_part(None, 0, body[:PART_SIZE], endpoint_id=endpoint.id)
+    line.cut_at_commit("INSERT INTO loose_body", stored=True)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.captures.add_part(None, 0, body[:PART_SIZE], endpoint_id=endpoint.id)
+    assert line.cuts == 1
+    assert len(query(place, "SELECT number FROM loose_body")) == 2
+    await until(lambda: len(query(place, "SELECT number FROM loose_body")) == 1, 5)
+    capture = factories.capture(body, endpoint_id=endpoint.id)
+    await cut_off.captures.add(capture, body[PART_SIZE:], key)
+    assert await cut_off.captures.body(capture.id) == body
+    assert kept_bytes(place) == recount_bytes(place)
 
 
 async def test_all_hear_what_is_restored_for_a_dead_node_by_one_that_does_not_know_whether_it_did_that(
