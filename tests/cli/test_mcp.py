@@ -29,6 +29,17 @@ def test_it_reads_what_is_stored_but_waits_for_nothing(folder: Path, run: Run) -
     assert run("endpoint", "list", "--json").code == 0, "it holds the data folder for each call only"
 
 
+def test_calls_that_an_agent_makes_at_once_each_find_what_is_stored(folder: Path, run: Run) -> None:
+    run("endpoint", "add", "Orders", "--slug", "orders")
+
+    async def ask() -> None:
+        async with agent(folder) as client:
+            found = await asyncio.gather(*(result(client, "list_endpoints") for _ in range(4)))
+            assert [[one["slug"] for one in each["endpoints"]] for each in found] == [["orders"]] * 4
+
+    asyncio.run(ask())
+
+
 def test_a_folder_without_data_is_an_error_the_agent_can_read(folder: Path) -> None:
     async def ask() -> None:
         async with agent(folder) as client:

@@ -35,6 +35,7 @@ CONNECTIONS_MAX = 640
 _AT_ONCE = 16
 """Connections that are accepted at once above the limit."""
 _BACKLOG = 128
+_LOADING = threading.Lock()
 
 
 def affordable_connections() -> int:
@@ -150,8 +151,13 @@ def load_web_application() -> ModuleType:
 
     aiohttp's client makes two TLS contexts when it is loaded, and to read the system's authorities into them takes a
     fifth of the processor time of a start. Hookline uses its server alone: the contexts trust nobody. Those that other
-    threads make meanwhile trust whom the system trusts.
+    threads make meanwhile trust whom the system trusts. One thread at a time loads it: each restores what it found.
     """
+    with _LOADING:
+        return _load_web_application()
+
+
+def _load_web_application() -> ModuleType:
     context: Any = ssl.SSLContext
     here, load = threading.get_ident(), context.load_default_certs
 
