@@ -91,6 +91,7 @@ def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:
 def _end(out: Output, forwarding: Forwarding, *, own: bool) -> None:
     """Say what stays."""
     slug, url = forwarding.endpoint.slug, forwarding.endpoint.url
+    out.leave_line()
     if own:
         out.message(f"Stopped capturing. The endpoint {slug} and its requests are kept (hookline endpoint rm {slug}).")
     else:

@@ -49,6 +49,7 @@ def main(arguments: Sequence[str], services: CliServices) -> int:
         _drop_output()
         return Exit.ENVIRONMENT
     except KeyboardInterrupt:
+        Output().leave_line()
         return Exit.INTERRUPTED
     except SystemExit as end:  # argparse, after --help
         return int(end.code or 0)

@@ -131,6 +131,11 @@ class Output:
         """Print a message on standard error, one line."""
         print(f"hookline: {visible(text)}", file=self.err)
 
+    def leave_line(self) -> None:
+        """After Ctrl-C: go below the `^C`, or the question, that a terminal shows."""
+        if self.err.isatty():
+            print(file=self.err)
+
     def json(self, value: Any) -> None:
         """Print the API's value. ASCII only, so that no sender's character reaches the terminal."""
         print(json.dumps(value, indent=2), file=self.out)

@@ -89,6 +89,21 @@ def test_ctrl_c_ends_a_command_quietly(run: Run, folder: Path) -> None:
     assert (process.returncode, said) == (130, "")
 
 
+@pytest.mark.parametrize(("at_terminal", "said"), [(True, "\n"), (False, "")])
+def test_ctrl_c_leaves_the_line_that_a_terminal_shows(
+    run: Run, monkeypatch: pytest.MonkeyPatch, at_terminal: bool, said: str
+) -> None:
+    """It shows `^C` there, or a question; the shell's prompt belongs below."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: at_terminal, raising=False)
+    monkeypatch.setattr("app.cli.main.parse", interrupted)
+    done = run("endpoint", "list")
+    assert (done.code, done.out, done.err) == (130, "", said)
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def pretend(folder: Path, port: int, pid: int) -> None:
     """A note of a running program, as one leaves it behind when it is killed."""
     note = {"pid": pid, "capture_url": None, "api_url": f"http://127.0.0.1:{port}"}

@@ -71,7 +71,9 @@ def serve(call: LocalCall) -> int:
         closed = True
     if closed:
         raise BrokenPipeError
-    return Exit.INTERRUPTED if interrupted() else Exit.DONE
+    if interrupted():
+        raise KeyboardInterrupt
+    return Exit.DONE
 
 
 @contextmanager
