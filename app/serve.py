@@ -162,6 +162,8 @@ async def _serve(options: ServeOptions) -> int:
         watching = asyncio.create_task(_watch(program_file, report), name="program file")
         _tune_garbage_collection()
         await stop.wait()
+        with contextlib.suppress(OSError):
+            Output().leave_line()
         watching.cancel()
     return 0
 

@@ -104,6 +104,27 @@ def interrupted(_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
+def test_so_does_serve(folder: Path) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        command("serve", "--data-dir", str(folder), "--port", "0", "--api-port", "0"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().startswith(b"listening on ")
+            process.send_signal(signal.SIGINT)
+            assert os.read(ours, 1000) == b"\r\n"
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+            os.close(ours)
+
+
 def pretend(folder: Path, port: int, pid: int) -> None:
     """A note of a running program, as one leaves it behind when it is killed."""
     note = {"pid": pid, "capture_url": None, "api_url": f"http://127.0.0.1:{port}"}
