@@ -20,10 +20,11 @@ from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.qt_events import QtEvents, SessionStats
 from app.ui.services import Services
 from app.ui.state_look import state_of
-from app.ui.tasks import Tasks, Throttle, WhileShown
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle, WhileShown
 from app.ui.widgets.badge import Meter, Painted
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page, line

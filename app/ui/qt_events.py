@@ -37,7 +37,7 @@ from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState, Endpoint, StorageUse, Summary
 from app.core.text import limit_text, unsent_text
 from app.ui.messages import STORAGE_KEY, UNAVAILABLE_KEY, Message, MessageAction, Messages, MessageTone
-from app.ui.tasks import Throttle
+from app.ui.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.db.store import Store

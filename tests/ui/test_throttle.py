@@ -7,7 +7,7 @@ from time import sleep
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.ui.tasks import REST, Throttle, WhileShown
+from app.ui.throttle import REST, Throttle, WhileShown
 
 
 def test_first_at_once_later_merged(qtbot: QtBot) -> None:

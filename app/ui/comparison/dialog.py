@@ -34,10 +34,11 @@ from app.ui.comparison.runner import (
 )
 from app.ui.inspector.title import title_of
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, WhileShown
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import EmptyState, line

@@ -32,8 +32,9 @@ from app.core.response_comparison import (
 )
 from app.core.rules import headers_error
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, Throttle, in_thread, unless_cancelled
+from app.ui.tasks import Latest, Tasks, in_thread, unless_cancelled
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import LabeledField

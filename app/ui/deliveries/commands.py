@@ -15,8 +15,9 @@ from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
 from app.ui.commands.command import CommandGroup, Commands, menu_of
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.dialog import ask
 
 ASKED_FROM = 100

@@ -17,9 +17,10 @@ from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.table import DETAIL, MAX_ROWS, ROW, DeliveryModel, DeliveryPager, DeliveryTable
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.tasks import Tasks, WhileShown
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page
 from app.ui.widgets.fields import Segmented

@@ -34,9 +34,10 @@ from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look
-from app.ui.tasks import Latest, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.focus import is_enter
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place

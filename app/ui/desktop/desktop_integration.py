@@ -30,8 +30,9 @@ from app.ui.desktop.tray import (
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.state_look import LOOKS, state_of
-from app.ui.tasks import Latest, Pause, Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.dialog import DialogOption, choose
 from app.ui.window_file import WindowFile
 

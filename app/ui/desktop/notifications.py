@@ -25,7 +25,8 @@ from app.core.target_text import paused_text
 from app.core.text import count_of, sender_line, shortened
 from app.ui.desktop.tray import NAME_MAX, Notice, SystemTray
 from app.ui.services import Services
-from app.ui.tasks import Pause, Tasks
+from app.ui.tasks import Tasks
+from app.ui.throttle import Pause
 from app.ui.window_file import WindowFile
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from app.core.record import Record
 from app.core.text import capturing_text, shortened
 from app.core.tunnel import TunnelState
 from app.ui.commands.command import menu_text
-from app.ui.tasks import Pause
 from app.ui.theme.tokens import LIGHT
+from app.ui.throttle import Pause
 
 if TYPE_CHECKING:
     from app.db.store import Store

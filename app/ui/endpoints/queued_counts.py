@@ -17,7 +17,8 @@ from app.core.events import (
 )
 from app.core.target import Target, TargetCounts
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
+from app.ui.throttle import Throttle
 
 COUNT_MS = 500
 

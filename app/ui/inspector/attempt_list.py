@@ -40,11 +40,11 @@ from app.ui.deliveries.words import (
     result_of,
     timing_parts,
 )
-from app.ui.tasks import WhileShown
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import paint_box, paint_pill, pill_width
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
 

@@ -18,9 +18,10 @@ from app.ui.deliveries.words import paused_text
 from app.ui.inspector.attempt_list import AttemptList, Row, rows_of
 from app.ui.inspector.attempt_pane import AttemptPane
 from app.ui.services import Services
-from app.ui.tasks import Latest, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import EMPTY_WIDTH, EmptyState
 from app.ui.widgets.fit_screen import Scrolling

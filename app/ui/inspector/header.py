@@ -30,10 +30,11 @@ from app.ui.commands.command import ActionButton, Command
 from app.ui.deliveries.words import forwarding_words
 from app.ui.inspector.title import title_of
 from app.ui.state_look import LOOKS
-from app.ui.tasks import Tasks, WhileShown
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import Button, CopyButton, IconButton
 from app.ui.widgets.focus import order_tabs

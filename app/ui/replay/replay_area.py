@@ -31,9 +31,10 @@ from app.core.worst_state import State, replay_state
 from app.ui.commands.command import IN_WINDOW, CommandButton, CommandGroup, Commands
 from app.ui.replay.replay_text import counts_text, failed_text, is_single, shown_endpoint, title_text, to_text, wordings
 from app.ui.services import Services
-from app.ui.tasks import Tasks, Throttle
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import ask
 from app.ui.widgets.labels import FittingLabel, label

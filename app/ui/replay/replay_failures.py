@@ -20,10 +20,11 @@ from app.ui.deliveries.table import MERGE_MS, DeliveriesView, failure_text, requ
 from app.ui.deliveries.words import look_of, status_text
 from app.ui.services import Services
 from app.ui.state_look import paint_look
-from app.ui.tasks import Latest, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
 from app.ui.widgets.rows import RIGHT, Column, Rows
 
 if TYPE_CHECKING:

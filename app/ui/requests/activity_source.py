@@ -26,7 +26,8 @@ from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
 from app.ui.deleting import DeleteChanged
 from app.ui.requests.list.pager import TimeRange
-from app.ui.tasks import Latest, Tasks, Throttle, unless_cancelled
+from app.ui.tasks import Latest, Tasks, unless_cancelled
+from app.ui.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.db.queries import Activity

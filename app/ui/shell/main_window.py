@@ -27,8 +27,9 @@ from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSE
 from app.ui.shell.window_commands import WindowCommands, WindowDialogs
 from app.ui.shell.window_state import WindowState
 from app.ui.store_commands import StoreCommands, StoreNotices
-from app.ui.tasks import Pause, Tasks
+from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.tunnel.area import TunnelArea
 from app.ui.widgets.dialog import confirm_discard
 from app.ui.widgets.fit_screen import Scrolling

@@ -24,9 +24,10 @@ from app.ui.desktop.tray import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.tasks import Tasks, WhileShown
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.tunnel.words import RUNNING, host_of, probed_text, shown
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.fit_screen import Scrolling

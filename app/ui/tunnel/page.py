@@ -25,10 +25,11 @@ from app.ui.commands.command import add_view_action
 from app.ui.messages import MessageTone
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.tasks import Tasks, WhileShown
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.tunnel.area import OutdatedCard, TunnelActions
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of

@@ -27,8 +27,8 @@ from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.comparison.runner import IgnoredDialog, compare_command, stored_choice
 from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
-from app.ui.tasks import TICK_MS
 from app.ui.theme import metrics
+from app.ui.throttle import TICK_MS
 from app.ui.window_file import WindowFile
 from tests import deliveries
 from tests.support import while_read

@@ -152,7 +152,7 @@ class TestRows:
     async def test_what_waits_is_painted_again_as_its_time_passes(
         self, desk: Desk, window: MainWindow, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.ui.tasks.TICK_MS", 20)
+        monkeypatch.setattr("app.ui.throttle.TICK_MS", 20)
         endpoint = await forwarding(desk)
         waiting = await deliver(desk, endpoint, QUEUED)
         await deliver(desk, endpoint)

@@ -19,7 +19,7 @@ from app.ui import deleting
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
-from app.ui.tasks import Pause
+from app.ui.throttle import Pause
 from tests import factories
 from tests.stored import store_request
 from tests.ui.desk import Desk, open_desk

@@ -27,7 +27,8 @@ from app.core.model import Counts, PageKey, Summary
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.pager import PAGE, ListScope, Pager, SearchPager, TimeRange, adds_matches, mentions
-from app.ui.tasks import Latest, Pause, Tasks, Throttle
+from app.ui.tasks import Latest, Tasks
+from app.ui.throttle import Pause, Throttle
 
 if TYPE_CHECKING:
     from app.db.store import Store

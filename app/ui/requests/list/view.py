@@ -28,8 +28,8 @@ from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS, SUMMARY_ROLE, Index, Selection
-from app.ui.tasks import WhileShown
 from app.ui.theme.theme import Theme
+from app.ui.throttle import WhileShown
 from app.ui.widgets.focus import current_in_view
 
 

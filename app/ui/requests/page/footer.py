@@ -12,9 +12,9 @@ from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.page_commands import SELECT_ALL_KEY
 from app.ui.requests.request_actions import RequestCommands
 from app.ui.requests.select_all import BatchJob, SelectAll
-from app.ui.tasks import Pause
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, style
 from app.ui.widgets.layout import Stretch, hbox, stack, vbox

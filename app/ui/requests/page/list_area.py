@@ -29,10 +29,10 @@ from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
-from app.ui.tasks import Pause
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.buttons import Button, CopyButton
 from app.ui.widgets.card import EMPTY_WIDTH, LEAST, EmptyState
 from app.ui.widgets.focus import order_tabs

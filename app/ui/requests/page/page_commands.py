@@ -21,8 +21,9 @@ from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.request_actions import BATCH_RUNS, NONE_SELECTED, RequestActions, RequestCommands
 from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
-from app.ui.tasks import Pause, Tasks
+from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"

@@ -37,8 +37,9 @@ from app.ui.requests.page.panes import ListColumn, Panes
 from app.ui.requests.request_actions import RequestActions
 from app.ui.requests.select_all import BatchJob, SelectAll
 from app.ui.services import Services
-from app.ui.tasks import Pause, Tasks
+from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.throttle import Pause
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.notices import Toast
