@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.core.fields import Field, fields_of, types_of
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.raw_request import FRAMING
-from app.core.record import Record
+from app.core.record import Field, Record, fields_of, types_of
 from app.core.replay import METHOD_PATTERN, Faults, FixedRate, OriginalGaps, ReplaySpec
 from app.core.rules import (
     DELIVERY_HEADERS,

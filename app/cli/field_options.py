@@ -12,8 +12,7 @@ from typing import Any
 
 from app.cli.command import number, seconds_between, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
-from app.core.fields import Field, choices_of, fields_of, nullable, types_of
-from app.core.record import Headers, Record
+from app.core.record import Field, Headers, Record, choices_of, fields_of, nullable, types_of
 
 PREFIX = "field."
 """Begins the names of these options' values: `host` is a field of a target, and an option of `serve`."""

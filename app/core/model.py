@@ -8,8 +8,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, Literal
 
-from app.core.fields import Field
-from app.core.record import Headers, Record
+from app.core.record import Field, Headers, Record
 from app.core.sizes import GIB, MIB
 from app.core.target import Target
 

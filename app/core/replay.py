@@ -12,10 +12,9 @@ from typing import Annotated, NamedTuple
 from msgspec.structs import replace
 
 from app.core.delivery import RequestEdit
-from app.core.fields import Field
 from app.core.model import DeliveryState
 from app.core.raw_request import FRAMING
-from app.core.record import Record
+from app.core.record import Field, Record
 from app.core.rules import FieldError, field_errors, forward_url_error, headers_error, slug_error
 from app.core.target import full_url
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from app.core.fields import fields_of, unstorable_error
 from app.core.model import Auth, Endpoint, EndpointDraft, Plan
 from app.core.own_urls import CAPTURE_PATH, own_base_of
-from app.core.record import Headers, Record
+from app.core.record import Headers, Record, fields_of, unstorable_error
 from app.core.target import RETRY_ON, TargetDraft, full_url, is_retry_on
 
 NAME_MAX = fields_of(EndpointDraft)["name"].bounds[1]

@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import unquote
 
-from app.core.fields import Field, fields_of
 from app.core.model import STORAGE_LIMIT_MAX, WhenFull
-from app.core.record import Record
+from app.core.record import Field, Record, fields_of
 from app.core.rules import FieldError, field_errors, forward_url_error
 from app.core.sizes import GIB, KIB, MIB, TIB
 

@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from urllib.parse import quote, unquote, urlsplit
 
-from app.core.fields import Field
-from app.core.record import Headers, Record
+from app.core.record import Field, Headers, Record
 
 RETRY_ON = ("connection", "timeout", "tls", "protocol", "3xx", "4xx", "5xx")
 """The results that a retry rule can name, besides single statuses from 300 to 599."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from app.core.fields import Field
-from app.core.record import Record
+from app.core.record import Field, Record
 
 
 class Role(StrEnum):

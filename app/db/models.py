@@ -26,9 +26,8 @@ from peewee import (
     TextField,
 )
 
-from app.core.fields import choices_of, fields_of, types_of
 from app.core.model import DeliveryState, EndpointDraft
-from app.core.record import Headers
+from app.core.record import Headers, choices_of, fields_of, types_of
 from app.core.rules import NOTE_MAX
 
 KEYS_PER_BODY = 1 << 32

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from peewee import SQL
 
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
-from app.core.fields import types_of
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, EndpointSettings, Summary
-from app.core.record import Headers, Record
+from app.core.record import Headers, Record, types_of
 from app.core.target import Target, TargetDraft
 from app.db.models import (
     DELIVERY_STATE,

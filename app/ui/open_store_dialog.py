@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QProgressBar, QWidget
 
 from app.core.errors import HooklineError
-from app.core.fields import fields_of
+from app.core.record import fields_of
 from app.core.rules import FieldError
 from app.core.settings import store_error
 from app.core.team import StoreChoice, where

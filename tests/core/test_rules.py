@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core import rules
-from app.core.fields import Field, choice_words, choices_of, fields_of
 from app.core.ids import new_slug
 from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
-from app.core.record import Record
+from app.core.record import Field, Record, choice_words, choices_of, fields_of
 from app.core.settings import Settings
 from app.core.target import TargetDraft
 from tests.factories import draft

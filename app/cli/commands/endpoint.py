@@ -17,8 +17,8 @@ from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.output import DIM, GREEN, RED, Column, Output, add_yes, confirm_delete, when_text
-from app.core.fields import fields_of
 from app.core.model import EndpointDraft
+from app.core.record import fields_of
 from app.core.rules import NAME_MAX
 from app.core.target import full_url
 from app.core.text import count_of, ms_text, size_text, use_text

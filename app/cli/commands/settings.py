@@ -10,8 +10,8 @@ from app.cli.call import Call
 from app.cli.command import Commands
 from app.cli.errors import CliError, Exit
 from app.cli.output import Column, Table
-from app.core.fields import choices_of, nullable, types_of
 from app.core.files import tunnel_ids
+from app.core.record import choices_of, nullable, types_of
 from app.core.settings import Settings, field_of, override_text
 from app.core.sizes import exact_size, parse_size
 

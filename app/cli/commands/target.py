@@ -13,7 +13,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.field_options import PREFIX, add_fields, given_fields
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
 from app.cli.output import DIM, GREEN, RED, Column, Output, add_yes, confirm_delete
-from app.core.fields import fields_of
+from app.core.record import fields_of
 from app.core.target import RETRY_ON, RetryRule, TargetDraft, is_retry_on
 from app.core.text import count_of, exact_duration, ms_text
 from app.core.worst_state import State, target_state, worst

@@ -24,8 +24,8 @@ from peewee import Database, DatabaseError
 from app.core.clock import DAY_US
 from app.core.errors import StorageUnavailableError
 from app.core.events import RetentionWaiting
-from app.core.fields import fields_of
 from app.core.model import ClockProblem, Endpoint, StorageSize
+from app.core.record import fields_of
 from app.core.text import clock_text
 from app.data_folder.database_files import size_on_disk
 from app.db.deleting import SELECTED, Cleanup, Purging, count_expired

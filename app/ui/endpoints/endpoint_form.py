@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QVBoxLayout, QWidget
 
-from app.core.fields import fields_of
 from app.core.model import Auth, EndpointDraft
+from app.core.record import fields_of
 from app.core.rules import OWN_HEADERS, SLUG_MAX, SLUG_MIN
 from app.core.sizes import exact_size
 from app.ui.tasks import Tasks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from app.core.fields import Field, fields_of
 from app.core.model import Plan
+from app.core.record import Field, fields_of
 from app.core.settings import Settings
 from app.ui.services import Services
 

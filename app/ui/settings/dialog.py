@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, PlanChanged, SettingsChanged, Subscriptions
-from app.core.fields import choice_words, fields_of
 from app.core.model import Plan
+from app.core.record import choice_words, fields_of
 from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
 from app.core.settings import Settings, check, override_text
 from app.core.sizes import exact_size

@@ -14,9 +14,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from app.core.bodies.escape import escape
-from app.core.fields import fields_of
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
+from app.core.record import fields_of
 from app.core.rules import compare_refusal
 from app.core.search.field import literal
 from app.core.search.parse import parse

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from app.core.fields import Field, choice_words, declared_at, fields_of, nullable, types_of
-from app.core.record import Record
+from app.core.record import Field, Record, choice_words, declared_at, fields_of, nullable, types_of
 from app.core.rules import FieldError
 from app.ui.theme import metrics
 from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField

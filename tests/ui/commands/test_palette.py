@@ -13,9 +13,9 @@ from PySide6.QtGui import QAccessible, QAccessibleEvent, QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.core.fields import fields_of
 from app.core.links import link_to_request
 from app.core.model import Plan
+from app.core.record import fields_of
 from app.core.rules import FREE_ENDPOINTS
 from app.core.search.query import Word
 from app.ui.about_dialog import AboutDialog
