@@ -42,7 +42,7 @@ from app.data_folder.private_files import (
     save_tunnel_options,
     write_runtime,
 )
-from app.db.sqlite.backup.restore import discard_staged
+from app.db.sqlite.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
 from app.db.store import Store
 from app.server.addresses import LOOPBACK, Addresses, ProbeKey

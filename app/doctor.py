@@ -32,7 +32,7 @@ from app.current_settings import store_of
 from app.data_folder.database_files import reserve_size
 from app.data_folder.folder_lock import locked_by, was_unclean
 from app.data_folder.private_files import SETTINGS_NAME, TOKEN_NAME, load_settings, load_tunnel_options, read_runtime
-from app.db.sqlite.backup.database_checks import check_clock, check_database, check_forwarding, check_index
+from app.db.sqlite.database_checks import check_clock, check_database, check_forwarding, check_index
 from app.server.listening import find_holder
 from app.server.tunnel.launch import LOOPBACK, installed_path
 from app.system.about import how_it_runs, system_facts

@@ -36,7 +36,7 @@ from app.core.links import LaunchRequest
 from app.core.team import StoreChoice
 from app.data_folder.database_files import set_aside
 from app.data_folder.private_files import has_no_window
-from app.db.sqlite.backup.restore import restore_staged
+from app.db.sqlite.restore import restore_staged
 from app.event_loop import set_on_signals
 from app.server.addresses import LOOPBACK
 from app.server.listening import raise_file_limit

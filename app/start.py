@@ -88,7 +88,7 @@ def _require_database(folder: Path) -> None:
 
 
 def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
-    from app.db.sqlite.backup.restore import restore  # start-up time, as in `_serve`
+    from app.db.sqlite.restore import restore  # start-up time, as in `_serve`
 
     return restore(folder, file, report, confirm)
 

@@ -17,7 +17,7 @@ from app.core.links import LaunchAction
 from app.core.settings import store_error
 from app.core.team import StoreChoice
 from app.core.text import host_port
-from app.db.sqlite.backup.restore import RestoreStaging
+from app.db.sqlite.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
 from app.ui.gui_application import GuiApplication

@@ -13,8 +13,8 @@ from app.core.activity import Span
 from app.core.model import Endpoint
 from app.db.search import search
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
-from app.ui.requests.filter.saved import NameDialog
 from app.ui.requests.list.pager import TimeRange
+from app.ui.requests.saved_filters import NameDialog
 from docs import picture_data
 from docs.book import SIZES, SMALL, Book
 

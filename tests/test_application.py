@@ -242,10 +242,10 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[DatabaseDamaged] = []
-    monkeypatch.setattr("app.db.sqlite.backup.damage.PAUSE_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.PAUSE_S", 0.0)
 
     async def run(*, delay_s: float = 0.0) -> None:
-        monkeypatch.setattr("app.db.sqlite.backup.damage.DELAY_S", delay_s)
+        monkeypatch.setattr("app.db.sqlite.damage.DELAY_S", delay_s)
         application = Application(tmp_path, ANY_PORT)
         application.bus.subscribe(DatabaseDamaged, told.append)
         await application.open()

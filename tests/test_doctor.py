@@ -17,7 +17,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, findings, ok
 from app.core.errors import HooklineError
 from app.data_folder.folder_lock import lock_folder
-from app.db.sqlite.backup import database_checks
+from app.db.sqlite import database_checks
 from app.db.sqlite.search import IndexFile
 from app.db.sqlite.search_group import IndexEntry
 from app.db.sqlite.store import Store

@@ -49,7 +49,7 @@ ALLOWED = {
 """Libraries by package; `top` is the modules directly in `app/`, `hookline` what other programs import."""
 STORE = (
     *("app.db.store", "app.db.captures", "app.db.deliveries", "app.db.endpoints", "app.db.part"),
-    "app.db.sqlite.backup",
+    "app.db.sqlite.backups",
 )
 """The store and its parts, which are the same in both engines, and what only a file has."""
 FOR_TYPES = {
@@ -213,7 +213,7 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
     ("file", "module", "allowed"),
     [
         ("app/ui/services.py", "app.server.replay_service", True),
-        ("app/ui/services.py", "app.db.sqlite.backup.restore", True),
+        ("app/ui/services.py", "app.db.sqlite.restore", True),
         ("app/ui/services.py", "app.cli.main", False),
         ("app/server/refused.py", "app.db.store", True),
         ("app/server/refused.py", "app.db.sqlite.store", False),

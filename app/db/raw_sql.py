@@ -37,13 +37,13 @@ These files write SQL (a test compares):
 | `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/sql_filter.py` | the same |
-| `sqlite/backup/backups.py` | SQLite's own backup, on files that are not the store's |
-| `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
-| `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
-| `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
+| `sqlite/backups.py` | SQLite's own backup, on files that are not the store's |
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
+| `sqlite/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
+| `sqlite/database_checks.py` | files that may be damaged, of another version, or search indexes |
 | `sqlite/disk_reserve.py` | pragmas |
 | `sqlite/file_watch.py` | a connection of its own, which must not use the cache of another |
+| `sqlite/rescue.py` | a file that may be damaged anywhere, row by row |
 | `sqlite/retention.py` | pragmas; joins in a fixed order: purges, and each endpoint's newest requests |
 | `sqlite/schema.py` | triggers; the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/search.py` | full-text tables and others in a file of its own; steps that read what is not indexed |

@@ -25,8 +25,8 @@ from app.db.writer_thread import WriterThread
 
 if TYPE_CHECKING:
     from app.db.search.background_index import BackgroundIndex
-    from app.db.sqlite.backup.backups import Backups
-    from app.db.sqlite.backup.damage import IntegrityCheck
+    from app.db.sqlite.backups import Backups
+    from app.db.sqlite.damage import IntegrityCheck
 
 
 class DatabaseFile(Protocol):

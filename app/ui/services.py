@@ -16,7 +16,7 @@ from app.core.team import NOT_ALLOWED, Role, StoreChoice
 from app.core.tunnel import url_mark
 
 if TYPE_CHECKING:
-    from app.db.sqlite.backup.restore import RestoreStaging
+    from app.db.sqlite.restore import RestoreStaging
     from app.db.store import Store
     from app.server.refused import RefusedLog
     from app.server.replay_service import ReplayService

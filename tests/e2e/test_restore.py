@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.sqlite.backup.restore import KEPT_NAME
+from app.db.sqlite.restore import KEPT_NAME
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.e2e.program import START_S, environment

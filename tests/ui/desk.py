@@ -20,7 +20,7 @@ from app.core.providers import ProviderMark
 from app.core.settings import Settings, check
 from app.core.team import StoreChoice
 from app.core.text import Fact, report_text
-from app.db.sqlite.backup.restore import RestoreStaging
+from app.db.sqlite.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.refused import RefusedLog

@@ -22,7 +22,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
-from app.ui.requests.filter.saved import NameDialog
+from app.ui.requests.saved_filters import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL

@@ -48,8 +48,8 @@ from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.request_editors import load_request
-from app.ui.requests.filter.saved import NameDialog
 from app.ui.requests.page.own_window import OwnWindow
+from app.ui.requests.saved_filters import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL

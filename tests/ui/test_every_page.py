@@ -26,7 +26,7 @@ from app.ui.open_store_dialog import OpenStoreDialog
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.request_editors import load_request
-from app.ui.requests.filter.saved import NameDialog
+from app.ui.requests.saved_filters import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, REPLAYS, TUNNEL

@@ -28,11 +28,11 @@ from app.db.part import EndpointDirectory, Nodes, Shared
 from app.db.queries import between, count_all
 from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
-from app.db.sqlite.backup.backups import Backups
-from app.db.sqlite.backup.damage import IntegrityCheck
-from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name
+from app.db.sqlite.backups import Backups
 from app.db.sqlite.connection import damaged, is_damage, is_unreadable, reader_database, trouble
+from app.db.sqlite.damage import IntegrityCheck
 from app.db.sqlite.disk_reserve import DiskReserve
+from app.db.sqlite.rescue import Known, RequestSaver, copy_whole, give_name
 from app.db.sqlite.retention import Reclaim, Retention
 from app.db.sqlite.search import Index, Search
 from app.db.sqlite.writer import Writer

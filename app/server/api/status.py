@@ -26,7 +26,7 @@ from app.server.api.server import ApiServices
 from hookline import records
 
 if TYPE_CHECKING:
-    from app.db.sqlite.backup.backups import Backups
+    from app.db.sqlite.backups import Backups
 
 T = TypeVar("T")
 

@@ -33,7 +33,7 @@ from app.ui.widgets.labels import label, show_or_hide
 from app.ui.widgets.layout import Space, hbox, vbox
 
 if TYPE_CHECKING:
-    from app.db.sqlite.backup.backups import Backups
+    from app.db.sqlite.backups import Backups
 
 BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
 RESTORE_TEXT = (

@@ -38,8 +38,8 @@ from app.ui.widgets.dialog import open_once
 if TYPE_CHECKING:
     from app.ui.about_dialog import AboutDialog
     from app.ui.commands.palette import Palette
-    from app.ui.requests.filter.saved import SavedFilter
     from app.ui.requests.page.requests_page import RequestsPage
+    from app.ui.requests.saved_filters import SavedFilter
     from app.ui.settings.dialog import SettingsDialog
 
 _NUMBERED = 9

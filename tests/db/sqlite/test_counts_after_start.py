@@ -11,7 +11,7 @@ import pytest
 
 from app.core.ids import uuid7
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
-from app.db.sqlite.backup.restore import restore
+from app.db.sqlite.restore import restore
 from app.db.sqlite.store import Store
 from tests import deliveries, factories
 from tests.db.helpers import add_many, check_totals, kept_bytes, query, recount, recount_bytes

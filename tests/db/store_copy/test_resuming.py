@@ -14,7 +14,7 @@ from app.core.errors import StoreCopyError
 from app.db import store_copy
 from app.db.endpoints import FINISH_COPY
 from app.db.postgres.server_checks import check_database
-from app.db.sqlite.backup import database_checks
+from app.db.sqlite import database_checks
 from app.db.store_copy import copy_store
 from tests import damage, factories
 from tests.db.helpers import Place, add_many, kept_bytes, query, recount_bytes

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule, TargetDraft
-from app.db.sqlite.backup.database_checks import check_forwarding
+from app.db.sqlite.database_checks import check_forwarding
 from app.server.forward import forwarder
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Target, answering, target

@@ -32,7 +32,7 @@ from app.ui.commands.palette import (
 from app.ui.desktop.notifications import NotifyWhen
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.body.code_view import CodeView
-from app.ui.requests.filter.saved import SavedFilters
+from app.ui.requests.saved_filters import SavedFilters
 from app.ui.settings import SavedSettings, shown_settings
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow

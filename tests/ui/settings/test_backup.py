@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.backup import BackupContents, BackupStep
 from app.core.clock import parse_rfc3339
-from app.db.sqlite.backup.restore import STAGED_NAME
+from app.db.sqlite.restore import STAGED_NAME
 from app.ui.settings import storage as module
 from app.ui.settings.storage import BackupRows, question_text
 from app.ui.widgets.dialog import Question

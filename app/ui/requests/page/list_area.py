@@ -26,7 +26,7 @@ from app.core.text import count_of
 from app.ui.commands.command import Command, CommandButton
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
-from app.ui.requests.filter.filtering import PageFilter
+from app.ui.requests.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 from app.ui.theme import metrics

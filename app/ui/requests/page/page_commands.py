@@ -16,7 +16,7 @@ from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, 
 from app.ui.inspector.body.code_rows import CodeFolds
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
-from app.ui.requests.filter.filtering import PageFilter
+from app.ui.requests.filtering import PageFilter
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.request_actions import BATCH_RUNS, NONE_SELECTED, RequestActions, RequestCommands

@@ -21,7 +21,7 @@ from app.ui.deleting import DeleteChanged
 from app.ui.endpoints.endpoint_actions import EndpointActions, EndpointCommands
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.requests.activity_chart import ActivityStrip
-from app.ui.requests.filter.filtering import PageFilter
+from app.ui.requests.filtering import PageFilter
 from app.ui.requests.list.delegate import TargetResults
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS

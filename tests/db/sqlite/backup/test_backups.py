@@ -19,9 +19,9 @@ import pytest
 from app.core.backup import Backup, BackupStep, Report
 from app.core.errors import BackupError
 from app.core.model import Endpoint
-from app.db.sqlite.backup import backups
-from app.db.sqlite.backup.backups import copy_database, part_of
-from app.db.sqlite.backup.damage import find_damage
+from app.db.sqlite import backups
+from app.db.sqlite.backups import copy_database, part_of
+from app.db.sqlite.damage import find_damage
 from app.db.sqlite.store import Store
 from tests import damage, factories
 from tests.db.helpers import BODY, add, add_many
@@ -372,7 +372,7 @@ async def test_closing_the_store_cancels_the_backup(tmp_path: Path, target: Path
 WRITER = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from app.db.sqlite.backup import backups
+from app.db.sqlite import backups
 from app.db.sqlite.store import Store
 
 async def main():

@@ -13,7 +13,7 @@ import pytest
 from app.core.errors import DamagedDatabaseError
 from app.core.events import DatabaseDamaged, Event
 from app.core.model import Endpoint
-from app.db.sqlite.backup.damage import IntegrityCheck
+from app.db.sqlite.damage import IntegrityCheck
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, of_kind, query
@@ -22,8 +22,8 @@ from tests.support import until
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.sqlite.backup.damage.DELAY_S", 0.0)
-    monkeypatch.setattr("app.db.sqlite.backup.damage.PAUSE_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.DELAY_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.PAUSE_S", 0.0)
 
 
 async def stored(folder: Path, number: int) -> None:
@@ -79,8 +79,8 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
     tmp_path: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Reading a table of 80 MB takes longer than it takes to be interrupted."""
-    monkeypatch.setattr("app.db.sqlite.backup.damage.WATCH_S", 0.002)
-    monkeypatch.setattr("app.db.sqlite.backup.damage.LOG_MAX", -1)
+    monkeypatch.setattr("app.db.sqlite.damage.WATCH_S", 0.002)
+    monkeypatch.setattr("app.db.sqlite.damage.LOG_MAX", -1)
     await stored(tmp_path, 10)
     with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection, connection:
         connection.execute(
@@ -88,7 +88,7 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
             " INSERT INTO capture_body SELECT i * -1, zeroblob(4000) FROM n"
         )
     store = await Store.open(tmp_path, events.append)
-    with caplog.at_level(logging.DEBUG, "app.db.sqlite.backup.damage"):
+    with caplog.at_level(logging.DEBUG, "app.db.sqlite.damage"):
         store.integrity.start()
         await until(lambda: "checking capture_body is put off" in caplog.text)
     await add(store, 1)
@@ -101,7 +101,7 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
 async def test_what_was_interrupted_is_checked_again(
     store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.sqlite.backup.damage.RETRY_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.RETRY_S", 0.0)
     await add_many(store, endpoint.id, 30)
     check, asked = IntegrityCheck(tmp_path / "hookline.db", lambda _: None, lambda: True), list[str]()
     with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
@@ -139,7 +139,7 @@ async def test_it_is_checked_again_when_damage_is_suspected_later(
     damage(tmp_path, "capture_body", bytes(4096))
     store.integrity.start()
     assert of_kind(events, DatabaseDamaged) == [], "that is too soon"
-    monkeypatch.setattr("app.db.sqlite.backup.damage.AGAIN_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.AGAIN_S", 0.0)
     await until(lambda: store.integrity.start() or of_kind(events, DatabaseDamaged) != [])
     assert not store.integrity.sound
     await store.close()

@@ -22,7 +22,7 @@ from app.core.errors import BackupError, FolderInUseError, HooklineError, Missin
 from app.core.model import DeliveryState
 from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import lock_folder
-from app.db.sqlite.backup.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
+from app.db.sqlite.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
 from app.db.sqlite.store import Store
 from tests import damage, factories
 from tests.db.helpers import add, add_many, query, write
@@ -250,7 +250,7 @@ async def test_refused_while_a_hookline_has_the_folder(data: Path, backup: Path)
 async def test_refused_while_another_program_has_the_database_open(
     data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.sqlite.backup.restore.BUSY_S", 0.05)
+    monkeypatch.setattr("app.db.sqlite.restore.BUSY_S", 0.05)
     with closing(sqlite3.connect(data / "hookline.db")) as other:
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM capture").fetchone()
@@ -273,7 +273,7 @@ async def test_declined_or_interrupted_nothing_changes(data: Path, backup: Path,
 
 
 async def test_an_interrupted_check_ends_at_once(data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.sqlite.backup.damage._CHECK_OPERATIONS", 10)
+    monkeypatch.setattr("app.db.sqlite.damage._CHECK_OPERATIONS", 10)
     checks = 0
 
     def report(step: BackupStep, done: int, total: int) -> None:
@@ -365,7 +365,7 @@ async def test_a_folder_that_cannot_be_synced_is_told_with_what_is_in_it(
         if not (folder / STAGED_NAME).exists():
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("app.db.sqlite.backup.restore.sync_folder", fail_once_replaced)
+    monkeypatch.setattr("app.db.sqlite.restore.sync_folder", fail_once_replaced)
     with pytest.raises(BackupError, match=r"is the backup now, and the previous database is .* Input/output error"):
         restore(data, backup, silent, accept)
     assert endpoint_in(data / "hookline.db") == "new"
@@ -395,7 +395,7 @@ async def test_staged_while_the_store_is_open_and_swapped_later(data: Path, back
 KILLED_EVERYWHERE = """
 import os, shutil, signal, sqlite3, sys
 from pathlib import Path
-from app.db.sqlite.backup.restore import KEPT_NAME, discard_staged, restore
+from app.db.sqlite.restore import KEPT_NAME, discard_staged, restore
 
 EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.chmod", "sqlite3.connect")
 template, backup, place = map(Path, sys.argv[1:])
@@ -463,7 +463,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from app.core.errors import HooklineError
-from app.db.sqlite.backup.restore import restore
+from app.db.sqlite.restore import restore
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
 try:

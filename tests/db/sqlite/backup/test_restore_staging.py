@@ -8,7 +8,7 @@ from threading import Event as Flag
 
 import pytest
 
-from app.db.sqlite.backup.restore import STAGED_NAME, RestoreStaging
+from app.db.sqlite.restore import STAGED_NAME, RestoreStaging
 from app.db.sqlite.store import Store
 from tests import factories
 

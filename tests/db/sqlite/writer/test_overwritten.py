@@ -23,8 +23,8 @@ from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, TargetDraft
 from app.db.sqlite import store as store_module
 from app.db.sqlite import writer as writer_module
-from app.db.sqlite.backup.rescue import Known, RequestSaver
-from app.db.sqlite.backup.restore import restore
+from app.db.sqlite.rescue import Known, RequestSaver
+from app.db.sqlite.restore import restore
 from app.db.sqlite.store import Store
 from tests import damage, factories
 from tests.db.helpers import add, add_many, check_totals, files, kept_bytes, of_kind, query, recount, recount_bytes
@@ -37,8 +37,8 @@ Harm = Callable[[Path, Path], None]
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
-    monkeypatch.setattr("app.db.sqlite.backup.damage.DELAY_S", 0.0)
-    monkeypatch.setattr("app.db.sqlite.backup.damage.PAUSE_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.DELAY_S", 0.0)
+    monkeypatch.setattr("app.db.sqlite.damage.PAUSE_S", 0.0)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.errors import StorageUnavailableError
-from app.ui.requests.filter.line import ROWS_VISIBLE
+from app.ui.requests.filter_line import ROWS_VISIBLE
 from app.ui.requests.list import pager as pager_module
 from app.ui.requests.list.delegate import ROW
 from tests.deliveries import respond
@@ -261,7 +261,7 @@ async def unreadable(*_: object) -> None:
 async def test_suggestions_do_not_come_over_the_result_or_back_when_values_are_read_late(
     monkeypatch: pytest.MonkeyPatch, key: Qt.Key, shown: PageDesk
 ) -> None:
-    monkeypatch.setattr("app.ui.requests.filter.bar.FRESH_S", 0.0)
+    monkeypatch.setattr("app.ui.requests.filter_bar.FRESH_S", 0.0)
     await shown.fill(1, provider="stripe")
     await shown.reload()
     line, senders = shown.page.filter.bar.line, shown.desk.store.senders

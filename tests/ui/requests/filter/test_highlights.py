@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.search.body_search import pattern_of
 from app.ui.inspector.request_view import BODY, HEADERS, QUERY
-from app.ui.requests.filter.line import FilterLine
+from app.ui.requests.filter_line import FilterLine
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.marked_text import elide_around, marked_places, wrapped

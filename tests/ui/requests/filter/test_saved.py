@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.requests.filter.saved import KEY, NameDialog, SavedFilter, SavedFilters
+from app.ui.requests.saved_filters import KEY, NameDialog, SavedFilter, SavedFilters
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until, wait_for_widget
 

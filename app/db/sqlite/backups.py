@@ -27,8 +27,8 @@ from app.core.file_names import kind_unless_file
 from app.core.sizes import MIB
 from app.core.text import size_text
 from app.data_folder.database_files import file_identity, remove_database, reserve_size, sync_folder
-from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.connection import snapshot, trouble
+from app.db.sqlite.damage import damaged_bodies, find_damage
 
 log = logging.getLogger(__name__)
 

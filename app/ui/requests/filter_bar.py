@@ -18,8 +18,8 @@ from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
 from app.core.text import count_of
 from app.ui.commands.command import menu_text
-from app.ui.requests.filter.line import FilterLine
-from app.ui.requests.filter.saved import SavedButton, SavedFilters
+from app.ui.requests.filter_line import FilterLine
+from app.ui.requests.saved_filters import SavedButton, SavedFilters
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics

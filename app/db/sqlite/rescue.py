@@ -23,9 +23,9 @@ from app.db.deliveries.delivery_results import SHOW_WORST
 from app.db.models import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 from app.db.raw_sql import json_list, of_sqlite, raw, savepoint
 from app.db.records import from_draft, from_target_draft
-from app.db.sqlite.backup.backups import copy_snapshot
-from app.db.sqlite.backup.damage import find_damage
+from app.db.sqlite.backups import copy_snapshot
 from app.db.sqlite.connection import open_writer
+from app.db.sqlite.damage import find_damage
 
 GIVE_UP = 1_000
 """After so many requests in a row that cannot be read, older ones are not tried."""

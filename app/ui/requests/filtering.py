@@ -12,10 +12,10 @@ from app.core.search.query import Contains, Filter, HeaderTest, Query, required
 from app.core.text import count_of, unexamined_text
 from app.ui.inspector.request_pane import RequestPane
 from app.ui.messages import Message
-from app.ui.requests.filter.bar import FilterBar
-from app.ui.requests.filter.saved import ask_name
+from app.ui.requests.filter_bar import FilterBar
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
+from app.ui.requests.saved_filters import ask_name
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

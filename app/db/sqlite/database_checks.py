@@ -20,8 +20,8 @@ from app.core.text import clock_text, count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
 from app.db.deliveries.targets import NO_TARGETS, forwarding_finding
 from app.db.endpoints import FINISH_COPY
-from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
+from app.db.sqlite.damage import damaged_bodies, find_damage
 from app.db.sqlite.retention import find_problem, last_seen
 from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 

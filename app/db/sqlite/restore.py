@@ -44,9 +44,9 @@ from app.data_folder.database_files import (
 )
 from app.data_folder.folder_lock import lock_folder
 from app.db.models import CaptureModel, DeliveryModel, EndpointModel
-from app.db.sqlite.backup.backups import backup_errors, copy_database
-from app.db.sqlite.backup.damage import damaged_bodies, find_damage
+from app.db.sqlite.backups import backup_errors, copy_database
 from app.db.sqlite.connection import BUSY_S, FILE_SIZE_MIN, checkpoint, open_writer, reader_database, snapshot
+from app.db.sqlite.damage import damaged_bodies, find_damage
 from app.db.sqlite.schema import MIGRATIONS, OLDEST, applied, schema_problem
 
 STAGED_NAME = f"{FILE_NAME}.restoring"

@@ -1,1 +1,0 @@
-"""Copies of the database, and its damage."""

@@ -1,1 +1,0 @@
-"""The filter above the list: a field with completions and errors, chips, and filters saved by name."""
