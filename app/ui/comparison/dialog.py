@@ -403,9 +403,8 @@ class ComparisonDialog(Dialog):
         self.progress.setText(f"Comparing… {text}" if runner.running else text)
         self.more.setVisible(runner.running or not runner.ended)
         self.more.setText("Stop" if runner.running else "Compare older requests")
-        title, text = empty_words(counts[ComparisonResult.SAME], neither, running=runner.running, ended=runner.ended)
-        self.empty.title.setText(title)
-        self.empty.text.setText(text)
+        same = counts[ComparisonResult.SAME]
+        self.empty.say(*empty_words(same, neither, running=runner.running, ended=runner.ended))
         rows = bool(self.model.rowCount())
         self.left.setCurrentWidget(self.list if rows else self.empty)
         self.right.setVisible(rows or self._selected is not None)

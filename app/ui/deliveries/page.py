@@ -116,9 +116,7 @@ class DeliveriesPage(Page):
     def _loaded(self) -> None:
         if self.pager.ready and not self.model.rowCount():
             everything = self.pager.filter == DeliveryFilter()
-            title, text = NOTHING if everything else NO_MATCH
-            self.empty.title.setText(title)
-            self.empty.text.setText(text)
+            self.empty.say(*(NOTHING if everything else NO_MATCH))
             if self.empty.button is not None:
                 self.empty.button.setVisible(not everything)
             self._body.setCurrentWidget(self.empty)

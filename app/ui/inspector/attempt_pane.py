@@ -166,8 +166,7 @@ class AttemptPane(QWidget):
 
     def _show_nothing(self, title: str, text: str = "") -> None:
         self._stop_body()
-        self.nothing.title.setText(title)
-        self.nothing.text.setText(text)
+        self.nothing.say(title, text)
         self._shown.setCurrentWidget(self.nothing)
 
     @Slot()

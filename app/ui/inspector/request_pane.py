@@ -67,9 +67,8 @@ class Placeholder(EmptyState):
         self.nothing_to_say = True
 
     def say(self, title: str, text: str) -> None:
+        super().say(title, text)
         self.nothing_to_say = False
-        self.title.setText(title)
-        self.text.setText(text)
 
 
 class RequestPane(QFrame):

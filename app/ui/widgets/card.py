@@ -146,6 +146,10 @@ class EmptyState(QWidget):
         vbox(Scrolling(content, LEAST, self), inside=self)
         self.set_text_width(TEXT_WIDTH)
 
+    def say(self, title: str, text: str) -> None:
+        self.title.setText(title)
+        self.text.setText(text)
+
     def set_text_width(self, most: int) -> None:
         """Wrap the text at this width, or earlier if the page is narrower."""
         self._text_width = most

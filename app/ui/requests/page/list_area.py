@@ -191,8 +191,7 @@ class EmptyList(EmptyState):
 
     def _show(self, title: str, text: str, *controls: QWidget) -> None:
         """With these controls and no others."""
-        self.title.setText(title)
-        self.text.setText(text)
+        self.say(title, text)
         for one in (self._box, self.test, self.new, self.tunnel, self.target):
             one.setVisible(one in controls)
 
