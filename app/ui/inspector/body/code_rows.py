@@ -93,6 +93,7 @@ class CodeRows:
         self.lines: list[Line] = []
         self.folds = Folds()
         self.folding = False
+        """Whether the lines can be folded."""
         self._numbers: list[int] = []
         self._starts: list[int] = []
         self._end = 0
@@ -265,11 +266,6 @@ class CodeFolds(QObject):
         super().__init__(rows.view)
         self._rows = rows
 
-    @property
-    def possible(self) -> bool:
-        """Whether this text can be folded."""
-        return self._rows.folding
-
     def can_fold(self, line: int) -> bool:
         """Whether a line begins a region that can be, or is, folded."""
         return line in self._rows.folds.regions
@@ -348,8 +344,6 @@ class CodeFolds(QObject):
 
     def _fold(self, line: int) -> None:
         folds = self._rows.folds
-        if line not in folds.regions:
-            return
         begin, last = self._rows.block_of(line), self._rows.block_of(folds.regions[line].end)
         cursor = QTextCursor(begin)
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
@@ -360,8 +354,6 @@ class CodeFolds(QObject):
 
     def _unfold(self, line: int) -> None:
         folds = self._rows.folds
-        if line not in folds.folded:
-            return
         region = folds.regions[line]
         block = self._rows.block_of(line)
         cursor = QTextCursor(block)
@@ -376,7 +368,7 @@ class CodeFolds(QObject):
     def _rebuild(self, starts: Iterable[int], *, fold: bool) -> None:
         """Rewrites the document; the line at the top stays in view."""
         folds, view = self._rows.folds, self._rows.view
-        if not self.possible:
+        if not self._rows.folding:
             return
         top = self._rows.line_of(view.firstVisibleBlock().blockNumber())
         line = self._cursor_line()

@@ -150,7 +150,7 @@ class CodeGutter(QWidget):
     def needed_width(self) -> int:
         """The width in pixels."""
         digits = max(2, len(str(self._rows.last_number())))
-        arrows = ARROWS if self._folds.possible else 0
+        arrows = ARROWS if self._rows.folding else 0
         return GAP + QFontMetrics(self._rows.view.font()).horizontalAdvance("0") * digits + GAP + arrows
 
     def place(self) -> None:
@@ -163,7 +163,7 @@ class CodeGutter(QWidget):
         painter.fillRect(exposed, QColor(tokens.surface))
         painter.setFont(self._rows.view.font())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        arrows = ARROWS if self._folds.possible else 0
+        arrows = ARROWS if self._rows.folding else 0
         width, height = self.width() - GAP - arrows, self._theme.body_text.line_height
         metrics = QFontMetrics(self._rows.view.font())
         above = max(0, height - metrics.height())
@@ -308,7 +308,7 @@ class CodeView(ReadOnlyText):
         menu = self.createStandardContextMenu()
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addSeparator()
-        if self.folds.possible:
+        if self.rows.folding:
             menu.addActions(self._fold_actions)
             menu.addSeparator()
         for command in BodyTextCommands(self._theme, None, menu).commands:

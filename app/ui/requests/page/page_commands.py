@@ -390,7 +390,7 @@ class ViewCommands(Commands):
         if (reason := self._none_open()) is not None:
             return reason
         code = self._detail.body.code
-        possible = code.folds.possible and code.isVisible()
+        possible = code.rows.folding and code.isVisible()
         return None if possible else "Nothing in this body can be folded."
 
     def _fold(self, fold: Callable[[CodeFolds], None]) -> None:
