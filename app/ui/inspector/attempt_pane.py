@@ -112,7 +112,6 @@ class AttemptPane(QWidget):
         url = attempt.url if attempt is not None else delivery.request_url(target)
         if self.copy_url.text_to_copy != url:
             self.url.setText(escape(url))
-            self.url.updateGeometry()
             self.copy_url.text_to_copy = url
         self.method.set_method(attempt.method if attempt is not None else capture.method)
         wait = wait_of(delivery, target, now_us())

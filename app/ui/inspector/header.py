@@ -155,7 +155,6 @@ class RequestHeader(QFrame):
         """`providers` has the providers' names by ID."""
         self._badge.set_method(escape(capture.method[:20]))
         self.target.setText(escape(capture.target))
-        self.target.updateGeometry()
         self._copy.text_to_copy = capture.target
         time = f" · {ms_text(capture.response_ms)}" if capture.response_ms is not None else ""
         status = capture.response_status
@@ -184,7 +183,6 @@ class RequestHeader(QFrame):
         title = title_of(capture.summary(), providers)
         style(self.title, "kind", "strong" if title.is_event else "muted")
         self.title.setText(" · ".join(filter(None, (title.main, title.sender))))
-        self.title.updateGeometry()
 
     @Slot()
     def _show_facts(self) -> None:

@@ -244,10 +244,6 @@ class Switch(CheckField):
         """The size of the track and the focus ring."""
         return self._track + QSize(2 * _MARGIN, 2 * _MARGIN)
 
-    def minimumSizeHint(self) -> QSize:
-        """A switch does not shrink."""
-        return self.sizeHint()
-
     def hitButton(self, pos: QPoint) -> bool:
         """The whole widget can be clicked."""
         return self.rect().contains(pos)
@@ -418,7 +414,6 @@ class CopyField(QFrame):
         self.setAccessibleDescription(mark)
         self._fit_mark()
         self._label.setText(text)
-        self._label.updateGeometry()
         self._button.text_to_copy = text
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -60,11 +60,6 @@ class ImageView(SourceView):
         """Show the focus ring only for keyboard focus."""
         super().focusInEvent(event)
         self._ringed = event.reason() != Qt.FocusReason.MouseFocusReason
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the focus ring around the whole view."""
