@@ -91,11 +91,6 @@ MARGIN = 12
 """The margin of the large drawing, in its 128 units."""
 
 
-def themed_icon(name: str, current: CurrentTokens, colour: str, active: str) -> QIcon:
-    """The icon `name` in the token `colour`, in `active` while hovered or selected."""
-    return QIcon(GlyphEngine(characters()[name], current, colour, active))
-
-
 def icon_pixmap(name: str, tokens: Tokens, colour: str, size: int, ratio: float) -> QPixmap:
     """The icon `name` in the token `colour`, `size` pixels wide and high on a screen of scale 1 and sharp at `ratio`.
 

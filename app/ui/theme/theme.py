@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 from app.core.files import resource
 from app.ui.theme import fonts, metrics
 from app.ui.theme.fonts import BASE, ui_font
-from app.ui.theme.icons import CurrentTokens, icon_pixmap, themed_icon
+from app.ui.theme.icons import CurrentTokens, GlyphEngine, characters, icon_pixmap
 from app.ui.theme.tokens import DARK, LIGHT, Tokens
 from app.ui.window_file import WindowFile
 
@@ -145,7 +145,7 @@ class Theme(QObject):
         """
         key = name, colour, active or colour
         if key not in self._icons:
-            self._icons[key] = themed_icon(name, self._current, *key[1:])
+            self._icons[key] = QIcon(GlyphEngine(characters()[name], self._current, colour, active or colour))
         return self._icons[key]
 
     def pixmap(self, name: str, colour: str, size: int, ratio: float) -> QPixmap:
