@@ -49,6 +49,10 @@ class CutLine:
         not hear of it."""
         self._cut = _Cut(text.encode(), stored)
 
+    def leave_whole(self) -> None:
+        """Cut no more."""
+        self._cut = None
+
     def close(self) -> None:
         self._listener.close()
         shutil.rmtree(self._folder)

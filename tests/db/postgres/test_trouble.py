@@ -34,7 +34,6 @@ from tests.db.conftest import OpenStore
 from tests.db.helpers import Place, add_many, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.db.postgres.cut_line import CutLine
 from tests.deliveries import URL, fail, queued
-from tests.postgres import PostgresServer
 from tests.support import until
 
 BODY = b"{}"
@@ -79,13 +78,6 @@ async def test_a_commit_that_no_standby_has_is_not_acknowledged(
         administrator.execute("ALTER SYSTEM RESET synchronous_standby_names")
         administrator.execute("SELECT pg_reload_conf()")
     assert await add(store, endpoint)
-
-
-@pytest.fixture
-def line(postgres_server: PostgresServer) -> Iterator[CutLine]:
-    line = CutLine(postgres_server)
-    yield line
-    line.close()
 
 
 @pytest.fixture

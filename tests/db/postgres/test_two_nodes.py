@@ -11,10 +11,12 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeletionUndone, Event
 from app.core.model import PART_SIZE, Plan
+from app.db.postgres.store import Store as PostgresStore
 from app.db.store import Store
 from tests import factories
 from tests.db.hands import NOW, Hands
 from tests.db.helpers import OpenStore, Place, add, add_many, kept_bytes, of_kind, query, recount, recount_bytes
+from tests.db.postgres.cut_line import CutLine
 from tests.support import until
 
 
@@ -42,6 +44,41 @@ async def test_both_know_the_numbers_whatever_each_does(open_store: OpenStore, p
         await asyncio.gather(*(hand.act() for hand in hands for _ in range(3)))
         await agreed(stores, place)
         assert kept_bytes(place) == recount_bytes(place)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_both_know_the_numbers_though_connections_are_lost_at_commits(
+    open_store: OpenStore, line: CutLine, place: Place, seed: int
+) -> None:
+    """Of which nobody knows whether they were made."""
+    dice = random.Random(seed)
+    stores = (
+        await PostgresStore.open(line.through(str(place)), lambda _: None, clock=lambda: NOW),
+        await open_store(clock=lambda: NOW),
+    )
+    await stores[1].account.set_plan(Plan.PRO)
+    hands = [Hands(store, random.Random(f"{seed} {number}")) for number, store in enumerate(stores)]
+
+    async def cut() -> None:
+        for _ in range(3):
+            await asyncio.sleep(dice.random() / 10)
+            line.cut_at_commit(dice.choice(["", "INSERT", "UPDATE", "DELETE"]), stored=dice.random() < 0.7)
+
+    try:
+        for _ in range(6):
+            await asyncio.gather(cut(), *(hand.act() for hand in hands for _ in range(3)))
+            line.leave_whole()
+            await until(lambda: not stores[0].trash._failed)
+            await until(lambda: query(place, "SELECT count(*) FROM loose_body WHERE dropped = 0") == [(0,)])
+            await agreed(stores, place)
+            assert kept_bytes(place) == recount_bytes(place)
+            hidden = query(place, "SELECT deletion FROM trash UNION SELECT trashed FROM endpoint WHERE removed = 0")
+            known = stores[0].trash._restorable.keys() | stores[1].trash._restorable.keys()
+            assert {number for (number,) in hidden} <= known | {None}
+            assert query(place, "SELECT count(*) FROM trash WHERE node IS NULL") == [(0,)]
+        assert line.cuts
+    finally:
+        await stores[0].close()
 
 
 async def test_no_deletion_has_the_number_of_another_nodes(open_store: OpenStore) -> None:
