@@ -292,6 +292,9 @@ def test_each_kind_of_text_has_its_colour_in_each_theme(code: CodeView) -> None:
         seen.append((key, mark, literal, tokens.code_string, tokens.code_number))
     assert all(light != dark for light, dark in zip(*seen, strict=True))
     code.folds.fold_all()
+    for words in (['"list"', ": ["], ['"list"', ": [", "1 item", "],"]):
+        code.folds.toggle(line_of(code, '"list"'))
+        assert [word for word, _ in colours(code, '"list"')] == words
     assert ("1 item", tokens.text_muted) in colours(code, '"list"')
 
 

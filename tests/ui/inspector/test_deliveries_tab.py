@@ -239,6 +239,21 @@ async def test_the_parts_of_a_duration_are_named(tmp_path: Path) -> None:
         )
 
 
+async def test_parts_of_a_duration_that_have_no_room_go_to_the_next_line(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (shown, tab, _, delivery):
+        timing = Timing(lookup=1.0, connect=2.0, tls=3.0, first_byte=4.0)
+        await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, attempt(delivery, timing=timing))
+        await until(tab.pane.timing.isVisible)
+        bar, heights = tab.pane.timing, []
+        for width in (1_200, *range(320, 200, -20)):
+            bar.resize(width, bar.height())
+            heights.append(bar.sizeHint().height())
+            picture = bar.grab().toImage()
+            edge = {picture.pixel(width - 1, y) for y in range(bar.height() // 2, bar.height())}
+            assert len(edge) == 1, "no name is cut"
+        assert heights[0] < heights[-1] == bar.height()
+
+
 async def test_the_url_shown_and_copied_is_the_one_requested(tmp_path: Path) -> None:
     async with opened(tmp_path, target="/catch/x/orders/a%2Fb?id=1&id=2") as (shown, tab, _, delivery):
         url = "http://127.0.0.1:9/hook/orders/a%2Fb?own=1&id=1&id=2"

@@ -152,6 +152,16 @@ async def test_rows_are_selected_by_dragging_and_all_of_them_by_a_key(view: HexW
     assert await copied(view) == whole
 
 
+async def test_what_is_right_of_the_view_is_scrolled_into_it(view: HexWidget) -> None:
+    view.resize(120, 300)
+    await until(lambda: last_ink(view) >= 0)
+    before, bar = view.viewport().grab().toImage(), view.horizontalScrollBar()
+    assert bar.maximum() > 30
+    bar.setValue(30)
+    after, width, height = view.viewport().grab().toImage(), view.viewport().width(), view.viewport().height()
+    assert after.copy(0, 0, width - 30, height) == before.copy(30, 0, width - 30, height)
+
+
 async def test_keys_scroll_to_the_ends(view: HexWidget) -> None:
     bar = view.verticalScrollBar()
     QTest.keyClick(view, Qt.Key.Key_End)

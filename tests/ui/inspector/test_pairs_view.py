@@ -224,6 +224,22 @@ async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: Page
     assert field_of(query, 8_000).text.toPlainText() == long
 
 
+async def test_the_menu_copies_a_value_a_line_or_all(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-A", "1"), ("X-B", "2"))
+    table.selectRow(1)
+    assert table.contextMenuPolicy() is Qt.ContextMenuPolicy.ActionsContextMenu
+    assert [action.text() for action in table.actions() if action.isVisible()] == [
+        "Copy value",
+        COPY_HEADER,
+        "Copy all",
+    ]
+    for action, text in zip(
+        table.actions()[1:], ("1", "X-A: 1", "Content-Type: application/json\nX-A: 1\nX-B: 2"), strict=True
+    ):
+        action.trigger()
+        assert copied() == text
+
+
 async def test_the_link_has_a_hand(shown: PageDesk) -> None:
     table = await open_headers(shown, ("X-Long", "v" * 9_000))
 

@@ -283,6 +283,7 @@ async def test_the_menu_of_a_card_opens_copies_and_saves(shown: PageDesk) -> Non
     view = await open_cards(shown, BODY)
     card = view.cards.cards[0]
     assert [action.text() for action in card.actions()] == ["Open", "Copy", "Save as…"]
+    assert card.contextMenuPolicy() is Qt.ContextMenuPolicy.ActionsContextMenu
     actions: dict[str, QAction] = {action.text(): action for action in card.actions()}
     actions["Copy"].trigger()
     await until(lambda: QGuiApplication.clipboard().text() == "hello")

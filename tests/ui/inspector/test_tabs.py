@@ -132,7 +132,23 @@ async def test_what_takes_the_keyboard_in_a_tab_has_a_name(shown: PageDesk) -> N
         assert [one for one in tables if one.accessibleName() in TABS] == []
 
 
-async def test_each_view_of_a_body_has_a_name(shown: PageDesk) -> None:
+async def test_each_tab_has_its_title(shown: PageDesk) -> None:
+    tabs = shown.detail.tabs
+    await open_body(shown, b"{}", "application/json", target="/catch/x?a=1")
+    await settle()
+    picture = tabs.grab().toImage()
+    for tab in (BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO):
+        place = tabs.tabRect(tab).adjusted(LEFT, 6, 0, -6)
+        title = range(place.left(), place.left() + tabs.fontMetrics().horizontalAdvance(TABS[tab]) // 2)
+        inked = [x for x in title if len({picture.pixel(x, y) for y in range(place.top(), place.bottom())}) > 1]
+        assert len(inked) > len(title) // 2, TABS[tab]
+
+
+OFFERED = {"Body as a tree": "Copy path", "Body as a table": "Copy rows", "Form fields": "Copy as sent"}
+"""What the menu of a view has, among other things."""
+
+
+async def test_each_view_of_a_body_has_a_name_and_its_menu(shown: PageDesk) -> None:
     form = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--'
     body = shown.detail.body
     for sent, content_type, view, name in (
@@ -151,7 +167,10 @@ async def test_each_view_of_a_body_has_a_name(shown: PageDesk) -> None:
         page = body.stack.currentWidget()
         assert page is not None
         inside = [page, *page.findChildren(QAbstractScrollArea)]
-        assert name in [one.accessibleName() for one in inside], view
+        (named,) = (one for one in inside if one.accessibleName() == name)
+        if name in OFFERED:
+            assert named.contextMenuPolicy() is Qt.ContextMenuPolicy.ActionsContextMenu
+            assert OFFERED[name] in [action.text() for action in named.actions()]
 
 
 async def test_enter_leads_to_the_tabs_where_a_tab_has_nothing_to_move_in(shown: PageDesk) -> None:

@@ -73,6 +73,14 @@ async def test_a_tree_is_walked_and_copied_from_by_keyboard(shown: PageDesk) -> 
     await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
 
 
+async def test_a_small_tree_opens_with_its_first_levels(shown: PageDesk) -> None:
+    await show_tree(shown, json.dumps({"a": 1, "b": {"c": {"d": 2}}, "e": list(range(30)), "f": [3]}).encode())
+    view = shown.detail.body.tree.view
+    root = view.nodes.index(0, 0)
+    assert view.isExpanded(root)
+    assert [view.isExpanded(view.nodes.index(row, 0, root)) for row in range(4)] == [False, True, False, True]
+
+
 async def test_the_names_have_the_room_they_need_and_leave_half_to_the_values(shown: PageDesk) -> None:
     shown.page.resize(1600, 700)
     await show_tree(shown, json.dumps({"a_name_that_is_long_but_fits": 1}).encode())

@@ -116,6 +116,17 @@ async def test_back_and_copy_are_about_what_is_shown_until_another_value_is(show
     assert not panel.back.isVisible()
 
 
+async def test_what_is_decoded_when_another_request_is_open_is_not_shown(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    values = shown.detail.body.values
+    panel = await decoded(shown, shown.detail.body.code, INNER[:20])
+    values.show_value(Value(INNER, "late", True), shown.detail.body.code, True)
+    shown.detail.clear()
+    await until(lambda: not shown.desk.tasks.running())
+    await settle()
+    assert (panel.level, panel.isHidden()) == (0, True)
+
+
 async def test_a_note_on_what_was_decoded_is_not_cut_off(tmp_path: Path) -> None:
     token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
 

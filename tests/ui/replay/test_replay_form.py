@@ -34,6 +34,15 @@ ASKED: list[dict[str, Any]] = [
     {"concurrency": 4, "times": 3, "seed": 12_345, "incomplete": True},
 ]
 
+SHOWN_FOR: dict[type, list[str]] = {
+    OneUrl: ["destination.url"],
+    OtherEndpoint: ["destination.slug"],
+    FixedRate: ["pace.per_second"],
+    OriginalGaps: ["pace.scale"],
+    Faults: ["seed"],
+}
+"""The fields that are there only then."""
+
 
 async def test_it_asks_for_what_was_asked_for_before(desk: Desk) -> None:
     await desk.endpoint(name="Orders", slug="orders")
@@ -44,6 +53,12 @@ async def test_it_asks_for_what_was_asked_for_before(desk: Desk) -> None:
         form.fill(spec)
         assert form.spec() == spec
         assert not form.problems()
+        own = [
+            path
+            for path in ("destination.url", "destination.slug", "pace.per_second", "pace.scale", "seed")
+            if form.fields[path].isVisibleTo(form)
+        ]
+        assert own == SHOWN_FOR.get(type(next(iter(asked.values()))), [])
 
 
 async def test_only_a_replay_that_delays_some_has_a_longest_delay(desk: Desk) -> None:
@@ -72,6 +87,7 @@ async def test_what_nobody_changed_asks_for_each_request_once_and_for_no_faults(
     form = ReplayForm(MatchingRequests(), desk.services, ("http://127.0.0.1:9/in",), desk.theme, over)
     asked = form.spec()
     assert asked == ReplaySpec(source=MatchingRequests(), seed=asked.seed)
+    assert "optional" not in [label.text() for label in form.findChildren(QLabel)]
     for pace, expected in ((RATE, FixedRate(per_second=10)), (GAPS, OriginalGaps(scale=1, longest_gap_ms=None))):
         form.pace.set_current(pace)
         assert form.spec().pace == expected
@@ -85,6 +101,18 @@ async def test_of_many_targets_it_names_two_and_counts_the_others(desk: Desk, co
     over = QWidget()
     form = ReplayForm(MatchingRequests(), desk.services, "abcde"[:count], desk.theme, over)
     assert shown in [label.text() for label in form.findChildren(QLabel) if label.isVisibleTo(form)]
+
+
+async def test_it_names_the_endpoint_whose_requests_are_listed(desk: Desk) -> None:
+    over = QWidget()
+    await desk.endpoint(name="First")
+    second = await desk.endpoint(name="Second, with a name that is long")
+    for listed, title in (
+        (MatchingRequests(endpoint_id=second.id), "All of “Second, with a name that…”"),
+        (MatchingRequests(), "All requests"),
+    ):
+        form = ReplayForm(listed, desk.services, (), desk.theme, over)
+        assert title in [one.text() for one in form.requests.findChildren(QAbstractButton)]
 
 
 async def test_a_new_seed_is_drawn_at_a_click(desk: Desk) -> None:

@@ -243,6 +243,8 @@ class TestBelow:
             table.setFocus()
             QTest.keySequence(table, QKeySequence(QKeySequence.StandardKey.Copy))
             assert QGuiApplication.clipboard().text() == f"{URL}\nhttps://old.example"
+            assert table.contextMenuPolicy() is Qt.ContextMenuPolicy.ActionsContextMenu
+            assert [action.text() for action in table.actions()] == ["Copy URL"]
             desk.tunnels.change(state=TunnelState.STOPPING, url_changed=True)
             await until(lambda: not desk.tasks.running())
             assert table.model().index(0, 3).data() == "now"

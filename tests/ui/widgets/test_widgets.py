@@ -21,7 +21,7 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Meter, MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.dialog import Question, QuestionText, ask
+from app.ui.widgets.dialog import ChoiceDialog, DialogOption, Question, QuestionText, ask
 from app.ui.widgets.fields import ChoiceField, CopyField, LabeledField, Switch
 from app.ui.widgets.labels import ElidedLabel, IconLabel, UrlLabel, label, plain_tooltip
 from app.ui.widgets.notices import Toast
@@ -298,6 +298,21 @@ class TestQuestion:
             assert (question.windowTitle(), question.title.text(), question.confirm.text()) == (title, title, confirm)
             assert question.confirm.isEnabled() is not checked
             assert question.option_checked is checked
+
+    @pytest.mark.parametrize("kind", ["question", "choice"])
+    def test_a_long_title_and_a_long_text_are_whole(self, theme: Theme, qtbot: QtBot, kind: str) -> None:
+        title, text = "Delete all that was received? " * 4, "Nothing of it can be restored. " * 9
+        dialog = (
+            Question(title, text, "Delete", theme, None)
+            if kind == "question"
+            else ChoiceDialog(title, text, (DialogOption("Retry"), DialogOption("Quit")), theme, None)
+        )
+        qtbot.addWidget(dialog)
+        dialog.show()
+        for shown in (dialog.title, dialog.text):
+            assert shown.visibleRegion().boundingRect() == shown.rect()
+            assert shown.heightForWidth(shown.width()) <= shown.height()
+            assert shown.minimumSizeHint().width() <= shown.width()
 
     async def test_it_closes_with_who_asked(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()

@@ -98,6 +98,18 @@ async def test_s_and_the_heads_star_are_the_same(shown: PageDesk) -> None:
     await until(lambda: shown.model.summary(1).starred)
 
 
+async def test_who_wrote_a_note_is_said_but_not_while_it_is_edited(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    note = shown.detail.header.note
+    note.show_note(ids[1], "Look here", "ann")
+    assert note.author.isVisible()
+    assert note.author.text() == "by ann"
+    note.start()
+    assert not note.author.isVisible()
+    note.cancel()
+    assert note.author.isVisible()
+
+
 async def test_a_list_of_the_starred_and_the_noted_follows(shown: PageDesk) -> None:
     ids = await opened(shown, 6)
     captures = shown.desk.store.captures
