@@ -142,6 +142,16 @@ class TestFitting:
         assert QRect(72, 0, 1208, 680).contains(window.frameGeometry())
         assert window.size() == window.minimumSize() == QSize(1192, 634)
 
+    @pytest.mark.parametrize("place", [QRect(1100, 500, 600, 400), QRect(-300, -50, 600, 400)])
+    def test_a_window_that_is_partly_out_of_sight_is_moved(self, qtbot: QtBot, place: QRect) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        window.setGeometry(place)
+        fit(window)
+        window.show()
+        assert QRect(72, 0, 1208, 680).contains(window.frameGeometry())
+        assert window.size() == place.size()
+
     def test_a_window_that_fits_is_left_alone(self, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)

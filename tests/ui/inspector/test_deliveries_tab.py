@@ -152,10 +152,13 @@ async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> No
     async with opened(tmp_path) as (shown, tab, _, delivery):
         made = [attempt(delivery, number, **STATUS_500) for number in (1, 2)]
         why = "Not retried: status 500 is not in the target's retry rule."
-        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, next_step=why)
+        await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, next_step=why, responded=True)
         await until(lambda: tab.pane.reason.text() == f"{STATUS_500['error']} {why}")
+        responded = "The sender got this response."
+        assert not tab.pane.facts.text().startswith(responded), "it got the first one"
         tab.list.select_row(1)
         await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
+        assert tab.pane.facts.text().startswith(responded)
 
 
 async def test_an_attempt_keeps_the_url_that_it_was_sent_to(tmp_path: Path) -> None:
