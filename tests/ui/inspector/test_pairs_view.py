@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.ui.inspector.pairs_view import COPY_HEADER, SHOW_ALL, PairsView, ValueField, sent_part
 from app.ui.inspector.request_view import HEADERS, INFO, QUERY
+from app.ui.inspector.table_tabs import TRAILERS_HEIGHT
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, settle
 
@@ -238,6 +239,22 @@ async def test_the_menu_copies_a_value_a_line_or_all(shown: PageDesk) -> None:
     ):
         action.trigger()
         assert copied() == text
+
+
+async def test_trailers_have_a_table_as_high_as_its_rows_below_the_headers(shown: PageDesk) -> None:
+    table = await open_headers(shown, ("X-A", "1"), trailers=(("X-Sum", "9f"), ("x-done", "yes")))
+
+    def seen() -> list[PairsView]:
+        return [one for one in shown.detail.findChildren(PairsView) if one.isVisible() and one is not table]
+
+    (trailers,) = seen()
+    assert [trailers.pairs.record(row) for row in range(2)] == [("X-Sum", "9f"), ("x-done", "yes")]
+    assert trailers.mapTo(shown.detail, QPoint()).y() > table.mapTo(shown.detail, QPoint()).y()
+    assert 0 <= trailers.viewport().height() - sum(map(trailers.rowHeight, range(2))) < trailers.rowHeight(0)
+    await open_headers(shown, ("X-A", "1"), trailers=tuple((f"X-{n}", "1") for n in range(60)))
+    assert trailers.height() == TRAILERS_HEIGHT < table.height()
+    await open_headers(shown, ("X-A", "2"))
+    assert seen() == []
 
 
 async def test_the_link_has_a_hand(shown: PageDesk) -> None:

@@ -259,6 +259,18 @@ async def test_of_many_parts_only_those_in_view_are_made_and_all_are_reached(sho
     assert all(one.bottom() < other.top() for one, other in pairwise(tops))
 
 
+async def test_a_part_that_is_opened_at_the_bottom_is_scrolled_into_view(shown: PageDesk) -> None:
+    view = await open_cards(shown, b"".join(part(b"x", f'; name="n{n}"') for n in range(60)) + b"--b--")
+    height = view.cards.viewport().height()
+    card = view.cards.cards[max(n for n, one in view.cards.cards.items() if one.geometry().bottom() < height)]
+    assert card.y() > height // 2
+    card.toggle_button.click()
+    await settle()
+    assert card.pane is not None
+    assert card.y() >= 0
+    assert card.y() <= 8 or card.geometry().bottom() <= height
+
+
 async def test_tab_goes_through_the_buttons_of_one_card_and_on(shown: PageDesk) -> None:
     view = await open_cards(shown, BODY)
     await activate(shown.page)
