@@ -366,14 +366,28 @@ class TestOrder:
             press(window, "Alt+Up")
             await until(lambda: ids_of(desk) == [other, b, c, a])
 
-    async def test_a_row_that_is_deleted_elsewhere_while_it_is_dragged_is_not_dropped(self, tmp_path: Path) -> None:
+    async def test_a_row_that_is_filtered_out_or_deleted_elsewhere_while_it_is_dragged_is_not_dropped(
+        self, tmp_path: Path
+    ) -> None:
         async with shown(tmp_path, endpoints=3) as (desk, window):
-            ids = ids_of(desk)
-            row, line = window.sidebar.row(ids[0]), window.sidebar.list.findChild(DropLine)
-            QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
-            for y in (30, 3 * row.height()):
-                QTest.mouseMove(row, QPoint(60, y))
-            assert line.isVisible()
+            ids, sidebar = ids_of(desk), window.sidebar
+            row, line = sidebar.row(ids[0]), sidebar.list.findChild(DropLine)
+
+            def drag() -> None:
+                QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+                for y in (30, 3 * row.height()):
+                    QTest.mouseMove(row, QPoint(60, y))
+                assert line.isVisible()
+
+            drag()
+            sidebar.filter.setText(desk.store.endpoints.all()[2].slug)
+            assert order_of(window) == ids[2:]
+            QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 3 * row.height()))
+            assert not line.isVisible()
+            sidebar.filter.clear()
+            await settle()
+            assert order_of(window) == ids_of(desk) == ids
+            drag()
             await desk.store.endpoints.delete(ids[0])
             await until(lambda: order_of(window) == ids[1:])
             assert not line.isVisible()
