@@ -158,6 +158,10 @@ async def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is
         tray, tasks = RecordingTray(), Tasks(Messages())
         service = Freedesktop(bus)
         notifier = Notifier(tray, tasks, service, service)
+        clicked: list[Notice] = []
+        dismissed: list[Notice] = []
+        notifier.clicked.connect(clicked.append)
+        notifier.dismissed.connect(dismissed.append)
         assert notifier.unavailable_reason() is None
         notifier.check()
         await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
@@ -170,6 +174,10 @@ async def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is
             await until(lambda: tasks.running() == 0)
             assert len(await told(bus)) == 1
             assert len(tray.told) == 1
+            for what in ("dismiss 1", "click 1"):
+                await ask(bus, "Act", what)
+            await until(lambda: clicked and dismissed)
+            assert clicked == dismissed == [ONE]
         tray.tooltip = None
         notifier.check()
         await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
