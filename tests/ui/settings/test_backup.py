@@ -87,6 +87,7 @@ async def test_a_backup_is_written_and_can_be_shown(window: QWidget, data: Path,
         rows.back_up.click()
         await until(rows.backup_progress.isVisible)
         await until(lambda: "Copying: " in rows.backup_progress.text.text())
+        assert rows.backup_progress.bar.maximum() > 0, "it says how far it is"
         assert not rows.back_up.isEnabled()
         again = rows_of(desk, window)
         assert again.backup_progress.isVisible(), "the settings were closed and opened meanwhile"

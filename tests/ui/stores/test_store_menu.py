@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from app.core.team import StoreChoice
@@ -78,7 +79,7 @@ async def test_a_recent_store_can_be_removed(desk: Desk) -> None:
 async def test_a_command_asks_for_the_address(desk: Desk, window: MainWindow) -> None:
     window.stores.open.trigger()
     dialog = await wait_for_widget(OpenStoreDialog, window)
-    dialog.form["address"].setText(SHOP)
+    QTest.keyClicks(dialog.focusWidget(), SHOP)
     dialog.open_button.click()
     await until(lambda: desk.reopened)
     assert desk.reopened == [StoreChoice(address=SHOP)]

@@ -42,6 +42,7 @@ async def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(tmp_pa
         ids, clipboard = shown.ids(), QGuiApplication.clipboard()
         window = await own(shown)
         assert window.windowTitle() == "POST /1 · Stripe test"
+        assert window.detail.geometry() == window.rect()
         shown.list.select_row(0)
         await until(lambda: shown.detail.capture_id == ids[0])
         assert window.detail.capture_id == ids[1]

@@ -16,6 +16,7 @@ from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.theme.metrics import SIDE_BY_SIDE_WIDTH
 from tests.ui.desk import Desk, open_desk, shown_over
+from tests.ui.drawn import drawn
 from tests.ui.keyboard import Keyboard, name_of
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until
@@ -66,6 +67,7 @@ async def test_a_click_opens_and_back_leads_to_the_list_with_the_row_selected(na
     assert focus is not None
     assert narrow.detail.isAncestorOf(focus)
     (back,) = (one for one in narrow.page.findChildren(QToolButton) if one.accessibleName() == "Back to list")
+    assert drawn(back).words == ["Back to list"]
     back.click()
     await until(narrow.list.isVisible)
     assert shows(narrow) == "list"
