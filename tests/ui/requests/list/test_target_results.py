@@ -69,8 +69,12 @@ async def test_the_cursors_row_says_how_each_target_went(tmp_path: Path) -> None
 
 async def test_the_tooltip_says_how_each_target_went(tmp_path: Path) -> None:
     async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
-        await two_results(shown)
-        place = QPoint(200, 10)
+        (_, two) = await two_results(shown)
+        await shown.add()
+        await until(lambda: shown.model.rowCount() == 2)
+        shown.list.setCurrentIndex(shown.model.index(0))  # of the cursor's row it is known without a tooltip
+        await finish(shown.desk.store, two, FAILED, attempt(two, 2, **NO_CONNECTION))
+        place = QPoint(200, shown.list.visualRect(shown.model.index(1)).center().y())
 
         def tooltip() -> str:
             viewport = shown.list.viewport()
