@@ -12,6 +12,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.ui.requests.filter_line import ROWS_VISIBLE
 from app.ui.requests.list import pager as pager_module
@@ -66,6 +67,22 @@ async def test_typing_filters_after_a_moment_and_keys_lead_on(shown: PageDesk) -
     current = shown.list.current()
     assert current is not None
     assert current.target == "/catch/x/paid"
+
+
+async def test_without_the_filter_the_list_shows_where_the_chosen_request_stands(shown: PageDesk) -> None:
+    found = await shown.add(b"needle", received_at=now_us() - 60_000_000)
+    await shown.fill(250)
+    await shown.reload()
+    shown.page.filter.bar.set_text("needle")
+    await until(lambda: shown.ids() == [found.id])
+    shown.list.select_row(0)
+    shown.page.filter.bar.clear()
+    await until(lambda: shown.model.rowCount() > 1 and shown.model.row_of(found.id) is not None)
+    await settle()
+    current = shown.list.current()
+    assert current is not None
+    assert current.id == found.id
+    assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
 
 
 async def test_what_is_composed_in_the_field_stays_when_the_text_before_it_is_applied(shown: PageDesk) -> None:
