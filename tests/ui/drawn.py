@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from PySide6.QtCore import QBuffer, QIODevice, QPoint, QPointF, QRect, QRectF, QSize
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, QPointF, QRect, QRectF
 from PySide6.QtGui import QImage, QPainter, QPixmap, QPolygonF, QTransform
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
@@ -76,7 +76,7 @@ def drawn(widget: QWidget, part: QRect | None = None) -> Drawn:
     buffer, generator = QBuffer(), QSvgGenerator()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     generator.setOutputDevice(buffer)
-    generator.setSize(QSize(widget.size()))
+    generator.setSize(widget.size())
     generator.setResolution(widget.logicalDpiX())
     painter = QPainter(generator)
     widget.render(painter, QPoint())

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QImage
-from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 
 from app.core.clock import now_us
 from app.core.model import DeliveryState
@@ -94,6 +94,8 @@ def ink(shown: PageDesk, row: int, left: int, right: int) -> bool:
 
 
 def row(shown: PageDesk, number: int) -> Drawn:
+    """Without the pointer, which another test may have left there."""
+    QApplication.sendEvent(shown.list.viewport(), QEvent(QEvent.Type.Leave))
     return drawn(shown.list.viewport(), shown.list.visualRect(shown.model.index(number)))
 
 
