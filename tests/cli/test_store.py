@@ -12,7 +12,7 @@ import pytest
 
 from app.__main__ import main
 from app.cli.call import LocalCall
-from app.cli.commands.backup import copy
+from app.cli.commands.team import copy
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
 from app.core.backup import CopiedStore, Report
