@@ -1,5 +1,5 @@
-"""Formats numbers, sizes, times and reports, for the window and the command line, and finds what a mistyped word
-meant."""
+"""Says things in words, for the window and the command line: the title of a request, numbers, sizes, times, reports;
+and what a mistyped word meant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from http import HTTPStatus
 
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, local_time
-from app.core.model import ClockProblem, Endpoint, SentTest, StorageUse
+from app.core.model import ClockProblem, Endpoint, SentTest, StorageUse, Summary
+from app.core.raw_request import below_slug
+from app.core.record import Record
 from app.core.sizes import exact_size
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -26,6 +28,40 @@ def sender_line(provider: str | None, event: str | None, providers: Mapping[str,
         return ""
     name = escape(providers.get(provider, provider))
     return f"{escape(event)} · {name}" if event else name
+
+
+TITLE_MAX = 400
+"""Maximum characters of a target in a title: more never fit."""
+
+
+class Title(Record, frozen=True):
+    """The parts in the order they are drawn; `sender` and `path` may be empty.
+
+    `is_event`: `main` is the event type; otherwise it is a summary of the request.
+    """
+
+    main: str
+    sender: str
+    path: str
+    is_event: bool = False
+
+
+def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
+    """`providers` has the providers' names by ID."""
+    path = escape(below_slug(summary.target[: TITLE_MAX + 100])[:TITLE_MAX])
+    if path.startswith("/?") or path == "/":
+        path = path[1:]  # nothing stands between the slug and the query
+    sender = escape(providers.get(summary.provider, summary.provider)) if summary.provider else ""
+    if sender and summary.event:
+        return Title(main=escape(summary.event), sender=sender, path=path, is_event=True)
+    gist = escape(summary.gist)
+    return Title(main=gist, sender=sender, path="" if path == gist else path)
+
+
+def name_of(summary: Summary) -> str:
+    """The method and name of a request where there is no list around it: `POST invoice.paid`, `GET /orders/7`."""
+    title = title_of(summary, {})
+    return " ".join(filter(None, (escape(summary.method[:20]), title.main, title.path)))
 
 
 def capturing_text(nodes: int) -> str:

@@ -22,7 +22,7 @@ from app.core.response_comparison import (
     IgnoredFields,
 )
 from app.core.rules import compare_refusal
-from app.core.text import ago_text, count_of, exact_time
+from app.core.text import ago_text, count_of, exact_time, title_of
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import (
     ComparisonChoice,
@@ -32,7 +32,6 @@ from app.ui.comparison.runner import (
     store_choice,
     stored_choice,
 )
-from app.ui.inspector.title import title_of
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics

@@ -30,10 +30,9 @@ from PySide6.QtWidgets import (
 
 from app.core.bodies.escape import escape
 from app.core.response_comparison import AlignedRow, ComparedResponse, ResponsePair, RowKind, SideBySide
-from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
+from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text, title_of
 from app.ui.commands.command import menu_of, menu_text
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize
-from app.ui.inspector.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme

@@ -24,11 +24,11 @@ from app.core.text import (
     ms_text,
     size_text,
     source_text,
+    title_of,
 )
 from app.core.worst_state import State
 from app.ui.commands.command import ActionButton, Command
 from app.ui.deliveries.words import forwarding_words
-from app.ui.inspector.title import title_of
 from app.ui.state_look import LOOKS
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -15,7 +15,7 @@ from app.core.clock import now_us
 from app.core.model import DeliveryState
 from app.core.providers import ProviderMark
 from app.core.target import TargetDraft
-from app.ui.inspector.title import name_of
+from app.core.text import name_of
 from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
 from app.ui.theme import metrics

@@ -8,8 +8,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
 from app.core.bodies.gist import gist
 from app.core.model import Capture
+from app.core.text import Title, title_of
 from app.ui.inspector.request_view import INFO
-from app.ui.inspector.title import Title, title_of
 from app.ui.requests.list.delegate import GAP, TitlePainter, tooltip
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import LIGHT

@@ -27,10 +27,9 @@ from app.core.delivery import Delivery
 from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions, TargetChanged
 from app.core.model import DeliveryState, Summary
 from app.core.providers import ProviderMark, monogram_of
-from app.core.text import ago_text, count_of, exact_time, size_text
+from app.core.text import Title, ago_text, count_of, exact_time, size_text, title_of
 from app.core.worst_state import State, delivery_state
 from app.ui.deliveries.words import counted, forwarding_words
-from app.ui.inspector.title import Title, title_of
 from app.ui.requests.list.model import SUMMARY_ROLE, Index, RequestModel, row_text, without_targets
 from app.ui.services import Services
 from app.ui.state_look import LOOKS

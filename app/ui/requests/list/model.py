@@ -27,10 +27,9 @@ from PySide6.QtWidgets import QAbstractItemView
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
-from app.core.text import count_of, size_text, span_text
+from app.core.text import count_of, size_text, span_text, title_of
 from app.core.worst_state import State, delivery_state
 from app.ui.deliveries.words import forwarding_words
-from app.ui.inspector.title import title_of
 
 MINUTE = 60_000_000
 

@@ -13,8 +13,7 @@ from PySide6.QtGui import QColor, QDrag, QPainter, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture, Summary
-from app.core.text import count_of, size_text
-from app.ui.inspector.title import name_of
+from app.core.text import count_of, name_of, size_text
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.request_actions import RequestActions
 from app.ui.services import Services

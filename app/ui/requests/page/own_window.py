@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.escape import escape
 from app.core.events import EndpointSaved, Subscriptions
 from app.core.model import Summary
+from app.core.text import name_of
 from app.ui.commands.body_text_commands import BodyTextCommands
 from app.ui.commands.command import Command
 from app.ui.deleting import DeleteChanged
 from app.ui.inspector.request_pane import NOT_STORED, RequestPane
-from app.ui.inspector.title import name_of
 from app.ui.requests.request_actions import RequestActions, RequestCommands
 from app.ui.requests.select_all import BatchJob, SelectedRequests, selected_requests
 from app.ui.services import Services

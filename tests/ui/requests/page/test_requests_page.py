@@ -17,9 +17,9 @@ from app.core.curl import body_file
 from app.core.errors import NotFoundError
 from app.core.model import DeliveryState
 from app.core.target import TargetDraft
+from app.core.text import title_of
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.inspector.request_view import TABS
-from app.ui.inspector.title import title_of
 from app.ui.requests.list.delegate import tooltip
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS
