@@ -152,6 +152,15 @@ async def test_rows_are_selected_by_dragging_and_all_of_them_by_a_key(view: HexW
     assert await copied(view) == whole
 
 
+async def test_offsets_bytes_and_characters_are_painted_and_zeros_stand_back(view: HexWidget) -> None:
+    view.resize(width_of(view, 16), 300)
+    await until(lambda: last_ink(view) >= 0)
+    image, tokens = view.viewport().grab().toImage(), view._theme.tokens
+    seen = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    for colour in (tokens.text_faint, tokens.text, tokens.track, tokens.code_string):
+        assert QColor(colour).rgb() in seen
+
+
 async def test_what_is_right_of_the_view_is_scrolled_into_it(view: HexWidget) -> None:
     view.resize(120, 300)
     await until(lambda: last_ink(view) >= 0)

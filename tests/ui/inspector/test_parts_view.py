@@ -259,6 +259,16 @@ async def test_of_many_parts_only_those_in_view_are_made_and_all_are_reached(sho
     assert all(one.bottom() < other.top() for one, other in pairwise(tops))
 
 
+async def test_the_lines_of_a_part_are_below_each_other(shown: PageDesk) -> None:
+    view = await open_cards(shown, part(b"first\r\nsecond\r\nthird") + b"--b--")
+    text, height = view.cards.cards[0].text, shown.desk.theme.body_text.line_height
+    assert text.height() == 3 * height
+    picture = text.grab().toImage()
+    for row in range(3):
+        band = range(row * height + 2, (row + 1) * height - 2)
+        assert len({picture.pixel(x, y) for x in range(picture.width()) for y in band}) > 1
+
+
 async def test_a_part_that_is_opened_at_the_bottom_is_scrolled_into_view(shown: PageDesk) -> None:
     view = await open_cards(shown, b"".join(part(b"x", f'; name="n{n}"') for n in range(60)) + b"--b--")
     height = view.cards.viewport().height()

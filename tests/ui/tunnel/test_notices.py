@@ -131,6 +131,8 @@ class TestOutdatedUrls:
             assert bar.isVisible()
             assert bar.title.text() == "The tunnel’s URL changed: 2 URLs that you copied no longer work"
             assert [row.name.text() for row in bar.rows] == [first.name, second.name]
+            await settle()
+            assert bar.rows[1].y() == bar.rows[0].y() + bar.rows[0].height()
             bar.rows[1].copy.click()
             assert QGuiApplication.clipboard().text() == f"{URL}/catch/{second.slug}"
             await until(lambda: desk.tunnels.called("copied") == [(second.id,)])
