@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtCore import QObject, QPoint, QRect, Qt
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication, QPainter, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
@@ -27,7 +27,7 @@ from app.core.delivery import (
 )
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, Target, TargetDraft
-from app.core.text import exact_time
+from app.core.text import clock_time, exact_time
 from app.ui.deliveries.words import INTERRUPTED_MEANS, paused_text
 from app.ui.inspector.attempt_list import INDENT, LEFT, AttemptRows, Attempts, row_words, rows_of
 from app.ui.inspector.deliveries_tab import DeliveriesTab
@@ -146,6 +146,36 @@ def test_the_tooltip_of_a_row_says_what_it_has_no_room_for() -> None:
     ]
     assert cut.replace("\n", " ").endswith(f" {exact_time(made[1].started_at)} {INTERRUPTED_MEANS}")
     assert following == f"Target is paused\n{where}\nDue {exact_time(due)}\n{paused}\nThe sender got this response."
+
+
+@pytest.mark.usefixtures("qapp")
+def test_what_is_painted_of_deliveries_and_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[str] = []
+
+    def paint_line(painter: QPainter, place: QRect, text: str, *_: object, **__: object) -> int:
+        painted.append(text)
+        return 0
+
+    monkeypatch.setattr("app.ui.inspector.attempt_list.paint_line", paint_line)
+    queued = factories.queued(url="http://127.0.0.1:9/a").delivery
+    made = attempt(queued, **STATUS_500)
+    failed = replace(factories.after(queued, made, DeliveryState.FAILED), target_id=7)
+    at, clock = f"queued {clock_time(queued.queued_at)[:8]}", clock_time(made.started_at)[:8]
+    result = ["12 ms", "500 Internal Server Error", " · forwarded"]
+    wide = ["Failed", f" · 1 attempt · target deleted · {at}", made.url, "1", clock, *result]
+    narrow = ["Failed", f" · 1 attempt · {at}", made.url, "1", *result]
+    parent, picture = QObject(), QPixmap(800, 60)
+    for delivery, width, expected in ((failed, 800, wide), (replace(failed, target_id=None), 400, narrow)):
+        rows = AttemptRows(Theme(), parent)
+        rows.show_records(rows_of([delivery], {delivery.id: [made]}, lambda _: None), lambda row: row.key)
+        painter = QPainter(picture)
+        for row in rows.records():
+            paint = rows.columns[0].paint
+            assert paint is not None
+            paint(painter, QRect(0, 0, width, 52), row)
+        painter.end()
+        assert painted == expected
+        painted.clear()
 
 
 async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> None:
