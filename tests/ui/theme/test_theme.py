@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from PySide6 import QtWidgets
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QFont, QPalette, QRawFont
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +16,7 @@ from app.core.files import resource
 from app.core.model import METHODS
 from app.ui.commands.command import add_view_action
 from app.ui.requests.activity_chart import colours
-from app.ui.theme.icons import app_icon, characters, mark
+from app.ui.theme.icons import app_icon, characters, family, mark
 from app.ui.theme.theme import Theme, style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
@@ -181,6 +181,13 @@ def test_choosing_what_is_in_force_tells_nobody(qapp: QApplication, qtbot: QtBot
     theme.set_choice("light")
     with qtbot.assertNotEmitted(theme.changed):
         theme.set_choice("light")
+
+
+def test_every_icon_is_in_the_font_of_icons(qapp: QApplication) -> None:
+    """The characters are for private use: another font would show a box for each."""
+    font = QRawFont.fromFont(QFont(family()))
+    assert font.familyName() == family()
+    assert [name for name, character in characters().items() if not font.supportsCharacter(ord(character))] == []
 
 
 def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
