@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QHelpEvent, QImage
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 
 from app.core.clock import now_us
@@ -16,9 +16,10 @@ from app.core.model import DeliveryState
 from app.core.providers import ProviderMark
 from app.core.target import TargetDraft
 from app.core.text import name_of
-from app.ui.requests.list.delegate import LETTERS, ProviderMarks, ground_of
+from app.ui.requests.list.delegate import LETTERS, MARGIN, ProviderMarks, ground_of
 from app.ui.requests.list.model import row_text
 from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast
 from tests.core.providers.examples import CATALOGUE
 from tests.factories import capture, updated
@@ -117,6 +118,8 @@ async def test_a_row_draws_what_came_in_and_how_it_is_marked(shown: PageDesk) ->
     assert not read.grounds_of(tokens.accent)
     assert read.lines_of(tokens.border), "a line below it"
     assert fresh.pictures == []
+    age_ends = read.text("2m").at.x() + QFontMetrics(ui_font(SMALL)).horizontalAdvance("2m")
+    assert MARGIN / 2 < shown.list.viewport().width() - age_ends < 2 * MARGIN
     wanted = (("note", "text_muted"), ("starred", "warning_fill"), ("failed", "danger"))
     in_order = sorted(read.pictures, key=lambda one: one.rect.left())[1:]  # the provider's mark is the first
     for picture, name in zip(in_order, wanted, strict=True):
