@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -83,6 +83,7 @@ class TestSaving:
             form["auth.kind"].setCurrentIndex(3)
             form["auth.name"].setText("X-Token")
             QTest.keyClicks(form["auth.secret"], "s3cret")
+            assert form["auth.secret"].echoMode() is QLineEdit.EchoMode.PasswordEchoOnEdit
             QTest.keyClicks(form["slug"], "stripe-test")
             saved: list[tuple[Endpoint, bool]] = []
             dialog.saved.connect(lambda endpoint, created: saved.append((endpoint, created)))
