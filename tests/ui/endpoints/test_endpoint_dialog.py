@@ -60,6 +60,10 @@ class TestChecking:
             await until(bar.isVisible)
             await settle()
             assert end_of(dialog.form["name"]) == end
+            headers, body = dialog.form["response.headers"], dialog.form["response.body"]
+            for button, field in ((headers.views, headers), (body.format, body)):
+                assert end_of(button) == end_of(field), "at its end, above it"
+                assert button.mapTo(dialog, QPoint()).y() < field.mapTo(dialog, QPoint()).y()
             dialog.form.show_more(False)
             await until(lambda: not bar.isVisible())
             await settle()
