@@ -85,6 +85,9 @@ class TestState:
 
     async def test_every_control_has_a_name_and_can_be_reached(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
+            for headers in (shown.form["set_headers"], shown.form["add_headers"]):
+                end, views_end = (one.mapTo(shown.form, QPoint(one.width(), 0)) for one in (headers, headers.views))
+                assert (views_end.x(), views_end.y() < end.y()) == (end.x(), True), "above the table, at its end"
             reached = set()
             start = at = QApplication.focusWidget()
             for _ in range(80):
