@@ -578,10 +578,12 @@ async def test_time_passes_in_a_window_that_is_hidden_below_the_pointer(tmp_path
         window.show()
 
 
-async def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(tmp_path: Path) -> None:
+async def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(tmp_path: Path, announced: list[str]) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 2)
         bar = await delete_row(window, 0)
+        window.pending._tick()
+        assert announced == ["Request deleted. Press Ctrl+Z to undo."], "once"
         window.requests.list.setFocus()
         assert bar.button.focusPolicy() & Qt.FocusPolicy.TabFocus
         assert (bar.button.accessibleName(), bar.button.accessibleDescription()) == ("Undo", "Request deleted.")
