@@ -72,7 +72,10 @@ async def test_all_is_offered_where_more_is_stored_than_loaded(shown: PageDesk) 
     assert "not loaded" in bar.select_all.toolTip()
     assert "Select all 450 requests" in offered(shown)
     bar.select_all.setFocus()
+    told: list[str] = []
+    shown.page.batch.changed.connect(lambda: told.append(bar.progress_text.text()))
     await select_everything(shown)
+    assert "Selecting 450 of 450…" in told
     assert shown.list.hasFocus()
     assert bar.text.text() == "All 450 selected"
     assert not bar.select_all.isVisible()
