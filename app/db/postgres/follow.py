@@ -104,6 +104,7 @@ class Follower:
                 notice, events = _read_notices(database, self._notice, self.number)
             seen = (tuple(versions.items()), uses)
             if not stored and not events and seen == self._seen:
+                self._notice = notice  # its own alone: the next look would read the same ones, and none behind them
                 return None
             changed = [number for number, version in versions.items() if self._versions.get(number) != version]
             only = changed[0] if len(changed) == 1 else None

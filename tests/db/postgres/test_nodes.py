@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from msgspec.structs import replace
+from peewee import Database
 
 from app.core.delivery import Attempt, Delivery
 from app.core.errors import EndpointChangedError, NotFoundError, PlanLimitError
@@ -25,6 +26,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import KIB, MIB
 from app.db.postgres import nodes
+from app.db.postgres.follow import write_notice
 from app.db.postgres.store import Store
 from tests import factories
 from tests.db.conftest import OpenStore
@@ -64,6 +66,25 @@ async def test_what_one_captures_the_other_lists_and_counts(
     assert [row.id for row in await other.captures.page(endpoint.id)] == [first]
     assert other.captures.counts(endpoint.id) == store.captures.counts(endpoint.id)
     assert await other.captures.body(first) == BODY
+
+
+async def test_a_node_hears_others_also_after_much_that_it_told_itself(
+    store: Store, other: Store, endpoint: Endpoint, events: list[Event]
+) -> None:
+    """It reads a limited number of notices at once, and skips its own."""
+    own, theirs = (RequestsUpdated(endpoint_ids=(endpoint.id,), changes={name: {}}) for name in ("own", "theirs"))
+
+    def tell_much(database: Database) -> None:
+        for _ in range(501):
+            write_notice(database, [own])
+
+    await store.nodes.catch_up()
+    await store._writer.run(tell_much)
+    await store.nodes.catch_up()
+    await other._writer.run(lambda database: write_notice(database, [theirs]))
+    await store.nodes.catch_up()
+    assert theirs in events
+    assert own not in events
 
 
 @pytest.mark.slow
