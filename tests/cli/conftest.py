@@ -98,6 +98,19 @@ def services(**given: Any) -> CliServices:
     return CliServices(**{**nothing, "require_database": lambda _: None, "names_team_store": lambda _: False, **given})
 
 
+def press_ctrl_c_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as something listens for that, before it can go on."""
+    listen = signal.signal
+
+    def listen_and_press(number: int, handler: Any) -> Any:
+        before = listen(number, handler)
+        monkeypatch.undo()
+        signal.raise_signal(number)
+        return before
+
+    monkeypatch.setattr(signal, "signal", listen_and_press)
+
+
 def command(*arguments: str) -> list[str]:
     """`hookline ARGUMENTS` as a process, to be run in the checkout."""
     return [sys.executable, "-m", "hookline", *arguments]

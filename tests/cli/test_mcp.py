@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from app.cli.commands import mcp as command
 from tests.cli.agent import agent, error, result
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, press_ctrl_c_at_once
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +67,14 @@ def test_a_package_says_where_to_get_it(folder: Path, run: Run, monkeypatch: pyt
         "hookline: This package of Hookline does not include hookline mcp. Install Hookline with pip too:"
         " pip install 'hookline[mcp]'. The hookline mcp of that one uses the same data.\n"
     )
+
+
+def test_ctrl_c_as_it_begins_to_listen_for_that_ends_its_input_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as stdin, os.fdopen(writing, "w"):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with monkeypatch.context() as pressing:
+            press_ctrl_c_at_once(pressing)
+            with command._input_until_ctrl_c() as interrupted:
+                assert stdin.read() == ""
+        assert interrupted()

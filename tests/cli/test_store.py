@@ -16,7 +16,7 @@ from app.cli.commands.team import copy
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
 from app.core.backup import CopiedStore, Report
-from tests.cli.conftest import ROOT, Done, command, services
+from tests.cli.conftest import ROOT, Done, command, press_ctrl_c_at_once, services
 from tests.cli.stored import store_requests
 from tests.damage import change_body
 
@@ -144,3 +144,13 @@ def test_a_second_ctrl_c_does_not_wait_for_a_step_that_hangs() -> None:
     with pytest.raises(KeyboardInterrupt):
         copy(call_of(copy_store))
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_as_it_begins_to_listen_for_that_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy_store(source: str | Path, target: str | Path, report: Report) -> CopiedStore:
+        report("copying", 0, 1)
+        raise AssertionError("it goes on")
+
+    press_ctrl_c_at_once(monkeypatch)
+    with pytest.raises(CliError, match=r"^Stopped before anything was copied\."):
+        copy(call_of(copy_store))

@@ -103,7 +103,8 @@ def _input_until_ctrl_c() -> Iterator[Callable[[], bool]]:
 
     pressed: list[bool] = []
     threading.Thread(target=copy, name="input", daemon=True).start()
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = signal.getsignal(signal.SIGINT)  # first, as it may be pressed at once
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield lambda: bool(pressed)
     finally:

@@ -150,7 +150,8 @@ def copy(call: LocalCall) -> int:
             stop.set()
             signal.signal(signal.SIGINT, before)  # a second Ctrl-C does not wait for the next step
 
-        before = signal.signal(signal.SIGINT, end)
+        before = signal.getsignal(signal.SIGINT)  # first, as it may be pressed at once
+        signal.signal(signal.SIGINT, end)
         try:
             copied = call.services.copy_store(source, target, report)
         finally:
