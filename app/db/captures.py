@@ -10,7 +10,7 @@ from hashlib import sha256
 import msgspec
 from peewee import JOIN, Database
 
-from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError, check_fields
+from app.core.errors import DamagedBodyError, NotAllowedError, NotFoundError, StorageUnavailableError, check_fields
 from app.core.events import EndpointRead, RequestsUpdated
 from app.core.model import (
     PART_SIZE,
@@ -33,7 +33,7 @@ from app.db.deleting import Cleanup
 from app.db.deliveries.targets import RemovedTargets
 from app.db.identification import Identification
 from app.db.models import CaptureModel, NoteModel, StarModel, encode_headers
-from app.db.part import Part, Shared, endpoint_not_found
+from app.db.part import BackgroundWorker, Part, Shared, endpoint_not_found
 from app.db.queries import visible, visible_sql
 from app.db.raw_sql import execute, is_missing_reference, newest_seq
 from app.db.search.search import Search
@@ -41,6 +41,8 @@ from app.db.trash import Trash
 from app.db.writer_thread import AdaptiveBatch, WrittenLater
 
 TIMES_AT_ONCE, TIMES_DELAY_S = 256, 1.0
+RETRY_S = 2.0
+"""Between two tries to drop parts of bodies."""
 
 
 def _write_times(database: Database, times: Sequence[tuple[int, float]]) -> None:
@@ -169,7 +171,9 @@ class Captures(Part):
         self._response_times = WrittenLater(
             self._writer, _write_times, "times of responses", delay_s=TIMES_DELAY_S, at_once=TIMES_AT_ONCE
         )
-        self.close = self._response_times.close
+        self._undropped: list[int] = []
+        """The keys of bodies whose parts could not be dropped."""
+        self._dropping = BackgroundWorker("hookline-drop-parts", self._drop_again)
         self.check_room, self.counts = self._limits.check, self._request_counts.of
         self._loop = asyncio.get_running_loop()
 
@@ -187,6 +191,10 @@ class Captures(Part):
 
         self._request_counts.newest_seq = await self._writer.run(job)
         self._wake_cleanup()
+
+    async def close(self) -> None:
+        await self._dropping.stop()
+        await self._response_times.close()
 
     async def add(
         self,
@@ -254,8 +262,28 @@ class Captures(Part):
         self._response_times.add((seq, ms))
 
     async def drop_parts(self, body_key: int) -> None:
-        """Discard the parts that `add_part` stored of a body; they are deleted in the background."""
+        """Discard the parts that `add_part` stored of a body; they are deleted in the background.
+        StorageUnavailableError when that is impossible now; it is then tried again until it is stored."""
+        try:
+            await self._drop(body_key)
+        except StorageUnavailableError:
+            self._undropped.append(body_key)
+            self._dropping.wake()
+            raise
 
+    async def _drop_again(self) -> None:
+        """Where the role in a team's store was taken away, not before other parts are to be dropped."""
+        while self._undropped:
+            await asyncio.sleep(RETRY_S)
+            try:
+                await self._drop(self._undropped[0])
+                del self._undropped[0]
+            except NotAllowedError:
+                raise
+            except StorageUnavailableError:  # the writer has logged why
+                pass
+
+    async def _drop(self, body_key: int) -> None:
         def after(_: None) -> None:
             self._limits.dropped(body_key)
             self._wake_cleanup()

@@ -24,6 +24,7 @@ from app.core.events import (
     StorageTrouble,
 )
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
+from app.db import captures
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
 from app.db.postgres.schema import PARTITION, WRITE_LOCK
@@ -184,6 +185,22 @@ async def test_parts_of_a_body_that_nobody_knew_were_stored_go(cut_off: Store, l
     capture = factories.capture(body, endpoint_id=endpoint.id)
     await cut_off.captures.add(capture, body[PART_SIZE:], key)
     assert await cut_off.captures.body(capture.id) == body
+    assert kept_bytes(place) == recount_bytes(place)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_parts_of_a_body_that_could_not_be_dropped_go_once_the_store_works(
+    cut_off: Store, line: CutLine, place: Place, stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(captures, "RETRY_S", 0.1)
+    endpoint = await cut_off.endpoints.create(factories.draft())
+    key = await cut_off.captures.add_part(None, 0, bytes(PART_SIZE), endpoint_id=endpoint.id)
+    line.cut_at_commit('UPDATE "loose_body"', stored=stored)
+    with pytest.raises(StorageUnavailableError):
+        await cut_off.captures.drop_parts(key)
+    assert line.cuts == 1
+    await until(lambda: query(place, "SELECT number FROM loose_body") == [], 5)
+    assert cut_off.limits.arriving(key) == 0
     assert kept_bytes(place) == recount_bytes(place)
 
 

@@ -19,14 +19,15 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
-from app.core.model import DeliveryState, Endpoint, ResponseSettings
+from app.core.model import PART_SIZE, DeliveryState, Endpoint, ResponseSettings
+from app.db import captures
 from app.db.sqlite import connection as connection_module
 from app.db.sqlite import disk_reserve
 from app.db.sqlite import writer as writer_module
 from app.db.sqlite.file_watch import FileWatch
 from app.db.sqlite.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, of_kind, query, recount
+from tests.db.helpers import add, add_many, kept_bytes, of_kind, query, recount, recount_bytes
 from tests.support import until
 
 
@@ -180,6 +181,22 @@ async def test_a_locked_database_is_said_once_and_over_by_itself(
     await until(lambda: reasons(events)[1:] == [None])
     await add(store, endpoint.id)
     assert store.captures.counts(endpoint.id).total == 1
+
+
+async def test_parts_of_a_body_that_cannot_be_dropped_while_it_is_locked_go_once_that_is_over(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take room until the next start."""
+    monkeypatch.setattr(captures, "RETRY_S", 0.05)
+    key = await store.captures.add_part(None, 0, bytes(PART_SIZE), endpoint_id=endpoint.id)
+    with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as locker:
+        locker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageUnavailableError):
+            await store.captures.drop_parts(key)
+        await asyncio.sleep(0.2)
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)], 5)
+    assert store.limits.arriving(key) == 0
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
 
 
 async def test_a_lock_cuts_no_response(tmp_path: Path) -> None:
