@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractContextManager
 from itertools import pairwise
 
 import httpx
 import pytest
+from aiohttp import web
 
 from app.core.model import PART_SIZE
 from app.db.captures import Captures
 from app.server.api import event_log, events
-from app.server.api.event_log import EventLog
+from app.server.api.events import Follower, Followers
 from app.server.api.protocol import ApiProtocol
 from tests import factories
 from tests.server.api.conftest import Desk, fields, problem
@@ -159,7 +161,7 @@ async def test_a_caller_that_left_before_the_wait_began_is_not_waited_for(
 ) -> None:
     capture = await desk.capture(await desk.endpoint())
     asked, lost, go, followed = (asyncio.Event() for _ in range(4))
-    position, connection_lost, follow = Captures.seq_of, ApiProtocol.connection_lost, EventLog.follow
+    position, connection_lost, follow = Captures.seq_of, ApiProtocol.connection_lost, Followers.follow
 
     async def slow_position(captures: Captures, capture_id: str) -> int | None:
         asked.set()
@@ -170,13 +172,13 @@ async def test_a_caller_that_left_before_the_wait_began_is_not_waited_for(
         connection_lost(protocol, exc)
         lost.set()
 
-    def watched_follow(log: EventLog, follower: asyncio.Event) -> None:
-        follow(log, follower)
+    def watched_follow(followers: Followers, request: web.Request) -> AbstractContextManager[Follower]:
         followed.set()
+        return follow(followers, request)
 
     monkeypatch.setattr(Captures, "seq_of", slow_position)
     monkeypatch.setattr(ApiProtocol, "connection_lost", watched_loss)
-    monkeypatch.setattr(EventLog, "follow", watched_follow)
+    monkeypatch.setattr(Followers, "follow", watched_follow)
     waiting = asyncio.create_task(wait(desk, after=capture.id, timeout=300))
     await asked.wait()
     waiting.cancel()
