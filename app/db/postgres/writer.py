@@ -242,6 +242,7 @@ class Writer(WriterThread):
         return result
 
     def _report(self, result: JobResult) -> None:
+        self._begin([], [])  # who waits for these is told what is known by now, however long the rest takes
         others = self._others(result) if result.adds else []
         self._current = None
         self._untold = True

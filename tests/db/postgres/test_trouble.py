@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from peewee import Database
 
 from app.core.delivery import DeliveryFilter
 from app.core.errors import StorageUnavailableError
@@ -23,7 +24,7 @@ from app.core.events import (
     RequestsUpdated,
     StorageTrouble,
 )
-from app.core.model import PART_SIZE, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, DeliveryState, Endpoint, Summary
 from app.db import captures
 from app.db.postgres import nodes, writer
 from app.db.postgres import store as postgres_store
@@ -202,6 +203,28 @@ async def test_parts_of_a_body_that_could_not_be_dropped_go_once_the_store_works
     await until(lambda: query(place, "SELECT number FROM loose_body") == [], 5)
     assert cut_off.limits.arriving(key) == 0
     assert kept_bytes(place) == recount_bytes(place)
+
+
+async def test_what_is_stored_is_told_as_stored_if_the_server_hangs_just_after_that(
+    store: Store, endpoint: Endpoint, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sender would send it again, and its bytes would be given back although they are taken."""
+
+    def hang(database: Database, first: int, count: int) -> list[Summary]:
+        execute(database, "SELECT pg_sleep(30)")
+        raise AssertionError("it is cut off")
+
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(writer, "WATCH_S", 0.05)
+    await asyncio.sleep(1.1)  # until it is watched so often
+    monkeypatch.setattr(store._follower, "others", hang)
+    capture = factories.capture(b"x", endpoint_id=endpoint.id)
+    await store.captures.add(capture, b"x")
+    await until(lambda: store._writer._trouble is None)
+    await store.nodes.catch_up()
+    assert [row.id for row in await store.captures.page(endpoint.id)] == [capture.id]
+    assert store.limits.use().used == recount_bytes(place)[endpoint.id]
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
 
 async def test_all_hear_what_is_restored_for_a_dead_node_by_one_that_does_not_know_whether_it_did_that(
