@@ -165,8 +165,7 @@ async def test_a_picture_is_previewed_and_other_bodies_offer_none(shown: PageDes
 
 @pytest.mark.parametrize("sent", [picture("png"), SVG], ids=["picture", "drawing"])
 async def test_what_is_too_large_for_a_preview_is_told(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    for module in ("image_view", "image_decoder"):
-        monkeypatch.setattr(f"app.ui.inspector.body.{module}.BYTES_MAX", 20)
+    monkeypatch.setattr("app.ui.inspector.body.image_view.BYTES_MAX", 20)
     found = await read_picture(of_bytes(sent, "picture"), 1.0)
     assert found.image is None
     assert found.words == f"Too large to preview: more than 20 B ({size_text(len(sent))} as sent)."
