@@ -153,7 +153,7 @@ class WaitingDelete:
 
     @property
     def seconds_left(self) -> int:
-        """To undo it."""
+        """For how long it can still be undone."""
         return max(0, math.ceil((self.remaining_ms or 0) / 1000))
 
     @property

@@ -18,7 +18,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class MessageAction:
-    """A button on a message, or on a short notice: it calls `run`, and what it is on goes."""
+    """A button on a message or a short notice: it calls `run`, and the message or notice disappears."""
 
     label: str
     run: Callable[[], object]

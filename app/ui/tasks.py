@@ -67,8 +67,8 @@ class Tasks:
         return result
 
     async def until_read(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read again while the store cannot be read. A message says so until this has ended, and whatever else could
-        not be read."""
+        """Read again while the store cannot be read. A message says so until this and all other reads that wait have
+        ended."""
         problem: str | None = None
         try:
             while True:

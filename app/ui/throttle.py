@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QWidget
 
 TICK_MS = 1_000
-"""Shown times are given in seconds."""
+"""How often shown times are refreshed: they are given in seconds."""
 REST = 20
 """How many times as long as something took is waited before it is done again: others need the database, too."""
 

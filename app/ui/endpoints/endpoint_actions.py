@@ -74,7 +74,7 @@ FIRST_NAME = "My first endpoint"
 class EndpointActions(QObject):
     """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show.
     `plan_refused` carries why the plan allows no further endpoint. `tunnel_requested` and `tunnel_page_requested`: the
-    user wants the tunnel started, or its page. What commands alone do and takes time is a coroutine.
+    user wants the tunnel started, or its page. What only commands call is a coroutine if it takes time: they start it.
     """
 
     created = Signal(object)
