@@ -228,7 +228,7 @@ def body_differences(first: ComparedBody, second: ComparedBody, ignored: Iterabl
         return
     texts = text_of(first), text_of(second)
     if texts[0] is None or texts[1] is None:
-        yield _byte_difference(first.data, second.data)
+        yield byte_difference(first, second)
         return
     try:
         values = [json_value(text, body) for text, body in zip(texts, (first, second), strict=True)]
@@ -268,14 +268,16 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _byte_difference(first: bytes, second: bytes) -> Difference:
-    at = _first_difference(first, second)
-    sizes = f"{len(first):,} → {count_of(len(second), 'byte')}"
-    if at == min(len(first), len(second)):
-        which = "first" if len(first) < len(second) else "second"
-        text = f"Body: the {which} response ends at byte {at:,}, the other goes on ({sizes})"
+def byte_difference(first: ComparedBody, second: ComparedBody, *, noun: str = "response") -> Difference:
+    """Where the data of both, which differ, do so first. `noun` names what they are the bodies of."""
+    some, others = first.data, second.data
+    at = _first_difference(some, others)
+    sizes = f"{len(some):,} → {count_of(len(others), 'byte')}"
+    if at == min(len(some), len(others)):
+        which = "first" if len(some) < len(others) else "second"
+        text = f"Body: the {which} {noun} ends at byte {at:,}, the other goes on ({sizes})"
         return Difference(part="body", where=f"byte {at:,}", text=text)
-    old, new = f"0x{first[at]:02x}", f"0x{second[at]:02x}"
+    old, new = f"0x{some[at]:02x}", f"0x{others[at]:02x}"
     text = f"Body differs at byte {at:,}: {old} → {new} ({sizes})"
     return Difference(part="body", where=f"byte {at:,}", text=text, first=old, second=new)
 

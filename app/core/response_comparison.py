@@ -1,5 +1,5 @@
 """Compares the responses of two targets to one request: status, headers and body; those to many requests; and lays two
-out side by side: headers aligned by name, JSON by its members, other text by its lines."""
+responses, or two requests, out side by side: headers aligned by name, JSON by its members, other text by its lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain, islice, zip_longest
-from typing import Any
+from typing import Any, ClassVar
 
 from app.core.bodies.escape import escape_beginning
 from app.core.body_comparison import (
@@ -17,6 +17,7 @@ from app.core.body_comparison import (
     Difference,
     aligned,
     body_differences,
+    byte_difference,
     child,
     child_keys,
     compared_body,
@@ -52,16 +53,21 @@ WIDTH_MAX = 2_000
 _INDENT = "  "
 
 
-class ComparedResponse(Record, frozen=True):
-    """A response, its body as sent; or without one, `status` is None and `failure` says why.
+class ComparedMessage(Record, frozen=True):
+    """What a request and a response have: headers, and the body as sent. `complete`: it is all there. `noun` names in
+    sentences what it is."""
 
-    `complete`: the body is all there. `ms` is how long the attempt took.
-    """
-
-    status: int | None
+    noun: ClassVar[str] = "request"
     headers: Headers = ()
     body: bytes = b""
     complete: bool = True
+
+
+class ComparedResponse(ComparedMessage, frozen=True, kw_only=True):
+    """A response; or without one, `status` is None and `failure` says why. `ms` is how long the attempt took."""
+
+    noun: ClassVar[str] = "response"
+    status: int | None
     failure: str | None = None
     ms: float | None = None
 
@@ -75,6 +81,8 @@ class IgnoredFields(Record, frozen=True, forbid_unknown_fields=False):
 
 
 IGNORED = IgnoredFields()
+NONE_IGNORED = IgnoredFields(headers=())
+ONLY_BEGINNING = "Only the beginning of the bodies is compared."
 
 
 class ResponseComparison(Record, frozen=True):
@@ -104,7 +112,7 @@ def compare_responses(
     if notes:
         bodies = _bodies(first, second, decode=False)
     if not all(body.complete for body in bodies):
-        notes.append("Only the beginning of the bodies is compared.")
+        notes.append(ONLY_BEGINNING)
     found = chain(
         _status_differences(first, second),
         _header_differences(first.headers, second.headers, ignored),
@@ -114,8 +122,8 @@ def compare_responses(
     return ResponseComparison(differences=shown, more=next(found, None) is not None, notes=tuple(notes))
 
 
-def _bodies(*responses: ComparedResponse, decode: bool = True) -> list[ComparedBody]:
-    return [compared_body(one.headers, one.body, complete=one.complete, decode=decode) for one in responses]
+def _bodies(*messages: ComparedMessage, decode: bool = True) -> list[ComparedBody]:
+    return [compared_body(one.headers, one.body, complete=one.complete, decode=decode) for one in messages]
 
 
 def _status_differences(first: ComparedResponse, second: ComparedResponse) -> Iterator[Difference]:
@@ -223,7 +231,7 @@ def compare_pairs(pairs: Iterable[ResponsePair], ignored: IgnoredFields) -> list
 
 
 class RowKind(StrEnum):
-    """FIRST and SECOND: only in that response. IGNORED: it may differ."""
+    """FIRST and SECOND: only in that message. IGNORED: it may differ."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -237,7 +245,7 @@ class RowKind(StrEnum):
 
 
 class AlignedRow(Record, frozen=True):
-    """A header or a line, None where that response has none; unprintable characters are escaped.
+    """A header or a line, None where that message has none; unprintable characters are escaped.
 
     `field` is what can be ignored: the header's name, or the JSON path of the line's value; empty for other lines.
     """
@@ -249,37 +257,48 @@ class AlignedRow(Record, frozen=True):
 
 
 class SideBySide(Record, frozen=True):
-    """`notes` are sentences on what is not shown."""
+    """`notes` are sentences on what is not shown. `body_differs`: the bodies do, although no row of them is shown."""
 
     headers: tuple[AlignedRow, ...]
     body: tuple[AlignedRow, ...]
     notes: tuple[str, ...] = ()
+    body_differs: bool = False
 
 
-def side_by_side(first: ComparedResponse, second: ComparedResponse, ignored: IgnoredFields) -> SideBySide:
-    """Takes up to a second for large bodies: call it on a thread."""
+def side_by_side(first: ComparedMessage, second: ComparedMessage, ignored: IgnoredFields) -> SideBySide:
+    """Both are of one kind. Takes up to a second for large bodies: call it on a thread."""
     bodies = aligned(*_bodies(first, second))
     texts = [text_of(body) for body in bodies]
     notes = [
-        f"{which} response: {body.problem}"
+        f"{which} {first.noun}: {body.problem}"
         if body.problem
-        else f"{which} response: {count_of(len(body.data), 'byte')} that are not text."
+        else f"{which} {first.noun}: {count_of(len(body.data), 'byte')} that are not text."
         for which, body, text in zip(("First", "Second"), bodies, texts, strict=True)
         if text is None
     ]
     rows: list[AlignedRow] = []
-    if not notes:
+    differs = False
+    if notes:
+        if any(body.problem for body in bodies):
+            bodies = aligned(*_bodies(first, second, decode=False))
+        differs = bodies[0].data != bodies[1].data
+        if differs and texts == [None, None]:
+            notes.append(f"{byte_difference(*bodies, noun=first.noun).text}.")
+    else:
         rows = _all_rows(bodies, [text or "" for text in texts], ignored)
         if len(rows) > EXAMINED_MAX:
             notes.append(f"Only the first {EXAMINED_MAX:,} lines are shown side by side.")
         if len(rows) > ROWS_MAX:
             notes.append(f"The bodies are long: only differences are shown, at most {ROWS_MAX:,} lines.")
             rows = list(islice(_condensed(rows[:EXAMINED_MAX]), ROWS_MAX))
-    return SideBySide(headers=header_rows(first.headers, second.headers, ignored), body=tuple(rows), notes=tuple(notes))
+    if any(body.data for body in bodies) and not all(body.complete for body in bodies):
+        notes.append(ONLY_BEGINNING)
+    headers = header_rows(first.headers, second.headers, ignored)
+    return SideBySide(headers=headers, body=tuple(rows), notes=tuple(notes), body_differs=differs)
 
 
 def header_rows(first: Headers, second: Headers, ignored: IgnoredFields) -> tuple[AlignedRow, ...]:
-    """By name without case, in the order of the first response; the values of a repeated name in their order."""
+    """By name without case, in the order of the first message; the values of a repeated name in their order."""
     skipped = {name.lower() for name in ignored.headers}
     names = {name.lower(): name for name, _ in (*second, *first)}
     rows = []

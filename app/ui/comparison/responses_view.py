@@ -187,7 +187,7 @@ class ResponsesView(QWidget):
         self.headers_title.setText(f"Headers · {f'{differing} different' if differing else same}")
         self.body.show_rows(found.body, keep_place=keep_place)
         places = len(self.body.differences())
-        self.body_title.setText(f"Body · {count_of(places, 'difference') if places else self._body_words(pair)}")
+        self.body_title.setText(f"Body · {count_of(places, 'difference') if places else self._body_words(pair, found)}")
         show_or_hide(self.notes, "\n".join(found.notes))
         for button in (self.previous, self.following):
             button.setEnabled(bool(places))
@@ -213,9 +213,11 @@ class ResponsesView(QWidget):
         self.headers.show()
 
     @staticmethod
-    def _body_words(pair: ResponsePair) -> str:
+    def _body_words(pair: ResponsePair, found: SideBySide) -> str:
         if not pair.first.body and not pair.second.body:
             return "none"
+        if found.body_differs:
+            return "different"
         return "same" if pair.first.body == pair.second.body else "no differences"
 
     def _lay_out(self) -> None:

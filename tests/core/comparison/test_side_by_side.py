@@ -1,8 +1,22 @@
-"""Two responses aligned: headers by name, JSON by member, text by line."""
+"""Two responses, or two requests, aligned: headers by name, JSON by member, text by line."""
 
 from __future__ import annotations
 
-from app.core.response_comparison import ROWS_MAX, AlignedRow, ComparedResponse, IgnoredFields, side_by_side
+import gzip
+
+import pytest
+
+from app.core.body_comparison import DECODED_MAX
+from app.core.response_comparison import (
+    NONE_IGNORED,
+    ONLY_BEGINNING,
+    ROWS_MAX,
+    AlignedRow,
+    ComparedMessage,
+    ComparedResponse,
+    IgnoredFields,
+    side_by_side,
+)
 
 JSON = (("Content-Type", "application/json"),)
 Row = tuple[str, str | None, str | None, str]
@@ -88,3 +102,53 @@ def test_json_as_deep_as_can_be_parsed() -> None:
     for depth in (900, 970, 985, 3_000):
         begin, end = b"[" * depth, b"]" * depth
         assert any(kind in ("changed", "second") for kind, *_ in body(begin + end, begin + b"1" + end))
+
+
+def test_nothing_of_two_requests_is_ignored_and_they_are_called_so() -> None:
+    first = ComparedMessage(headers=(("X-Request-Id", "1"), ("Content-Length", "2")), body=b"\x00\x01")
+    second = ComparedMessage(headers=(("X-Request-Id", "2"), ("Content-Length", "3")), body=b"\x00\x01\x02")
+    found = side_by_side(first, second, NONE_IGNORED)
+    assert [row.kind.value for row in found.headers] == ["changed", "changed"]
+    assert found.notes == (
+        "First request: 2 bytes that are not text.",
+        "Second request: 3 bytes that are not text.",
+        "Body: the first request ends at byte 2, the other goes on (2 → 3 bytes).",
+    )
+    assert found.body_differs
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differs", "said"),
+    [
+        (b"\x00\x01", b"\x00\x01", False, ()),
+        (b"\x00\x01", b"\x00\x02", True, ("Body differs at byte 1: 0x01 → 0x02 (2 → 2 bytes).",)),
+        (b"", b"\x00\x02", True, ()),
+    ],
+)
+def test_whether_bytes_that_are_not_shown_differ(
+    first: bytes, second: bytes, differs: bool, said: tuple[str, ...]
+) -> None:
+    found = side_by_side(ComparedMessage(body=first), ComparedMessage(body=second), NONE_IGNORED)
+    assert (found.body, found.body_differs) == ((), differs)
+    assert tuple(note for note in found.notes if "not text" not in note) == said
+
+
+def test_bodies_are_unpacked_and_compared_as_sent_if_that_is_impossible() -> None:
+    packed = (("Content-Encoding", "gzip"),)
+    plain, zipped = ComparedMessage(body=b"a"), ComparedMessage(headers=packed, body=gzip.compress(b"a"))
+    assert rows(side_by_side(plain, zipped, NONE_IGNORED).body) == [("same", "a", "a", "")]
+    broken = ComparedMessage(headers=packed, body=b"a")
+    found = side_by_side(plain, broken, NONE_IGNORED)
+    assert found.notes[0].startswith("Second request: ")
+    assert not found.body_differs
+
+
+def test_of_bodies_that_are_not_all_there_it_says_that_only_the_beginning_is_compared() -> None:
+    long = ComparedMessage(body=b"a" * (DECODED_MAX + 1))
+    for first, second, said in (
+        (long, long, True),
+        (ComparedMessage(body=b"a", complete=False), ComparedMessage(body=b"ab"), True),
+        (ComparedMessage(complete=False), ComparedMessage(complete=False), False),
+        (ComparedMessage(body=b"a"), ComparedMessage(body=b"ab"), False),
+    ):
+        assert (ONLY_BEGINNING in side_by_side(first, second, NONE_IGNORED).notes) == said

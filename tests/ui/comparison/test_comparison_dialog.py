@@ -203,6 +203,12 @@ async def test_what_is_not_shown_of_the_bodies_is_said(tmp_path: Path) -> None:
         assert not notes.isVisible()
 
 
+async def test_bytes_that_differ_are_not_said_to_be_without_differences(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"\0\1", b"\0\2")) as (_, _, dialog):
+        await until(lambda: dialog.responses.body_title.text() == "Body · different")
+        assert dialog.responses.notes.text().endswith("\nBody differs at byte 1: 0x01 → 0x02 (2 → 2 bytes).")
+
+
 async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     painted: list[int] = []
 
