@@ -30,6 +30,7 @@ from app.core.replay import ChosenRequests, MatchingRequests, Replay, ReplaySpec
 from app.db.readers import Readers
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
+from app.ui.comparison.compared_view import SideBySideDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.runner import IgnoredDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
@@ -73,6 +74,7 @@ READ_NOTHING = {
     OpenStoreDialog,
     Question,
     ShortcutsDialog,
+    SideBySideDialog,
     SubmitDialog,
 }
 """Dialogs that show what they are given."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QObject, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QPainter, QResizeEvent, QShortcut
+from PySide6.QtCore import QModelIndex, QObject, QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QPainter
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
@@ -23,6 +23,7 @@ from app.core.response_comparison import (
 )
 from app.core.rules import compare_refusal
 from app.core.text import ago_text, count_of, exact_time, title_of
+from app.ui.comparison.compared_view import WIDTH, SideBySideDialog
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import (
     ComparisonChoice,
@@ -41,9 +42,7 @@ from app.ui.throttle import WhileShown
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import EmptyState, line
-from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import ChoiceField, Segmented
-from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.layout import Stretch, fill, hbox
 from app.ui.widgets.rows import RIGHT, Column, Rows, RowsList, paint_line
@@ -155,12 +154,7 @@ class ComparedList(RowsList[ComparedRequest]):
         WhileShown(self, self.viewport().update)  # the ages go on
 
 
-WIDTH, HEIGHT = 1240, 760
-MARGINS = QSize(48, 48)
-"""What is seen of the window around it."""
 LIST_WIDTH, LIST_MINIMUM = 370, 240
-LOW = 600
-"""A window less high than this leaves its title to its frame."""
 DIFFERENT, ALL = "different", "all"
 
 
@@ -228,13 +222,11 @@ def _title(endpoint: Endpoint) -> str:
     return f"Compare targets of “{escape(endpoint.name)}”"
 
 
-class ComparisonDialog(Dialog):
-    """Stays open beside the window. `endpoint` has at least two targets."""
+class ComparisonDialog(SideBySideDialog):
+    """`endpoint` has at least two targets."""
 
     def __init__(self, endpoint: Endpoint, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(_title(endpoint), theme, parent)
-        self.setModal(False)
-        self.setWindowFlag(Qt.WindowType.Window)
         self._endpoint, self._services = endpoint, services
         self._file = WindowFile(services.data_folder)
         self.choice = stored_choice(self._file, endpoint)
@@ -268,22 +260,6 @@ class ComparisonDialog(Dialog):
         self.filter.set_current(DIFFERENT)
         self._start()
         self.resize(self.sizeHint())
-
-    def sizeHint(self) -> QSize:
-        """The room of the window: bodies are read side by side."""
-        window = self.parentWidget()
-        least = QSize(WIDTH, HEIGHT)
-        return bounded(self, least if window is None else (window.window().size() - MARGINS).expandedTo(least))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        high = self.height() >= LOW
-        self.title.setVisible(high)
-        self.body.setContentsMargins(0, metrics.SPACE_3 if high else 0, 0, 0)
-
-    def is_idle(self) -> bool:
-        """Always: it only shows something."""
-        return True
 
     def ignore_header(self, name: str) -> None:
         """Let this header differ, from now on."""
@@ -456,7 +432,6 @@ class ComparisonDialog(Dialog):
         split.addWidget(self.right)
         split.setStretchFactor(1, 1)
         split.setSizes([LIST_WIDTH, WIDTH - LIST_WIDTH])
-        self.body.setSpacing(0)
         fill(self.body, self.targets, status, line(self), (split, 1))
         fill(
             self.footer,
@@ -475,5 +450,3 @@ class ComparisonDialog(Dialog):
         self.list.selectionModel().currentChanged.connect(self._current_changed)
         self.responses.headers.ignore_requested.connect(self.ignore_header)
         self.responses.body.ignore_requested.connect(self.ignore_path)
-        for keys, slot in (("Alt+Down", self.responses.following.click), ("Alt+Up", self.responses.previous.click)):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)

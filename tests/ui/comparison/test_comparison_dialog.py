@@ -22,8 +22,8 @@ from app.core.response_comparison import IGNORED_HEADERS
 from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import runner
+from app.ui.comparison.compared_view import add_ignore_actions
 from app.ui.comparison.dialog import MARGIN, MARK_WIDTH, ComparisonDialog
-from app.ui.comparison.responses_view import add_ignore_actions
 from app.ui.comparison.runner import IgnoredDialog, compare_command, stored_choice
 from app.ui.endpoints.endpoint_actions import EndpointCommands
 from app.ui.shell.main_window import MainWindow
