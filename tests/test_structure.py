@@ -532,6 +532,7 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
 SHOWN_LATER = (
     "app.core.bodies.format_registry",
     "app.ui.comparison.dialog",
+    "app.ui.comparison.requests_dialog",
     "app.ui.dashboard",
     "app.ui.deliveries.page",
     "app.ui.endpoints.endpoint_dialog",

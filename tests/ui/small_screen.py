@@ -18,6 +18,7 @@ from app.core.target import TargetDraft
 from app.core.tunnel import TunnelState
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
+from app.ui.comparison.requests_dialog import RequestsDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
@@ -63,6 +64,8 @@ class Look:
 async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
     services, theme, tasks = desk.services, desk.theme, desk.tasks
     about = AboutDialog(services, theme, tasks, window)
+    endpoint = desk.store.endpoints.all()[0]
+    two = await desk.capture(endpoint), await desk.capture(endpoint)
     dialogs: dict[str, QDialog] = {
         "form of an endpoint": EndpointDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
         "targets": TargetsDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
@@ -76,6 +79,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         "QR code": QrDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
         "name": NameDialog("method:POST status:500", set(), theme, window),
         "comparison": ComparisonDialog(await two_targets(desk.store), services, theme, tasks, window),
+        "two requests": RequestsDialog(two, services, theme, tasks, window),
     }
     for name, dialog in dialogs.items():
         dialog.open()

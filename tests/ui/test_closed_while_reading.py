@@ -32,6 +32,7 @@ from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.comparison.compared_view import SideBySideDialog
 from app.ui.comparison.dialog import ComparisonDialog
+from app.ui.comparison.requests_dialog import RequestsDialog
 from app.ui.comparison.runner import IgnoredDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
@@ -51,6 +52,7 @@ from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.request_editors import load_request
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.saved_filters import NameDialog
+from app.ui.requests.select_all import selected_requests
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, REPLAYS, TUNNEL
@@ -236,6 +238,17 @@ def comparison(room: Room) -> QDialog:
     return made
 
 
+def two_requests(room: Room) -> tuple[Capture, Capture]:
+    return room.requests["json"], room.requests["long"]
+
+
+def compare(room: Room, window: MainWindow) -> None:
+    """Read the two that are to be compared."""
+    commands = window.requests.commands
+    chosen = selected_requests([one.summary() for one in two_requests(room)])
+    room.desk.tasks.start(commands.compare_two(chosen), "compare requests", commands)
+
+
 async def diagnostics(room: Room) -> QWidget:
     made = AboutDialog(*room.usual, room.over)
     made.open()
@@ -354,6 +367,7 @@ DIALOGS: dict[type[QDialog], Open] = {
     ReplayEditor: editor,
     ReplayManyDialog: dialog(lambda room: ReplayManyDialog(MatchingRequests(query="word"), *room.usual, room.over)),
     ComparisonDialog: dialog(comparison),
+    RequestsDialog: dialog(lambda room: RequestsDialog(two_requests(room), *room.usual, room.over)),
 }
 OTHERS: dict[str, Open] = {
     **{f"body {kind}": body(kind, BodyPane) for kind in BODIES},
@@ -376,6 +390,7 @@ OTHERS: dict[str, Open] = {
     "tunnel": page(lambda _, window: window.show_page(TUNNEL)),
     "endpoint": page(endpoint_and_request),
     "search": page(search),
+    "two requests": page(compare),
 }
 CASES = {**{kind.__name__: opens for kind, opens in DIALOGS.items()}, **OTHERS}
 

@@ -17,6 +17,7 @@ from app.core.target import TargetDraft
 from app.core.team import StoreChoice
 from app.ui.about_dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
+from app.ui.comparison.requests_dialog import RequestsDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.qr_dialog import QrDialog
 from app.ui.endpoints.targets_dialog import TargetsDialog
@@ -131,6 +132,7 @@ async def dialogs(
         partial(ReplayEditor, request, *usual, window),
         partial(ReplayManyDialog, MatchingRequests(query="word"), *usual, window),
         partial(ComparisonDialog, endpoint, *usual, window),
+        partial(RequestsDialog, (captures[1], captures[0]), *usual, window),
         partial(NameDialog, "method:POST status:500", set(), desk.theme, window),
         partial(OpenStoreDialog, *usual, window, StoreChoice()),
     ]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 NAMED = 2
 """Name at most this many endpoints."""
 NONE_SELECTED, ONLY_ONE = "No request is selected.", "Select a single request."
+NOT_TWO = "Select two requests to compare them."
 BATCH_RUNS = "Wait until the current batch is done."
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
 
@@ -127,6 +128,16 @@ class RequestActions:
         dialog.open()
         if say:
             dialog.form.select_url()
+
+    async def read_two(self, requests: SelectedRequests) -> tuple[Capture, Capture] | None:
+        """Both requests, the older one first; None if one of them is no longer stored, which is said."""
+        found = [await self._services.store.captures.get(capture_id) for capture_id in requests.ids]
+        stored = [capture for capture in found if capture is not None]
+        if len(stored) < len(found):
+            self._toast.say("One of these requests is no longer stored.")
+            return None
+        older, newer = sorted(stored, key=lambda capture: (capture.received_at, capture.id))
+        return older, newer
 
     async def delete(self, requests: SelectedRequests) -> None:
         """Delete these requests. Many are asked about; those with marks are kept if the user chooses so."""

@@ -147,6 +147,7 @@ class MainWindow(QMainWindow):
         for moved in (page.detail.opened, page.detail.closed):
             moved.connect(self._place_changed.start)
         page.filter.bar.changed.connect(self._store_soon)
+        page.commands.comparison_requested.connect(self.dialogs.compare_requests)
         for commands in (page.endpoint_commands, page.view_commands):
             self.commands.refreshed.connect(commands.refresh)
         self._requests = page

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.core.bodies.escape import escape
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
-from app.core.model import Endpoint
+from app.core.model import Capture, Endpoint
 from app.core.record import fields_of
 from app.core.rules import compare_refusal
 from app.core.search.field import literal
@@ -122,6 +122,18 @@ class WindowDialogs(QObject):
             return dialog
 
         open_once(self._window, ComparisonDialog, new, str(current.id))
+
+    @Slot(object)
+    def compare_requests(self, two: tuple[Capture, Capture]) -> None:
+        """Compare two requests, the older one first."""
+        from app.ui.comparison.requests_dialog import RequestsDialog  # as above
+
+        def new() -> RequestsDialog:
+            dialog = RequestsDialog(two, self._services, self._theme, self._tasks, self._window)
+            self.closing.connect(dialog.reject)
+            return dialog
+
+        open_once(self._window, RequestsDialog, new, " ".join(request.id for request in two))
 
 
 class WindowCommands(Commands):

@@ -125,6 +125,7 @@ REASONS = {
     "Wrap long lines": VIEW,
     "Go to newest": FOCUS,
     "Pause list": "Only the list stands still; Hookline keeps capturing.",
+    "Compare two requests": "Shows them beside each other; `show --json` returns each, for a script to compare.",
     "Select all": SELECTION,
     "Select all, loaded or not": SELECTION,
     "Clear selection": SELECTION,

@@ -33,6 +33,7 @@ class SelectionBar(QFrame):
     def __init__(
         self,
         commands: RequestCommands,
+        compare: Command,
         clear: Command,
         select_all: SelectAll,
         batch: BatchJob,
@@ -65,6 +66,9 @@ class SelectionBar(QFrame):
                 (clear, ""),
             )
         ]
+        self.compare = ActionButton(compare, theme, self)
+        """Only while two are selected."""
+        self.compare.hide()
         self._layers = stack(self._make_choices(), self._make_progress(), inside=self)
         self.select_all.clicked.connect(self._select_rest)
         batch.changed.connect(self._show_progress)
@@ -78,6 +82,7 @@ class SelectionBar(QFrame):
         """Say how many are selected now, and offer the rest if all that is loaded is selected."""
         count, loaded = self._list.selected_count(), self._feed.model.rowCount()
         requests = self._select_all.requests
+        self.compare.setVisible(count == 2)
         if requests is not None:
             self.say(f"All {requests.count:,} selected")
         elif count == loaded == len(self._list.selection.loaded()) and self._select_all.more:
@@ -110,7 +115,7 @@ class SelectionBar(QFrame):
             (False, False, short, True),
             (False, False, short, False),
         ):
-            for button in worded:
+            for button in (self.compare, *worded):
                 button.set_labelled(words)
             self.text.setVisible(counted)
             self.select_all.setText(offer)
@@ -143,12 +148,13 @@ class SelectionBar(QFrame):
 
     def _make_choices(self) -> QWidget:
         page = QWidget(self)
-        for button in self.buttons:
+        for button in (self.compare, *self.buttons):
             button.setIconSize(QSize(metrics.ICON, metrics.ICON))
         self._choices_row = hbox(
             self.text,
             self.select_all,
             Stretch(),
+            self.compare,
             *self.buttons,
             inside=page,
             spacing=metrics.SPACE_1,

@@ -19,7 +19,7 @@ from app.ui.requests.activity_chart import ActivityStrip
 from app.ui.requests.filtering import PageFilter
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.request_actions import BATCH_RUNS, NONE_SELECTED, RequestActions, RequestCommands
+from app.ui.requests.request_actions import BATCH_RUNS, NONE_SELECTED, NOT_TWO, RequestActions, RequestCommands
 from app.ui.requests.select_all import SelectAll, SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -88,10 +88,11 @@ class StarClicks(QObject):
 class PageCommands(Commands):
     """Commands on the list itself. `selected` are on the requests selected in it, or on the one shown while none is;
     `opened` are the same commands on the request shown, for its own buttons and keys. None is available while the page
-    is hidden.
+    is hidden. `comparison_requested` carries two requests, the older one first.
     """
 
     group = CommandGroup.LIST
+    comparison_requested = Signal(object)
 
     def __init__(
         self,
@@ -133,7 +134,8 @@ class PageCommands(Commands):
         commands = self.selected
         if self._list.selected_count() > 1:
             replays = [commands.replay, commands.edit_replay]
-            groups = [replays, [commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
+            marks = [commands.mark_read, commands.mark_unread, commands.star]
+            groups = [replays, [self.compare], marks, [commands.delete]]
             groups.append([self.select_all, self.clear] if self.select_all.isEnabled() else [self.clear])
         else:
             marks = [commands.star, commands.note, commands.toggle_read]
@@ -175,6 +177,10 @@ class PageCommands(Commands):
         self.open = self.command("Open", "body", self._open, self._none_open, "Enter", "Return", group=request)
         menu, none_selected = self._show_menu, self._none_selected
         self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
+        compare, not_two, name = self._compare, self._not_two, "Compare two requests"
+        self.compare = self.command(
+            "Compare", "compare", compare, not_two, "D", group=request, name=name, synonyms="diff"
+        )
         self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
         self.pause = self.command(
             "Pause list", "pause", pause.toggle, self._is_hidden, "P", fixed_name="Pause or resume list"
@@ -188,6 +194,7 @@ class PageCommands(Commands):
         self.clear = self.command("Clear selection", "close", self.clear_selection, self._not_many)
         for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
             command.add_to(rows)
+        self.compare.add_to(self._page)
         self.pause.add_to(self._page)
         self.replay.add_to(self._page)
 
@@ -223,6 +230,11 @@ class PageCommands(Commands):
 
     def _none_selected(self) -> str | None:
         return self._is_empty() or (None if self._list.selected_count() else NONE_SELECTED)
+
+    def _not_two(self) -> str | None:
+        """Of the many that can be selected, two at most are looked at."""
+        two = self._list.selected_count() == 2 and self._selected().count == 2
+        return self._is_empty() or (None if two else NOT_TWO)
 
     def _not_many(self) -> str | None:
         return self._is_empty() or (None if self._list.selected_count() > 1 else "At most one request is selected.")
@@ -283,6 +295,15 @@ class PageCommands(Commands):
     def _open_request(self) -> Sequence[Summary]:
         opened = self._detail.summary
         return (opened,) if opened is not None and self._page.isVisible() else ()
+
+    def _compare(self) -> None:
+        self._tasks.start(self.compare_two(self._selected()), "compare requests", self)
+
+    async def compare_two(self, requests: SelectedRequests) -> None:
+        """Read these, and request that they be compared."""
+        two = await self._actions.read_two(requests)
+        if two is not None:
+            self.comparison_requested.emit(two)
 
     def _replay_many(self) -> None:
         requests = self._selected()

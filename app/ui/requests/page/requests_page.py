@@ -100,9 +100,9 @@ class RequestsPage(QWidget):
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
-        selected, clear = self.commands.selected, self.commands.clear
+        selected, compare, clear = self.commands.selected, self.commands.compare, self.commands.clear
         bar = SelectionBar(
-            selected, clear, self.select_all, self.batch, rows=rows, feed=self.feed, theme=theme, parent=self
+            selected, compare, clear, self.select_all, self.batch, rows=rows, feed=self.feed, theme=theme, parent=self
         )
         self.list_footer = ListFooter(bar, pause, theme, self)
         self.footer = self.list_footer.text
