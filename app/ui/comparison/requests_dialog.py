@@ -86,6 +86,7 @@ class RequestTitle(QWidget):
         self.title = ElidedLabel("", "strong", self)
         self.title.setMinimumWidth(TITLE_LEAST)
         self.time = FittingLabel("small", self)
+        self.time.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.target = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.target.setFont(mono_font(SMALL))
         self.length = label("", "small", self)
