@@ -1,4 +1,6 @@
-"""The chapter of comparing two targets: many differences, none yet, all the same, a failed response, ignored fields."""
+"""The chapter of comparing two targets: many differences, none yet, all the same, a failed response, ignored fields;
+and two requests.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 
 from app.core.model import Endpoint, EndpointDraft
 from app.core.target import TargetDraft
+from app.ui.comparison.compared_view import SideBySideDialog
 from app.ui.comparison.dialog import ALL, ComparisonDialog
+from app.ui.comparison.requests_dialog import RequestsDialog
 from app.ui.comparison.runner import IgnoredDialog
 from docs import picture_data
 from docs.book import SMALL, Book
@@ -82,6 +86,7 @@ async def draw(book: Book) -> None:
         payments = await _two_targets(book, "Payments", f"{base}/old/webhooks/stripe", f"{base}/new/v2/stripe-events")
         await book.fill(payments, [picture_data.stripe(book.rng) for _ in range(40)], minutes=50)
         await _differences(book, payments)
+        await _two_requests(book, payments)
     finally:
         server.shutdown()
 
@@ -109,6 +114,25 @@ async def _differences(book: Book, payments: Endpoint) -> None:
     dialog.reject()
 
 
+async def _two_requests(book: Book, payments: Endpoint) -> None:
+    """Two of the same event, selected in the list."""
+    await book.show(payments)
+    model, selection = book.page.feed.model, book.page.list.selection
+    events = [model.summary(row).event for row in range(model.rowCount())]
+    again = next(row for row, event in enumerate(events) if event in events[:row])
+    book.page.list.clearSelection()
+    selection.add([events.index(events[again]), again])
+    compare = book.page.commands.compare
+    await book.until("two to be selected", compare.isEnabled)
+    await book.save("compare-selected", SMALL)
+    compare.trigger()
+    await book.until("the requests", lambda: bool(book.window.findChildren(RequestsDialog)))
+    dialog = book.dialog(RequestsDialog)
+    await book.until("both bodies", lambda: bool(dialog.view.body.differences()))
+    await book.save("compare-requests", SIZES, before=partial(_fit, book, dialog))
+    dialog.reject()
+
+
 async def _two_targets(book: Book, name: str, first: str, second: str) -> Endpoint:
     endpoint = await book.store.endpoints.create(EndpointDraft(name=name, forward_url=first))
     await book.store.targets.create(endpoint.id, TargetDraft(url=second))
@@ -125,7 +149,7 @@ async def _open(book: Book, endpoint: Endpoint) -> ComparisonDialog:
     return dialog
 
 
-def _fit(book: Book, dialog: ComparisonDialog) -> None:
+def _fit(book: Book, dialog: SideBySideDialog) -> None:
     """As large as the window leaves room for."""
     room = book.window.size()
     dialog.resize(room.width() - MARGIN, room.height() - MARGIN)
