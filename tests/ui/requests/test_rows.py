@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,8 @@ async def test_a_line_below_the_name_says_how_long_requests_are_kept_and_where_t
         await until(lambda: header.target.text() == f"{target} and 2 more targets")
         assert header.target.shown_text().startswith("http://")
         assert header.target.shown_text().endswith("/ and 2 more targets")
+        header.target.resize(150, header.target.height())
+        assert re.fullmatch(r"http.*….* \+2", header.target.shown_text())
         await endpoints.update(made.id, replace(made.draft(), active=False))
         await until(lambda: header.facts.text() == "Switched off · kept 1 day · forwards to")
         shown.page.show_endpoint(None)

@@ -31,7 +31,7 @@ from app.ui.widgets.notices import NoticeText
 TEXT_FROM = 400
 """Pixels from which the buttons have words."""
 URL_LEAST = 80
-"""Pixels; with less, the URL of a target is not kept apart from what follows it."""
+"""Pixels; for less of a target's URL, how many more targets there are is said in words."""
 
 
 class _Target(ElidedLabel):
@@ -39,10 +39,10 @@ class _Target(ElidedLabel):
 
     def shown_text(self) -> str:
         url, space, more = self.text().partition(" ")
-        room = self.text_rect().width() - self.fontMetrics().horizontalAdvance(space + more)
-        if room < URL_LEAST:
-            return super().shown_text()
-        return self.fontMetrics().elidedText(url, Qt.TextElideMode.ElideMiddle, room) + space + more
+        width, fm = self.text_rect().width(), self.fontMetrics()
+        if more and width - fm.horizontalAdvance(space + more) < URL_LEAST:
+            more = f"+{more.split()[1]}"
+        return fm.elidedText(url, self._elide, width - fm.horizontalAdvance(space + more)) + space + more
 
 
 class EndpointHeader(QFrame):
