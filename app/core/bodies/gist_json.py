@@ -35,8 +35,8 @@ def with_detail(label: str, detail: str) -> str:
 
 
 def names(found: Iterable[str], *, more: bool = False) -> str:
-    """`id, type, data`; ends in `…` if there are `more`, or more than are considered."""
-    texts = list(islice(found, NAMES_MAX + 1))
+    """`id, type, data`, without blank ones; ends in `…` if there are `more`, or more than are considered."""
+    texts = list(islice(filter(str.strip, found), NAMES_MAX + 1))
     visible = [shortened(text, NAME_MAX) for text in texts[:NAMES_MAX]]
     return ", ".join([*visible, MORE] if visible and (more or len(texts) > NAMES_MAX) else visible)
 
@@ -176,11 +176,11 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
     if not items:
         return "JSON · []"
     try:
-        keys = list(_object.decode(items[0]))
+        keys = names(_object.decode(items[0]))
     except NOT_JSON:
-        keys = []
+        keys = ""
     if keys:
-        return f"JSON array · {len(items):,} × {names(keys)}"
+        return f"JSON array · {len(items):,} × {keys}"
     return f"JSON · {count_of(len(items), 'item')}"
 
 
