@@ -16,6 +16,7 @@ from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import Capture
 from app.core.rules import NOTE_MAX, note_error
 from app.core.text import (
+    Title,
     clock_time,
     count_of,
     day_text,
@@ -44,6 +45,8 @@ from app.ui.widgets.text_fields import WrappedEdit
 
 FACTS_WIDTH = 84
 """Pixels kept for the facts, a time to the millisecond at least, while there are spare buttons."""
+MAIN_LEAST = 40
+"""Pixels; with less for what came in, the provider's name is elided with it."""
 LINES = 5
 """A longer note scrolls: it must not push the request out of view."""
 PADDING, BORDER = 4, 2
@@ -111,6 +114,27 @@ class FactsRow(QWidget):
         self._more.setVisible(bool(hidden))
 
 
+class _Title(ElidedLabel):
+    """What came in is elided, who sent it is not: nothing else in the header says that."""
+
+    def __init__(self, kind: str, parent: QWidget) -> None:
+        super().__init__("", kind, parent)
+        self._sender = ""
+
+    def show_title(self, title: Title) -> None:
+        """`invoice.paid · Stripe`, or without the provider if that is not known."""
+        self._sender = f" · {title.sender}" if title.sender else ""
+        self.setText(title.main + self._sender)
+
+    def shown_text(self) -> str:
+        fm = self.fontMetrics()
+        room = self.text_rect().width() - fm.horizontalAdvance(self._sender)
+        if room < MAIN_LEAST:
+            return super().shown_text()
+        main = self.text().removesuffix(self._sender)
+        return fm.elidedText(main, self._elide, room) + self._sender
+
+
 class RequestHeader(QFrame):
     """Shows one capture's summary. `show_commands` gives it its buttons."""
 
@@ -125,7 +149,7 @@ class RequestHeader(QFrame):
         self.response = Pill("", "neutral", self)
         self.cut = Pill("cut off", "warning", self)
         self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
-        self.title = ElidedLabel("", "strong", self)
+        self.title = _Title("strong", self)
         self.facts = FittingLabel("small", self)
         self.note = _NotePanel(theme, tasks, self)
         signs = hbox(self.cut, self.state, self.response, spacing=metrics.SPACE_2)
@@ -182,7 +206,7 @@ class RequestHeader(QFrame):
     def _show_title(self, capture: Capture, providers: Mapping[str, str]) -> None:
         title = title_of(capture.summary(), providers)
         style(self.title, "kind", "strong" if title.is_event else "muted")
-        self.title.setText(" · ".join(filter(None, (title.main, title.sender))))
+        self.title.show_title(title)
 
     @Slot()
     def _show_facts(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
@@ -107,6 +109,21 @@ async def test_detail_and_info_tell_the_sender(shown: PageDesk) -> None:
     shown.page.open_request(shown.model.summary(0).id)
     await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
     assert not shown.page.grab().isNull()
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_the_title_of_a_long_summary_still_tells_the_sender(shown: PageDesk) -> None:
+    title = shown.detail.header.title
+    known = await shown.add(provider="stripe", gist="JSON · " + "a_long_key, " * 20)
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.page.open_request(known.id)
+    await until(lambda: shown.detail.capture is not None)
+    title.resize(300, title.height())
+    assert re.fullmatch(r"JSON · a_long.*… · Stripe", title.shown_text())
+    assert not title.grab().isNull()
+    assert title.toolTip().endswith(" · Stripe")
+    title.resize(60, title.height())
+    assert title.shown_text().startswith("J")
 
 
 async def identify(shown: PageDesk, request: Capture) -> None:
