@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output, visible, when_text
-from app.core.ids import BEGINNING_MIN, id_beginning, whole_id
+from app.core.ids import BEGINNING_MIN, id_beginning, is_short_beginning, whole_id
 from app.core.rules import slug_error
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def each_id(
 
 def _unknown(kind: _Kind, text: str) -> CliError:
     one, many = kind.nouns
-    return CliError(f"No {one} has the ID {text!r}. See hookline {many}.", Exit.FAILURE)
+    hint = f" The start of an ID has at least {BEGINNING_MIN} characters." if is_short_beginning(text) else ""
+    return CliError(f"No {one} has the ID {text!r}.{hint} See hookline {many}.", Exit.FAILURE)
 
 
 def _ambiguous(kind: str, text: str, ids: list[str], rows: list[str]) -> CliError:

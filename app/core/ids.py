@@ -52,6 +52,12 @@ def id_beginning(text: str) -> str | None:
     return "-".join(digits[first:last] for first, last in _GROUPS if first < len(digits))
 
 
+def is_short_beginning(text: str) -> bool:
+    """Whether this is the beginning of a UUID, and only too short to be used as one."""
+    digits = text.lower().replace("-", "")
+    return len(digits) < BEGINNING_MIN and _HEX.fullmatch(digits) is not None
+
+
 def is_id(text: str) -> bool:
     """Whether this is a whole UUID in its usual form."""
     return len(text) == 36 and id_beginning(text) == text

@@ -57,10 +57,23 @@ def test_what_several_begin_with_names_them(run: Run, ids: list[str], monkeypatc
 
 
 def test_what_no_request_begins_with_ends_with_1(run: Run, ids: list[str]) -> None:
-    for text in ("019a1b2", "019a1b2d", "019a1b2g", "@lst", "last", OLD + "0", ""):
+    for text in ("019a1b2d", "019a1b2g", "@lst", "last", OLD + "0", ""):
         done = run("show", text)
         assert (done.code, done.out) == (1, "")
         assert done.err == f"hookline: No request has the ID {text!r}. See hookline requests.\n"
+
+
+def test_a_beginning_that_is_too_short_says_how_long_it_must_be(run: Run, ids: list[str]) -> None:
+    for command, text, one, many in (
+        ("show", "01", "request", "requests"),
+        ("show", "019A-1b2", "request", "requests"),
+        ("delivery", "0", "delivery", "deliveries"),
+        ("replays", "019a1b2", "replay", "replays"),
+    ):
+        done = run(command, text)
+        assert (done.code, done.out) == (1, "")
+        needed = "The start of an ID has at least 8 characters."
+        assert done.err == f"hookline: No {one} has the ID {text!r}. {needed} See hookline {many}.\n"
 
 
 def test_nothing_is_done_while_one_may_mean_several(run: Run, ids: list[str]) -> None:
