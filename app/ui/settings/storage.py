@@ -135,11 +135,11 @@ class BackupRows(QWidget):
     def _follow(self) -> None:
         backup = self._backups.latest
         if backup is not None and backup.state == "running":
-            self.back_up.set_refusal("A backup is being written.")
+            self.back_up.set_busy("A backup is being written.")
             self.backup_progress.show_step(backup.step, backup.done_bytes, backup.total_bytes)
             return
         self._timer.stop()
-        self.back_up.set_refusal(None)
+        self.back_up.set_busy(None)
         self.backup_progress.hide()
         self._tell(backup)
 
@@ -171,7 +171,7 @@ class BackupRows(QWidget):
         if file is None:
             return
         self.restore_row.set_error(None)
-        self.restore.set_refusal("A backup is being checked.")
+        self.restore.set_busy("A backup is being checked.")
         self._restore_timer.start()
         self._follow_restore()
         contents = None
@@ -186,7 +186,7 @@ class BackupRows(QWidget):
     def _checked(self) -> None:
         self._restore_timer.stop()
         self.restore_progress.hide()
-        self.restore.set_refusal(None)
+        self.restore.set_busy(None)
 
     async def _confirm(self, file: Path, contents: BackupContents) -> None:
         """Restart with the staged backup if the user agrees."""
@@ -305,7 +305,7 @@ class StorageSection(SettingsSection):
     def run_now(self) -> None:
         """Delete requests past retention; if that waits for the clock, trust the clock first."""
         resume = self.run_button.text() == RESUME  # what the button said when it was clicked counts
-        self.run_button.set_refusal("Cleaning up…")
+        self.run_button.set_busy("Cleaning up…")
         self.size_row.set_error(None)
         self._tasks.start(self._run(resume), "run retention")
 
@@ -314,7 +314,7 @@ class StorageSection(SettingsSection):
         self._tasks.start(self._show_size(), "measure the store", self)
 
     async def _run(self, resume: bool) -> None:
-        with unless_cancelled(self.run_button.set_refusal, None):
+        with unless_cancelled(self.run_button.set_busy, None):
             try:
                 await self._tasks.complete(self._purge(resume), self)
             except HooklineError as error:

@@ -42,6 +42,7 @@ class Button(QPushButton):
     ) -> None:
         super().__init__(text, parent)
         self._theme, self._kind, self._icon_name = theme, kind, icon
+        self._had_focus = False
         self.setProperty("kind", kind)
         self.setProperty("compact", compact)
         self.setAccessibleName(name)
@@ -70,6 +71,21 @@ class Button(QPushButton):
         self.setEnabled(reason is None)
         self.setToolTip(plain_tooltip(reason or ""))
         self.setAccessibleDescription(reason or "")
+
+    def set_busy(self, reason: str | None) -> None:
+        """Disable with the reason while what a click began lasts; None enables.
+
+        Qt would give the focus to the next widget, which the next key would then press. Nothing has it meanwhile, and
+        the button gets it back unless the user has moved it.
+        """
+        if reason is not None and self.window().focusWidget() is self:
+            self._had_focus = True
+            self.clearFocus()
+        self.set_refusal(reason)
+        if reason is None and self._had_focus:
+            self._had_focus = False
+            if self.window().focusWidget() is None:
+                self.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter works as Space does."""

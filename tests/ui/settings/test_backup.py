@@ -84,8 +84,10 @@ async def test_a_backup_is_written_and_can_be_shown(window: QWidget, data: Path,
         file.write_text("the user agreed to replace it")
         chosen.append(file)
         slow = Slow(desk.store.backups)
+        rows.back_up.setFocus()
         rows.back_up.click()
         await until(rows.backup_progress.isVisible)
+        assert window.focusWidget() is None, "no key presses another button meanwhile"
         await until(lambda: "Copying: " in rows.backup_progress.text.text())
         assert rows.backup_progress.bar.maximum() > 0, "it says how far it is"
         assert not rows.back_up.isEnabled()
@@ -97,6 +99,7 @@ async def test_a_backup_is_written_and_can_be_shown(window: QWidget, data: Path,
         assert rows.show_button.isVisible()
         assert not rows.backup_progress.isVisible()
         assert rows.back_up.isEnabled()
+        assert window.focusWidget() is rows.back_up
         with closing(sqlite3.connect(file)) as connection:
             assert connection.execute("SELECT count(*) FROM endpoint").fetchone() == (1,)
 
@@ -210,8 +213,11 @@ async def test_a_file_that_is_no_backup_is_told_at_the_row(
         rows = rows_of(desk, window)
         (data.parent / "text.db").write_text("Dear diary, " * 100)
         chosen.append(data.parent / "text.db")
+        rows.restore.setFocus()
         rows.restore.click()
         await until(lambda: "not a database of Hookline" in rows.restore_row.error())
+        await until(rows.restore.isEnabled)
+        assert window.focusWidget() is rows.restore, "another backup can be chosen"
         assert question(rows) is None
 
 

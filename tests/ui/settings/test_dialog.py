@@ -392,8 +392,10 @@ class TestSettings:
         assert "on disk" in storage.size_row.title.text()
         (counted,) = [one.text() for one in dialog.findChildren(QLabel) if one.text().startswith("Stored: ")]
         assert "On disk: " in counted
+        storage.run_button.setFocus()
         storage.run_button.click()
         assert not storage.run_button.isEnabled()
+        assert dialog.focusWidget() is None
         await until(lambda: desk.store.captures.counts(endpoint.id).total == 1)
         await until(storage.run_button.isEnabled)
         assert storage.folder.path.text() == str(tmp_path)
