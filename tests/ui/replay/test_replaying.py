@@ -175,7 +175,10 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(
         assert editor.send.toolTip() == "Send (Ctrl+Enter)"
         editor.send.setFocus()
         QTest.keyClick(editor.send, Qt.Key.Key_Return)
+        assert editor.focusWidget() is None, "no key presses another button meanwhile"
         await until(lambda: len(received.requests) == 2)
+        await until(editor.send.isEnabled)
+        assert editor.focusWidget() is editor.send, "Return sends again"
         assert received.requests[1].endswith(b'\r\n\r\n{"a": 1}\r\n')
         editor.reject()
 
