@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 HELP = "compare the responses of two targets, such as an old and a new handler"
 DETAILS = (
-    f"{HELP}. A request is compared once both have responded to it: by the newest response of each. Headers that always"
-    " differ, such as Date and X-Request-Id, are ignored. Exit code 0: nothing differs, 1: something does."
+    f"{HELP}. Each request that both have responded to is compared, by the newest response of each. Headers that"
+    " always differ, such as Date and X-Request-Id, are ignored. Exit code 0: nothing differs, 1: something does."
 )
 EXAMPLES = (
     ("Compare the first two targets of an endpoint", "hookline compare stripe"),

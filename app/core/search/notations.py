@@ -56,7 +56,7 @@ class Notation:
 
 
 def _end_like(pattern: re.Pattern[str], most: int) -> Callable[[str], int]:
-    """Finds where a match begins that ends the text and has at most so many characters; without one, its end."""
+    """Finds where a match begins that ends the text and has at most `most` characters; without one, the text's end."""
 
     def begin(text: str) -> int:
         match = pattern.search(text, max(0, len(text) - most))

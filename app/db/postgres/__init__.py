@@ -1,4 +1,4 @@
-"""The store in PostgreSQL. To import it raises StoreDriverError where its driver is not installed: few have it."""
+"""The store in PostgreSQL. Importing it raises StoreDriverError where its driver is not installed: few have it."""
 
 import sys
 

@@ -243,7 +243,7 @@ class TeamNodes(Nodes):
         self._is_refused = False
         if self._refusal not in self._refusals:
             self._refusals.add(self._refusal)
-            log.warning("this node goes on, but something was refused to it: %s", self._refusal)
+            log.warning("this node keeps working, although the store refused it something: %s", self._refusal)
 
     def _lose_jobs(self) -> None:
         self._lost |= self._owned
