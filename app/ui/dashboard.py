@@ -289,7 +289,7 @@ class DashboardRows(Card):
         self._container = QWidget()
         self._container.setProperty("transparent", True)
         self._nothing = label("No endpoints match the filter.", "muted", self._container)
-        self._nothing.setContentsMargins(16, 20, 16, 20)
+        self._nothing.setMargin(metrics.SPACE_4)  # its contents margins are reset by the style sheet
         self._nothing.hide()
         self._list = vbox(self._nothing, Stretch(), inside=self._container, spacing=0, margins=0)
         self.body.setSpacing(0)
@@ -341,7 +341,7 @@ class DashboardRows(Card):
 
     @Slot(str)
     def set_filter(self, text: str) -> None:
-        """Show only endpoints whose name, description or URL contains `text`."""
+        """Show only endpoints whose name, description, tags or URLs contain `text`."""
         self._filter = text.strip().casefold()
         self._narrow()
 
@@ -361,7 +361,7 @@ class DashboardRows(Card):
             return True
         endpoint = row.contents.endpoint
         urls = (target.url for target in endpoint.targets)
-        texts = (endpoint.name, endpoint.description, row.contents.url, *urls)
+        texts = (endpoint.name, endpoint.description, *endpoint.tags, row.contents.url, *urls)
         return self._filter in "\n".join(texts).casefold()
 
     @Slot()

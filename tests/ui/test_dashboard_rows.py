@@ -329,7 +329,9 @@ async def test_the_card_ends_below_its_last_row(tmp_path: Path, count: int) -> N
 async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_filter(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=FREE_ENDPOINTS - 1, plan=Plan.PRO) as (desk, window):
         rows, line, others = window.dashboard.rows, window.dashboard.filter, desk.store.endpoints.all()
-        shop = await desk.endpoint(name="Shop", description="Orders of 2026", forward_url="http://stage.example/x")
+        shop = await desk.endpoint(
+            name="Shop", description="Orders of 2026", tags=("billing",), forward_url="http://stage.example/x"
+        )
         await until(lambda: rows.row_count() == FREE_ENDPOINTS)
         assert not line.isVisible()
         await desk.endpoint(name="Other")
@@ -341,7 +343,7 @@ async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_fi
 
         await until(lambda: len(listed()) == FREE_ENDPOINTS + 1)
         height = rows.height()
-        for text in (" SHOP ", "orders of", "stage.example", shop.slug):
+        for text in (" SHOP ", "orders of", "Billing", "stage.example", shop.slug):
             line.setText(text)
             assert listed() == [shop.id], text
         await until(lambda: rows.height() < height)
@@ -349,6 +351,9 @@ async def test_many_endpoints_can_be_filtered_and_none_stays_hidden_without_a_fi
         line.setText("nowhere")
         assert listed() == []
         assert nothing_fits(window)
+        await until(lambda: "No endpoints match the filter." in drawn(rows).words)
+        (told,) = (one for one in drawn(rows).texts if one.text.startswith("No endpoints match"))
+        assert told.at.x() >= 16, "it is not at the edge of the card"
         (clear,) = line.findChildren(QToolButton)
         assert clear.accessibleName() == "Clear"
         made = await desk.endpoint(name="Nowhere else")

@@ -146,7 +146,8 @@ class EndpointList(ColumnScroll):
         return [row for row in self.rows.values() if not row.isHidden()]
 
     def filter(self, text: str) -> None:
-        """Show only endpoints with each of these words in their name or description, or at the beginning of their slug.
+        """Show only endpoints with each of these words in their name, description or tags, or at the beginning of their
+        slug.
 
         Most slugs are random: anywhere in them a digit would nearly always be found.
         """
@@ -204,8 +205,9 @@ class EndpointList(ColumnScroll):
 
     def _narrow(self) -> None:
         for row in self.rows.values():
-            text = f"{row.endpoint.name}\n{row.endpoint.description}".casefold()
-            row.setVisible(all(word in text or row.endpoint.slug.startswith(word) for word in self._words))
+            endpoint = row.endpoint
+            text = "\n".join((endpoint.name, endpoint.description, *endpoint.tags)).casefold()
+            row.setVisible(all(word in text or endpoint.slug.startswith(word) for word in self._words))
         found = bool(self.visible_rows())
         self.none.setText("No matches" if self.rows else NO_ENDPOINTS)
         self.none.setVisible(not found)

@@ -169,18 +169,21 @@ class TestKeys:
 
 
 class TestFilter:
-    async def test_it_comes_with_many_and_narrows_by_name_description_and_slug(self, tmp_path: Path) -> None:
+    async def test_it_comes_with_many_and_narrows_by_name_description_tag_and_slug(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
             line = window.sidebar.filter
             made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x3") for n in range(OFFERED_ABOVE)]
             await until(lambda: len(window.sidebar.list.rows) == len(made))
             assert not line.isVisible()
-            other = await desk.endpoint(name="Stripe Live", description="Invoices of 2026", slug="payments-3x")
+            other = await desk.endpoint(
+                name="Stripe Live", description="Invoices of 2026", slug="payments-3x", tags=("eu",)
+            )
             await until(line.isVisible)
             line.setFocus()
             for text, wanted in (
                 ("live STRIPE", [other.id]),
                 ("paym", [other.id]),
+                ("EU", [other.id]),
                 ("slug-3x", [made[3].id]),
                 ("ments", []),
                 ("shop 3", [made[3].id]),  # though a slug ends in 3x
