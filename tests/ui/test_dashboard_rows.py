@@ -79,6 +79,7 @@ async def test_all_rows_leave_out_the_same_of_their_urls(desk: Desk, window: Mai
     long = await desk.endpoint(name="Long", slug="q7w3e5r8t2y6u4i9o1p0a8s7" * 2)
     rows = await rows_of(window, short, long)
     assert [text(one) for one in rows] == [short.slug, long.slug]
+    await until(lambda: rows[0].height() == HEIGHT)
     end = drawn(rows[0]).text("shop").at.x() + QFontMetrics(mono_font()).horizontalAdvance("shop")
     assert 0 <= rows[0].copy_button.x() - end <= 8, "the button follows the text"
 
