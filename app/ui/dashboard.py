@@ -31,7 +31,7 @@ from app.ui.widgets.card import Card, EmptyState, Page, line
 from app.ui.widgets.fields import SearchField
 from app.ui.widgets.fit_screen import ColumnScroll
 from app.ui.widgets.focus import focus_first, order_tabs
-from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, style
+from app.ui.widgets.labels import FittingLabel, label, plain_tooltip, style
 from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, stack, vbox
 
 _CELLS = (
@@ -58,7 +58,7 @@ class Stats(SideBySide):
         super().__init__(metrics.SPACE_3, parent)
         self._values = {key: label("0", "title", self) for key, _, _, _ in _CELLS}
         self._plan = label("", "title", self)
-        self._plan_note = ElidedLabel("", "small", self)
+        self._plan_note = FittingLabel("small", self)
         self._meter = Meter("Endpoints", theme, self)
         self._size = label("—", "title", self)
         self._size_note = FittingLabel("small", self)
@@ -82,8 +82,8 @@ class Stats(SideBySide):
         free = plan is Plan.FREE
         self._plan.setText(f"{count} of {FREE_ENDPOINTS}" if free else f"{count}")
         left = FREE_ENDPOINTS - count
-        note = f"{left} left · Free" if left > 0 else "none left · Free"
-        self._plan_note.setText(note if free else "no limit · Pro")
+        note = (f"{left} left" if left > 0 else "none left") if free else "no limit"
+        self._plan_note.set_wordings((f"{note} · {'Free' if free else 'Pro'}", note))
         self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
 

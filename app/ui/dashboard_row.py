@@ -223,9 +223,11 @@ def _paint_requests(painter: QPainter, contents: RowContents, room: QRect, token
 
 
 def unread_text(unread: int, width: int, font: QFont) -> str:
-    """The unread count in full, or shortened if it does not fit into `width` pixels."""
-    full = f"{unread:,} new"
-    return full if QFontMetrics(font).horizontalAdvance(full) <= width else f"{count_text(unread)} new"
+    """The unread count in full, or shortened if it does not fit into `width` pixels, at last as in the sidebar."""
+    short, fm = count_text(unread), QFontMetrics(font)
+    wordings = (f"{unread:,} new", f"{short} new")
+    fitting = (text for text in wordings if fm.elidedText(text, Qt.TextElideMode.ElideRight, width) == text)
+    return next(fitting, short)
 
 
 def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -> int:

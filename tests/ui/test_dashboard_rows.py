@@ -225,6 +225,20 @@ async def test_the_figures_say_what_came_in_and_what_the_plan_leaves(desk: Desk,
     assert meters() == 0
 
 
+@pytest.mark.usefixtures("each_font")
+async def test_no_figure_is_cut_in_the_smallest_window(desk: Desk, window: MainWindow) -> None:
+    window.show_page(DASHBOARD)
+    window.resize(860, 400)
+    endpoint = await desk.endpoint(name="Stripe")
+    for _ in range(241):
+        await desk.capture(endpoint)
+    await desk.store.account.set_plan(Plan.PRO)
+    dashboard = window.dashboard
+    await until(lambda: any(text.startswith("no limit") for text in drawn(dashboard.stats).words))
+    await until(lambda: any(text.startswith("241") for text in drawn(dashboard.rows).words))
+    assert not [text for text in (*drawn(dashboard.stats).words, *drawn(dashboard.rows).words) if "…" in text]
+
+
 async def test_tab_leads_from_row_to_row_whatever_was_made_between_them(desk: Desk, window: MainWindow) -> None:
     window.show_page(DASHBOARD)
     rows = window.dashboard.rows
@@ -382,4 +396,7 @@ def nothing_fits(window: MainWindow) -> bool:
 def test_an_unread_count_is_shortened_where_room_is_short(qapp: QApplication) -> None:
     font = ui_font()
     assert unread_text(1_234_567, 400, font) == "1,234,567 new"
-    assert unread_text(1_234_567, 20, font) == "1M new"
+    fm = QFontMetrics(font)
+    assert unread_text(1_234_567, fm.horizontalAdvance("1M new") + 1, font) == "1M new"
+    assert unread_text(1_234_567, fm.horizontalAdvance("1M new") - 1, font) == "1M"
+    assert unread_text(241, fm.horizontalAdvance("241 n…"), font) == "241", "no cut words"
