@@ -230,7 +230,7 @@ class RawPane(Card):
         return QSize(super().sizeHint().width(), RAW_HEIGHT)
 
 
-SUBTITLE = "Requests that were not stored, and why. The newest 1,000, until Hookline quits."
+SUBTITLE = "Requests that were not stored. The newest 1,000, until Hookline quits."
 
 
 class RefusedPage(Page):

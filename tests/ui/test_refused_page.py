@@ -15,8 +15,9 @@ from app.core.model import Plan, Refusal
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.refused_page import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME, columns
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import DASHBOARD, REFUSED
+from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD, REFUSED, REPLAYS
 from app.ui.theme.theme import Theme
+from app.ui.widgets.card import Page
 from app.ui.widgets.rows import Rows
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
@@ -333,3 +334,13 @@ class TestRows:
         assert model.columnCount() == SOURCE + 1
         assert model.index(0, REASON).data() == "<b>bad</b> line"
         assert model.index(0, METHOD).data() == model.index(0, TARGET).data() == "—"
+
+
+@pytest.mark.usefixtures("each_font")
+async def test_what_the_pages_are_about_is_whole_in_the_smallest_window(window: MainWindow) -> None:
+    window.resize(860, 400)
+    for name in (ALL_DELIVERIES, REPLAYS, REFUSED):
+        window.show_page(name)
+        await settle()
+        (about,) = (page.about for page in window.findChildren(Page) if page.isVisible())
+        assert about.shown_text() == about.text()
