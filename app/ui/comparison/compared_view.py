@@ -149,10 +149,13 @@ def _different_first(row: AlignedRow) -> int:
 
 class ComparedView(QWidget):
     """`above` is for what is said of each message. `noun` names in sentences what they are; `can_ignore`: menus offer
-    to let a header or a value differ."""
+    to let a header or a value differ; titles begin `inset` pixels from the edge."""
 
-    def __init__(self, noun: str, theme: Theme, parent: QWidget, *, can_ignore: bool) -> None:
+    def __init__(
+        self, noun: str, theme: Theme, parent: QWidget, *, can_ignore: bool, inset: int = metrics.SPACE_4
+    ) -> None:
         super().__init__(parent)
+        self._inset = inset
         self.above = vbox(spacing=0)
         self.headers = HeadersTable(noun, theme, self, can_ignore=can_ignore)
         self.headers_title = label("Headers", "strong", self)
@@ -236,11 +239,11 @@ class ComparedView(QWidget):
             (title, 1),
             *buttons,
             spacing=0,
-            margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
+            margins=(self._inset, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
         )
         column = vbox(row, inside=part, spacing=0)
         if notes is not None:
-            notes.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_2)
+            notes.setContentsMargins(self._inset, 0, self._inset, metrics.SPACE_2)
             column.addWidget(notes)
         column.addWidget(content, 1)
         part.setMinimumHeight(96)

@@ -35,14 +35,14 @@ class RequestsDialog(SideBySideDialog):
         super().__init__("Compare two requests", theme, parent)
         self._captures, self._two = services.store.captures, two
         self._latest = Latest(self, tasks, "compare two requests")
-        self.view = ComparedView("request", theme, self, can_ignore=False)
+        self.view = ComparedView("request", theme, self, can_ignore=False, inset=metrics.SPACE_5)
         self.view.body_title.setText("Reading…")
         self.sides = (RequestTitle("First", theme, self.view), RequestTitle("Second", theme, self.view))
         titles = hbox(
             (self.sides[0], 1),
             (self.sides[1], 1),
             spacing=metrics.SPACE_4,
-            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_3),
+            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_3),
         )
         fill(self.view.above, titles)
         for side, request, other in zip(self.sides, two, reversed(two), strict=True):
