@@ -401,6 +401,8 @@ class DeliveryPager(QObject):
                 self._table.keep_in_view(partial(self.model.merge, rows, above))
                 self.at_end = complete or self.at_end
         self.ready, self._refreshing = True, False
+        if wanted < min(self.model.rowCount(), CHECKED):
+            self._again.call()  # as many came meanwhile as were read: rows below those may be deleted by now
         self._listed()
 
     def _listed(self) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
-from app.core.clock import now_us
+from app.core.clock import DAY_US, now_us
 from app.core.delivery import Delivery, DeliveryFilter, no_retry
 from app.core.events import DeliveriesQueued, Event
 from app.core.ids import uuid7_us
@@ -401,6 +401,24 @@ class TestFollowing:
         await deliver(desk, endpoint)
         listed = "the newest 5 are listed, filter to see older ones"
         await until(lambda: page.count.text() == f"7 deliveries · {listed}")
+
+    async def test_what_expired_while_another_page_was_shown_is_not_listed(
+        self, desk: Desk, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table_module, "PAGE", 3)
+        endpoint = await forwarding(desk)
+        expired_one = await deliver(desk, endpoint, received_at=now_us() - 100 * DAY_US)
+        for _ in range(2):
+            await deliver(desk, endpoint)
+        await open_with(window, 3)
+        window.show_page(DASHBOARD)
+        await desk.store.retention.purge()
+        newest = await deliver(desk, endpoint)
+        model = window.deliveries.model
+        window.show_page(ALL_DELIVERIES)
+        await until(lambda: model.row_of(newest.id) == 0)
+        await until(lambda: model.row_of(expired_one.id) is None)
+        assert model.rowCount() == 3
 
     async def test_what_is_about_to_be_deleted_is_not_listed(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)
