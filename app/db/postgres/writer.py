@@ -17,6 +17,7 @@ import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, TypeVar
 
 import psycopg
@@ -109,6 +110,9 @@ class Writer(WriterThread):
         """What the server is asked now: since when, and what is being committed."""
         self._watch: asyncio.TimerHandle | None = None
         self._is_stuck = False
+        """Whether that took too long: those who wait are told, whatever comes of it."""
+        self._turnover = Lock()
+        """Held to settle what those who wait are told: that it is stored, or that the server does not respond."""
         self._warned = False
         """Whether the server warned during a commit: it is on this server alone, whatever words it has for that."""
         self._is_committing = False
@@ -155,10 +159,14 @@ class Writer(WriterThread):
 
     def _keep_watch(self) -> None:
         """Let nobody wait for a commit that does not end; it may be stored all the same."""
-        current = self._current
         patience = CLOSING_PATIENCE_S if self._is_shutting_down else PATIENCE_S
-        if current is not None and time.monotonic() - current[0] > patience:
-            self._is_stuck = True
+        with self._turnover:
+            current = self._current
+            if current is not None and time.monotonic() - current[0] > patience:
+                self._is_stuck = True
+            else:
+                current = None
+        if current is not None:
             if self._trouble != _SILENT:  # the thread waits
                 log.warning("storing fails: %s", _SILENT)
                 self._trouble = _SILENT
@@ -238,13 +246,19 @@ class Writer(WriterThread):
                 if is_last or not was_connected or self._is_committing or self._is_stuck or not is_lost(error):
                     raise
                 self._close_database()
+        with self._turnover:
+            if self._is_stuck:  # those who wait were told that it failed: the next look finds it
+                raise psycopg.OperationalError(_SILENT)
+            self._current = None  # from here on they are told that it is stored
         self._works()
         return result
 
     def _report(self, result: JobResult) -> None:
-        self._begin([], [])  # who waits for these is told what is known by now, however long the rest takes
-        others = self._others(result) if result.adds else []
-        self._current = None
+        others: list[Summary] | None = []
+        if result.adds:
+            self._begin([], [])
+            others = self._others(result)
+        self._end()
         self._untold = True
         self._loop.call_soon_threadsafe(self._done, result, others)
 
@@ -307,6 +321,7 @@ class Writer(WriterThread):
             if self._trouble is not None:
                 if self.role is not Role.READER:
                     self._write([], [Job(lambda database: touch(database, self._follower.number), nothing, nothing)])
+                    self._begin([], [])
                 self._works()
             self._connect()
             changes = self._follower.read(self._database)
@@ -319,7 +334,7 @@ class Writer(WriterThread):
             self._loop.call_soon_threadsafe(self._looked, looks, None, unavailable)
         else:
             self._loop.call_soon_threadsafe(self._looked, looks, changes, None)
-        self._current = None
+        self._end()
 
     def _tell(self) -> None:
         """Tell the other nodes to look."""
@@ -329,11 +344,16 @@ class Writer(WriterThread):
             with contextlib.suppress(Exception):  # they look anyway, a little later
                 self._connect()
                 raw(self._database).execute(f"NOTIFY {CHANNEL}, '{self._follower.number}'")
-            self._current = None
+            self._end()
 
     def _begin(self, adds: list[Add], jobs: list[Job]) -> None:
         """The server is asked something."""
-        self._current, self._is_stuck = (time.monotonic(), adds, jobs), False
+        with self._turnover:
+            self._current, self._is_stuck = (time.monotonic(), adds, jobs), False
+
+    def _end(self) -> None:
+        with self._turnover:
+            self._current = None
 
     def _connect(self) -> None:
         if self._database.is_closed():

@@ -4,8 +4,10 @@ ever."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -223,6 +225,36 @@ async def test_what_is_stored_is_told_as_stored_if_the_server_hangs_just_after_t
     await until(lambda: store._writer._trouble is None)
     await store.nodes.catch_up()
     assert [row.id for row in await store.captures.page(endpoint.id)] == [capture.id]
+    assert store.limits.use().used == recount_bytes(place)[endpoint.id]
+    assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+async def test_what_is_told_as_failed_is_not_counted_if_its_commit_ends_just_then(
+    store: Store, endpoint: Endpoint, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes are given back by then. They are counted again once the store is read, as if another had stored it."""
+    transaction = store._writer._transaction
+
+    @contextlib.contextmanager
+    def end_late() -> Iterator[None]:
+        with transaction():
+            yield
+        time.sleep(1)
+
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(writer, "WATCH_S", 0.05)
+    await asyncio.sleep(1.1)  # until it is watched so often
+    capture = factories.capture(b"x", endpoint_id=endpoint.id)
+    with monkeypatch.context() as late:
+        late.setattr(store._writer, "_transaction", end_late)
+        both = store.captures.add(capture, b"x"), store.captures.add_part(None, 0, b"xyz", endpoint_id=endpoint.id)
+        errors = await asyncio.gather(*both, return_exceptions=True)
+    assert [type(error) for error in errors] == [StorageUnavailableError] * 2
+    await until(lambda: store._writer._trouble is None)
+    await until(lambda: query(place, "SELECT count(*) FROM loose_body") == [(0,)], 5)
+    await store.nodes.catch_up()
+    assert [row.id for row in await store.captures.page(endpoint.id)] == [capture.id]
+    assert store.limits._reserved == 0
     assert store.limits.use().used == recount_bytes(place)[endpoint.id]
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
 
