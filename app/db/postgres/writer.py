@@ -357,11 +357,14 @@ class Writer(WriterThread):
 
     def _connect(self) -> None:
         if self._database.is_closed():
-            self._database.connect()
-            connection = raw(self._database)
-            connection.add_notice_handler(self._noticed)
-            if self._follower.number:
-                use_number(self._database, self._follower.number)
+            try:
+                self._database.connect()
+                raw(self._database).add_notice_handler(self._noticed)
+                if self._follower.number:
+                    use_number(self._database, self._follower.number)
+            except BaseException:
+                self._close_database()
+                raise
 
     def _noticed(self, notice: errors.Diagnostic) -> None:
         self._warned |= self._is_committing and notice.severity_nonlocalized == "WARNING"

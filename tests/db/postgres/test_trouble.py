@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -257,6 +258,29 @@ async def test_what_is_told_as_failed_is_not_counted_if_its_commit_ends_just_the
     assert store.limits._reserved == 0
     assert store.limits.use().used == recount_bytes(place)[endpoint.id]
     assert store.captures.counts(endpoint.id) == recount(place)[endpoint.id]
+
+
+async def test_each_connection_of_the_writer_is_set_up_or_closed(
+    store: Store, endpoint: Endpoint, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without the node's number would go on to write what is nobody's."""
+    failed = threading.Event()
+
+    def fail_once(database: Database, number: int) -> None:
+        monkeypatch.undo()
+        failed.set()
+        raise psycopg.errors.QueryCanceled("canceling statement due to user request")
+
+    monkeypatch.setattr(writer, "use_number", fail_once)
+    await add(store, endpoint)
+    store._writer._database.cut()
+    with contextlib.suppress(StorageUnavailableError):
+        await store.nodes.catch_up()
+    await until(failed.is_set)
+    await until(lambda: store._writer._trouble is None)
+    await add(store, endpoint)
+    await store.trash.clear(endpoint.id)
+    assert query(place, "SELECT node FROM trash") == [(store.nodes.number,)]
 
 
 async def test_all_hear_what_is_restored_for_a_dead_node_by_one_that_does_not_know_whether_it_did_that(
