@@ -42,7 +42,7 @@ from app.db.writer_thread import AdaptiveBatch, WrittenLater
 
 TIMES_AT_ONCE, TIMES_DELAY_S = 256, 1.0
 RETRY_S = 2.0
-"""Between two tries to drop parts of bodies."""
+"""Between two attempts to drop parts of bodies."""
 
 
 def _write_times(database: Database, times: Sequence[tuple[int, float]]) -> None:
@@ -272,12 +272,13 @@ class Captures(Part):
             raise
 
     async def _drop_again(self) -> None:
-        """Where the role in a team's store was taken away, not before other parts are to be dropped."""
+        """Until all are dropped, or the role in a team's store does not allow it: then when more are to be dropped."""
         while self._undropped:
             await asyncio.sleep(RETRY_S)
             try:
-                await self._drop(self._undropped[0])
-                del self._undropped[0]
+                while self._undropped:
+                    await self._drop(self._undropped[0])
+                    del self._undropped[0]
             except NotAllowedError:
                 raise
             except StorageUnavailableError:  # the writer has logged why

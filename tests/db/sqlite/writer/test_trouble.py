@@ -199,6 +199,20 @@ async def test_parts_of_a_body_that_cannot_be_dropped_while_it_is_locked_go_once
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
 
 
+async def test_all_bodies_whose_parts_could_not_be_dropped_go_as_soon_as_one_can(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred that broke off would else count towards the limits for minutes."""
+    monkeypatch.setattr(captures, "RETRY_S", 0.5)
+    keys = [await store.captures.add_part(None, 0, b"part", endpoint_id=endpoint.id) for _ in range(20)]
+    with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as locker:
+        locker.execute("BEGIN IMMEDIATE")
+        dropped = await asyncio.gather(*map(store.captures.drop_parts, keys), return_exceptions=True)
+    assert {type(error) for error in dropped} == {StorageUnavailableError}
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)], 3)
+    assert not any(map(store.limits.arriving, keys))
+
+
 async def test_a_lock_cuts_no_response(tmp_path: Path) -> None:
     def told(event: Event) -> None:
         if isinstance(event, StorageTrouble) and event.reason is not None:
