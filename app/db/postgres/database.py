@@ -197,8 +197,8 @@ class PostgresDatabase(PostgresqlDatabase):
                 its.shutdown(socket.SHUT_RDWR)
 
     def connection(self) -> psycopg.Connection[Any]:
-        """The calling thread's own. Where there is none, peewee's method would make one, without what its owner does
-        with each new one."""
+        """The calling thread's own. InterfaceError if it has none: peewee would open one, without what its owner sets
+        up on each new connection."""
         if self.is_closed():
             raise psycopg.InterfaceError("There is no connection.")
         own: psycopg.Connection[Any] = cast(Any, super()).connection()

@@ -104,7 +104,7 @@ class Follower:
                 notice, events = _read_notices(database, self._notice, self.number)
             seen = (tuple(versions.items()), uses)
             if not stored and not events and seen == self._seen:
-                self._notice = notice  # its own alone: the next look would read the same ones, and none behind them
+                self._notice = notice  # all its own: they would fill the next look, too, and hide those behind them
                 return None
             changed = [number for number, version in versions.items() if self._versions.get(number) != version]
             only = changed[0] if len(changed) == 1 else None
@@ -228,7 +228,7 @@ def tell_all(database: Database, events: Sequence[Event]) -> None:
 
 
 def _read_notices(database: Database, after: int, node: int) -> tuple[int, list[Event]]:
-    """What others than `node` have told, and the number up to which that was read."""
+    """The number of the last notice read, and the events in those that `node` did not write."""
     found: list[Event] = []
     for number, author, events in execute(database, _READ, (after,)).fetchall():
         after = number

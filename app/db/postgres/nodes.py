@@ -342,8 +342,8 @@ def _fall_silent(database: Database, number: int) -> None:
 
 
 def _clear_up(database: Database) -> None:
-    """What nodes were at that are no longer there. All are told of the deletions that are undone by that, in the same
-    transaction: this node may never know that it did so."""
+    """End or undo what nodes that are gone had begun. All nodes are told in the same transaction which deletions are
+    undone: this one may never learn that its commit succeeded."""
     restored = execute(database, _RESTORE).fetchall()
     for text in _CLEAR_UP:
         execute(database, text)

@@ -175,8 +175,7 @@ class Store(AnyStore):
             self._looking_again = asyncio.get_running_loop().create_task(self._look_again(), name="hookline-look-again")
 
     async def _look_again(self) -> None:
-        """A part of a body may have been stored, something queued, or a target removed, by a commit of which nobody
-        knew that it was made."""
+        """A commit whose outcome nobody knew may have stored part of a body, queued deliveries or removed a target."""
         with contextlib.suppress(StorageUnavailableError):
             await self.nodes.catch_up()
             for body_key in await self._writer.run(_arriving):
@@ -269,7 +268,7 @@ class Store(AnyStore):
 
 
 def _arriving(database: Database) -> list[int]:
-    """The keys of bodies that this node receives."""
+    """The keys of the bodies that this node is receiving."""
     query = f"SELECT -number * {KEYS_PER_BODY} FROM loose_body WHERE dropped = 0 AND node = this_node()"
     return [key for (key,) in execute(database, query).fetchall()]
 

@@ -307,7 +307,7 @@ class ActivityChart(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        """Screen readers are told of the marked bars, or of all that are shown."""
+        """Repaint, and describe to screen readers the marked bars, or all of them if none is marked."""
         self.update()
         first, last = self.marked() or (0, self._source.axis.bars - 1)
         text = self.text_of(first, last)
