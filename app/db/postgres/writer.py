@@ -111,7 +111,7 @@ class Writer(WriterThread):
         self._watch: asyncio.TimerHandle | None = None
         self._is_stuck = False
         """Whether that took too long: those who wait are told, whatever comes of it."""
-        self._turnover = Lock()
+        self._current_lock = Lock()
         """Held to settle what those who wait are told: that it is stored, or that the server does not respond."""
         self._warned = False
         """Whether the server warned during a commit: it is on this server alone, whatever words it has for that."""
@@ -160,7 +160,7 @@ class Writer(WriterThread):
     def _keep_watch(self) -> None:
         """Let nobody wait for a commit that does not end; it may be stored all the same."""
         patience = CLOSING_PATIENCE_S if self._is_shutting_down else PATIENCE_S
-        with self._turnover:
+        with self._current_lock:
             current = self._current
             if current is not None and time.monotonic() - current[0] > patience:
                 self._is_stuck = True
@@ -246,7 +246,7 @@ class Writer(WriterThread):
                 if is_last or not was_connected or self._is_committing or self._is_stuck or not is_lost(error):
                     raise
                 self._close_database()
-        with self._turnover:
+        with self._current_lock:
             if self._is_stuck:  # those who wait were told that it failed: the next look finds it
                 raise psycopg.OperationalError(_SILENT)
             self._current = None  # from here on they are told that it is stored
@@ -348,11 +348,11 @@ class Writer(WriterThread):
 
     def _begin(self, adds: list[Add], jobs: list[Job]) -> None:
         """The server is asked something."""
-        with self._turnover:
+        with self._current_lock:
             self._current, self._is_stuck = (time.monotonic(), adds, jobs), False
 
     def _end(self) -> None:
-        with self._turnover:
+        with self._current_lock:
             self._current = None
 
     def _connect(self) -> None:
