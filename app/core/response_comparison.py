@@ -291,7 +291,7 @@ def side_by_side(first: ComparedMessage, second: ComparedMessage, ignored: Ignor
         if len(rows) > ROWS_MAX:
             notes.append(f"The bodies are long: only differences are shown, at most {ROWS_MAX:,} lines.")
             rows = list(islice(_condensed(rows[:EXAMINED_MAX]), ROWS_MAX))
-    if any(body.data for body in bodies) and not all(body.complete for body in bodies):
+    if (first.body or second.body) and not all(body.complete for body in bodies):
         notes.append(ONLY_BEGINNING)
     headers = header_rows(first.headers, second.headers, ignored)
     return SideBySide(headers=headers, body=tuple(rows), notes=tuple(notes), body_differs=differs)

@@ -215,7 +215,8 @@ class ComparedView(QWidget):
             return "none"
         if found.body_differs:
             return "different"
-        return "same" if first.body == second.body else "no differences"
+        whole = first.complete and second.complete
+        return "same" if whole and first.body == second.body else "no differences"
 
     def _lay_out(self) -> None:
         headers = self._part(self.headers_title, (), self.headers)

@@ -27,7 +27,7 @@ TITLE_LEAST = 88
 
 
 class RequestsDialog(SideBySideDialog):
-    """Of the two, the older one is the first. They may have been deleted since they were read."""
+    """The first of `two` is the older one. They may have been deleted since they were read."""
 
     def __init__(
         self, two: tuple[Capture, Capture], services: Services, theme: Theme, tasks: Tasks, parent: QWidget

@@ -148,6 +148,7 @@ def test_of_bodies_that_are_not_all_there_it_says_that_only_the_beginning_is_com
     for first, second, said in (
         (long, long, True),
         (ComparedMessage(body=b"a", complete=False), ComparedMessage(body=b"ab"), True),
+        (ComparedMessage(complete=False), ComparedMessage(body=b"ab"), True),
         (ComparedMessage(complete=False), ComparedMessage(complete=False), False),
         (ComparedMessage(body=b"a"), ComparedMessage(body=b"ab"), False),
     ):

@@ -213,6 +213,7 @@ async def test_of_long_bodies_it_is_said_that_only_the_beginning_is_compared(tmp
     long = b"line\n" * (DECODED_MAX // 5 + 1)
     async with compared(tmp_path, {"body": long + b"a"}, {"body": long + b"b"}) as dialog:
         assert dialog.view.notes.text().splitlines()[-1] == ONLY_BEGINNING
+        assert dialog.view.body_title.text() == "Body · no differences", "not that they are the same"
 
 
 @pytest.mark.parametrize("damaged", [False, True])
