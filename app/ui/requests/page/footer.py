@@ -46,7 +46,7 @@ class SelectionBar(QFrame):
         super().__init__(parent)
         self.setProperty("part", "selection")
         self._batch, self._select_all, self._list, self._feed = batch, select_all, rows, feed
-        self.text = ElidedLabel("", "strong", self)
+        self.text = FittingLabel("strong", self)
         self.select_all = Button("", theme, self, kind="link")
         self.select_all.hide()
         self._offer = ""
@@ -93,9 +93,9 @@ class SelectionBar(QFrame):
 
     def say(self, text: str, *, offer: str = "") -> None:
         """`offer` is the text of the button that selects what is not loaded, empty for no button."""
-        if (text, offer) == (self.text.text(), self._offer):
+        if (text, offer) == (self.text.whole_text(), self._offer):
             return
-        self.text.setText(text)
+        self.text.set_wordings((text, text.removesuffix(" selected")))
         self._offer = offer
         self.select_all.setAccessibleName(offer)
         self.select_all.setToolTip(plain_tooltip(f"{SELECT_ALL_TIP} ({SELECT_ALL_KEY})" if offer else ""))

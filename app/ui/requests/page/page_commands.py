@@ -232,7 +232,7 @@ class PageCommands(Commands):
         return self._is_empty() or (None if self._list.selected_count() else NONE_SELECTED)
 
     def _not_two(self) -> str | None:
-        """Of the many that can be selected, two at most are looked at."""
+        """Quick, however many are selected: more than two are not looked at."""
         two = self._list.selected_count() == 2 and self._selected().count == 2
         return self._is_empty() or (None if two else NOT_TWO)
 
