@@ -156,7 +156,7 @@ class EndpointDialog(SubmitDialog):
         if refusal:
             show_or_hide(self.problem, refusal)
         reason = refusal or (errors[0].message if errors else None)
-        self.submit_button.set_refusal("Saving…" if self.busy else reason)
+        self.submit_button.set_busy("Saving…" if self.busy else None, reason)
         self._show_url(slug_is_valid=all(error.field != "slug" for error in errors))
         self._show_targets()
 

@@ -231,7 +231,7 @@ class TargetsDialog(SubmitDialog):
             form.state.show_state(selected.draft, selected.stored, self.counts.of([selected.stored]))
         refused = next(iter(form.refused.values()), None) if form is not None else None
         refusal = self._services.read_only or self.edits.refusal() or refused
-        self.save_button.set_refusal("Saving…" if self.busy else refusal)
+        self.save_button.set_busy("Saving…" if self.busy else None, refusal)
         removed = self.edits.removed
         self.removed.setText(f"Removed {escape(removed[-1][1].draft.url) or 'a target'}." if removed else "")
         failed = bool(self.problem.text())

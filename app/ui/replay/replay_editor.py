@@ -384,10 +384,8 @@ class ReplayEditor(SubmitDialog):
         self.tabs.setTabText(HEADERS, f"Headers {len(self.headers.value())}")
         first = next(filter(None, errors), None)
         self.send.setText("Sending…" if self.busy else "Send")
-        self.send.set_busy("Sending…" if self.busy else None)
-        if not self.busy and first is not None:
-            self.send.set_refusal(errors[first])
-        elif not self.busy:
+        self.send.set_busy("Sending…" if self.busy else None, errors[first] if first is not None else None)
+        if not self.busy and first is None:
             self.send.setToolTip("Send (Ctrl+Enter)")
         if show_all and first is not None:
             self._reveal(first)

@@ -72,8 +72,8 @@ class Button(QPushButton):
         self.setToolTip(plain_tooltip(reason or ""))
         self.setAccessibleDescription(reason or "")
 
-    def set_busy(self, reason: str | None) -> None:
-        """Disable with the reason while what a click began lasts; None enables.
+    def set_busy(self, reason: str | None, refusal: str | None = None) -> None:
+        """Disable with the reason while what a click began lasts; None enables, unless there is a `refusal`.
 
         Qt would give the focus to the next widget, which the next key would then press. Nothing has it meanwhile, and
         the button gets it back unless the user has moved it.
@@ -81,7 +81,7 @@ class Button(QPushButton):
         if reason is not None and self.window().focusWidget() is self:
             self._had_focus = True
             self.clearFocus()
-        self.set_refusal(reason)
+        self.set_refusal(refusal if reason is None else reason)
         if reason is None and self._had_focus:
             self._had_focus = False
             if self.window().focusWidget() is None:

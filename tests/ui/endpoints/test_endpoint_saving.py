@@ -180,12 +180,15 @@ class TestSaving:
             desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error))
             dialog = open_dialog(desk, window)
             QTest.keyClicks(dialog.form["name"], "Kept text")
+            dialog.submit_button.setFocus()
             dialog.submit()
+            assert dialog.focusWidget() is None, "no key presses another button meanwhile"
             await until(dialog.problem.text)
             assert dialog.problem.text() == "The disk is full."
             assert dialog.form["name"].text() == "Kept text"
             await settle()
             assert dialog.submit_button.isEnabled()
+            assert dialog.focusWidget() is dialog.submit_button
             dialog.reject()
 
     async def test_closing_while_saving_sends_the_error_to_the_bar(self, qtbot: QtBot, tmp_path: Path) -> None:

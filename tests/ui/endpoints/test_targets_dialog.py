@@ -290,12 +290,15 @@ class TestErrors:
             shown.type_url(C)
             assert shown.errors() == {}
             shown.desk.services.store.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
+            shown.dialog.save_button.setFocus()
             shown.dialog.save_button.click()
+            assert shown.dialog.focusWidget() is None, "no key presses another button meanwhile"
             assert shown.dialog.removed.isHidden()
             await until(shown.dialog.problem.text)
             assert shown.dialog.problem.text() == "The disk is full."
             assert shown.form["url"].text() == C
-            assert shown.dialog.save_button.isEnabled()
+            await until(shown.dialog.save_button.isEnabled)
+            assert shown.dialog.focusWidget() is shown.dialog.save_button, "Return tries again"
 
     async def test_a_missing_certificate_is_said_at_its_target(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
