@@ -51,8 +51,8 @@ OFFERED_ABOVE = 8
 
 
 class EndpointFilter(SearchField):
-    """Filters the endpoints by name, description or slug; shown if there are many. Esc clears it, Down moves to the
-    rows.
+    """Filters the endpoints by name, description, tag or slug; shown if there are many. Esc clears it, Down moves to
+    the rows.
     """
 
     down_pressed = Signal()
