@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from peewee import SQL, Database, ModelSelect, Tuple
 
+from app.core.comparison import ComparedResponse, ResponsePair, ResponsePairs
 from app.core.delivery import Attempt
 from app.core.model import PageKey
-from app.core.response_comparison import ComparedResponse, ResponsePair, ResponsePairs
 from app.db import queries
 from app.db.deliveries import delivery_results
 from app.db.models import CaptureModel, DeliveryModel

@@ -11,17 +11,17 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET
 
-from app.core.errors import InvalidFieldsError
-from app.core.json_path import json_path_error
-from app.core.model import Endpoint, EndpointDraft, PageKey
-from app.core.record import Record
-from app.core.response_comparison import (
+from app.core.comparison import (
     IGNORED_HEADERS,
     ComparedRequest,
     ComparisonResult,
     IgnoredFields,
     compare_pairs,
 )
+from app.core.errors import InvalidFieldsError
+from app.core.json_path import json_path_error
+from app.core.model import Endpoint, EndpointDraft, PageKey
+from app.core.record import Record
 from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, FieldError, headers_error, position_error
 from app.core.target import Target, TargetCounts, TargetDraft
 from app.server.api.parameters import (

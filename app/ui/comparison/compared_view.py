@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
-from app.core.response_comparison import AlignedRow, ComparedMessage, RowKind, SideBySide
+from app.core.comparison import AlignedRow, ComparedMessage, RowKind, SideBySide
 from app.core.text import count_of
 from app.ui.commands.command import menu_of, menu_text
 from app.ui.inspector.body.text_style import ReadOnlyText, TextSize

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import Endpoint
-from app.core.response_comparison import (
+from app.core.comparison import (
     ComparedRequest,
     ComparisonResult,
     IgnoredFields,
 )
+from app.core.model import Endpoint
 from app.core.rules import compare_refusal
 from app.core.text import ago_text, count_of, exact_time, title_of
 from app.ui.comparison.compared_view import WIDTH, SideBySideDialog

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.body_comparison import DECODED_MAX
+from app.core.comparison import NONE_IGNORED, ComparedMessage, side_by_side
 from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.model import Capture
-from app.core.response_comparison import NONE_IGNORED, ComparedMessage, side_by_side
 from app.core.text import exact_time, size_text, title_of
 from app.ui.comparison.compared_view import ComparedView, SideBySideDialog
 from app.ui.services import Services

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
-from app.core.response_comparison import ComparedResponse, ResponsePair, SideBySide
+from app.core.comparison import ComparedResponse, ResponsePair, SideBySide
 from app.core.text import exact_time, ms_text, signed_ms_text, size_text, title_of
 from app.ui.comparison.compared_view import ComparedView
 from app.ui.theme import metrics

@@ -17,11 +17,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, QSize, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.core.events import DeliveryChanged
-from app.core.json_path import json_path_error
-from app.core.model import DeliveryState, Endpoint, PageKey
-from app.core.record import Record
-from app.core.response_comparison import (
+from app.core.comparison import (
     IGNORED_HEADERS,
     IgnoredFields,
     ResponsePair,
@@ -30,6 +26,10 @@ from app.core.response_comparison import (
     compare_pairs,
     side_by_side,
 )
+from app.core.events import DeliveryChanged
+from app.core.json_path import json_path_error
+from app.core.model import DeliveryState, Endpoint, PageKey
+from app.core.record import Record
 from app.core.rules import headers_error
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks, in_thread, unless_cancelled

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from app.core.body_comparison import DECODED_MAX
-from app.core.response_comparison import (
+from app.core.comparison import (
     NONE_IGNORED,
     ONLY_BEGINNING,
     ROWS_MAX,

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.comparison import ComparedResponse, ResponsePairs
 from app.core.delivery import Delivery, RequestEdit
 from app.core.ids import uuid7
 from app.core.model import Endpoint
 from app.core.replay import ChosenRequests, Faults, Replay, ReplaySpec
-from app.core.response_comparison import ComparedResponse, ResponsePairs
 from app.db.deliveries import response_pairs
 from app.db.store import Store
 from tests import deliveries

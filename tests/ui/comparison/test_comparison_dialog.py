@@ -16,9 +16,9 @@ from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication, Q
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QSplitter
 
+from app.core.comparison import IGNORED_HEADERS
 from app.core.delivery import Delivery
 from app.core.model import Endpoint
-from app.core.response_comparison import IGNORED_HEADERS
 from app.core.rules import TOO_FEW
 from app.core.target import TargetDraft
 from app.ui.comparison import runner

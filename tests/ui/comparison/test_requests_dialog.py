@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from shiboken6 import isValid
 
 from app.core.body_comparison import DECODED_MAX
+from app.core.comparison import ONLY_BEGINNING
 from app.core.model import Capture
-from app.core.response_comparison import ONLY_BEGINNING
 from app.ui.comparison.requests_dialog import RequestsDialog
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.requests.request_actions import NOT_TWO

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.body_comparison import DECODED_MAX, QUOTED_MAX
-from app.core.record import Headers
-from app.core.response_comparison import (
+from app.core.comparison import (
     DIFFERENCES_MAX,
     ComparedResponse,
     IgnoredFields,
     ResponseComparison,
     compare_responses,
 )
+from app.core.record import Headers
 
 JSON = (("Content-Type", "application/json"),)
 TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
