@@ -24,6 +24,7 @@ from app.ui.throttle import WhileShown
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, EmptyState, Page
 from app.ui.widgets.fields import Segmented
+from app.ui.widgets.focus import focus_first
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.layout import SideBySide, Stretch, fill, hbox, keep_room, stack, vbox
 
@@ -89,7 +90,12 @@ class DeliveriesPage(Page):
         self._loaded()
 
     def take_focus(self) -> None:
-        self.table.setFocus()
+        """Put the keyboard into the list, or into what is shown in its place: a hidden list would take it from wherever
+        it is by the time the list is shown."""
+        if self._body.currentWidget() is self.empty:
+            focus_first(self.empty)
+        else:
+            self.table.setFocus()
 
     def _listed(self) -> DeliveryFilter | None:
         """What is listed, None while the page is not shown."""

@@ -290,6 +290,17 @@ class TestRows:
         await until(lambda: states(window) == ["Delivered"])
         await until(page.table.isVisible)
 
+    async def test_without_deliveries_the_keyboard_is_on_what_is_shown(self, desk: Desk, window: MainWindow) -> None:
+        await open_with(window, 0)
+        await until(window.deliveries.empty.isVisible)
+        window.enter_page(DASHBOARD)
+        window.enter_page(ALL_DELIVERIES)
+        await settle()
+        focus = QApplication.focusWidget()
+        assert focus is not None
+        assert focus.isVisible()
+        assert window.deliveries.isAncestorOf(focus)
+
     async def test_what_was_not_sent_has_its_reason_and_is_retried_only_when_selected(
         self, desk: Desk, window: MainWindow
     ) -> None:
